@@ -1,0 +1,305 @@
+/* Owns the vendored mimalloc: compiles its sources as one unit together with the little that we need of its insides.
+ * None of its code is in this repository (scripts/fetch-mimalloc.sh gets it, pinned).
+ *
+ * What we change from outside, by macros around the include:
+ *   - its system calls go to the floor (base/sys.h), so they never touch the program's errno and tests can fail them;
+ *   - its own errno is a private one, for the same reason;
+ *   - its constructor, its exit handler and its thread key are ours to decide (hooks/), so they are not made;
+ *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later. */
+#define _GNU_SOURCE 1
+#include "alloc/backing.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static PFA_THREAD_LOCAL int private_errno;
+
+static int settle(int result)
+{
+    if (result < 0) {
+        private_errno = -result;
+        return -1;
+    }
+    return result;
+}
+
+static void *floor_mmap(void *hint, size_t size, int prot, int flags)
+{
+    void *memory;
+    return settle(pfa_sys_map(hint, size, prot, flags, &memory)) == 0 ? memory : MAP_FAILED;
+}
+
+static long floor_syscall(long number, void *a, void *b)
+{
+    switch (number) {
+    case SYS_getrandom:
+        return settle((int)pfa_sys_getrandom(a, (size_t)(uintptr_t)b));
+    case SYS_getcpu:
+        return settle(pfa_sys_cpu_node(a, b));
+    default:
+        return settle(-ENOSYS);
+    }
+}
+
+#undef errno
+#define errno private_errno
+#define mmap(hint, size, prot, flags, fd, offset) floor_mmap(hint, size, prot, flags)
+#define munmap(addr, size) settle(pfa_sys_unmap(addr, size))
+#define mprotect(addr, size, prot) settle(pfa_sys_protect(addr, size, prot))
+#define madvise(addr, size, advice) settle(pfa_sys_advise(addr, size, advice))
+#define open(path, flags, ...) settle(pfa_sys_open_read(path))
+#define read(fd, buf, size) settle((int)pfa_sys_read(fd, buf, size))
+#define close(fd) settle(pfa_sys_close(fd))
+#define access(path, mode) (pfa_sys_readable(path) ? 0 : -1)
+#define syscall(number, a, b, ...) floor_syscall(number, (void *)(uintptr_t)(a), (void *)(uintptr_t)(b))
+#define fputs(text, stream) ((void)(text))
+#define pthread_key_create(key, destructor) (void)(destructor)
+#define pthread_setspecific(key, value) (void)(value)
+#define atexit(function) (void)(function)
+#define constructor unused
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wpedantic"
+/* clang-format off: the order of static.c in mimalloc's own sources. */
+#include "mimalloc.h"
+#include "mimalloc-internal.h"
+#include "stats.c"
+#include "random.c"
+#include "os.c"
+#include "bitmap.c"
+
+/* arena.c claims a block, notes which parts of it were not committed yet, and then ignores whether committing them
+ * works. Here the claim itself commits, and on failure gives the block back and fails the call. The names are those of
+ * the parameters and locals where arena.c makes the claim. */
+#define _mi_bitmap_claim_across(bitmap, fields, count, index, uncommitted)                                             \
+    ({                                                                                                                 \
+        bool *wanted_ = (uncommitted);                                                                                 \
+        bool were_clear_ = (_mi_bitmap_claim_across)(bitmap, fields, count, index, wanted_);                           \
+        if (wanted_ != NULL && *wanted_) {                                                                             \
+            if (!_mi_os_commit(p, (count)*MI_ARENA_BLOCK_SIZE, NULL, tld->stats)) {                                    \
+                _mi_bitmap_unclaim_across(bitmap, fields, count, index);                                               \
+                _mi_bitmap_unclaim_across(arena->blocks_inuse, fields, count, index);                                  \
+                return NULL;                                                                                           \
+            }                                                                                                          \
+            *wanted_ = false;                                                                                          \
+        }                                                                                                              \
+        were_clear_;                                                                                                   \
+    })
+#include "arena.c"
+#undef _mi_bitmap_claim_across
+
+#include "segment-cache.c"
+#include "segment.c"
+#include "page.c"
+#include "heap.c"
+#include "alloc.c"
+#include "alloc-aligned.c"
+#include "alloc-posix.c"
+#include "init.c"
+#include "options.c"
+/* clang-format on */
+#pragma GCC diagnostic pop
+
+#undef errno
+#define errno (*__errno_location())
+
+_Static_assert(MI_SEGMENT_SLICE_SIZE == (size_t)1 << PFA_SLICE_SHIFT, "slice size");
+_Static_assert(MI_SEGMENT_SIZE == PFA_SEGMENT_SIZE, "segment size");
+_Static_assert(MI_MEDIUM_OBJ_SIZE_MAX == PFA_REGION_CHUNK_MAX, "biggest shared slot");
+_Static_assert(MI_MEDIUM_PAGE_SIZE == PFA_REGION_SLICES_MAX * MI_SEGMENT_SLICE_SIZE, "longest shared page");
+_Static_assert(3 * MI_MAX_ALIGN_GUARANTEE == PFA_REGION_LEAD, "lead of small pages");
+_Static_assert(MI_ALIGNMENT_MAX == PFA_PLAIN_ALIGN_MAX, "alignment limit");
+_Static_assert(MI_PADDING_SIZE == 0, "slots have no padding");
+
+void pfa_backing_init(void)
+{
+    os_preloading = false;
+    mi_process_init();
+    /* Else a collection by the main thread would take abandoned segments of the exclusive arenas into its default heap,
+     * and a plain chunk could come to lie in the profiled range. */
+    _mi_heap_main.no_reclaim = true;
+}
+
+int pfa_backing_add_space(void *base, size_t size, bool exclusive)
+{
+    mi_arena_id_t arena = 0;
+    return mi_manage_os_memory_ex(base, size, false, false, true, -1, exclusive, &arena) && arena > 0 ? arena : 0;
+}
+
+static PFA_COLD void *out_of_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *pfa_backing_malloc(size_t size)
+{
+    void *chunk = mi_malloc(size);
+    return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
+}
+
+void *pfa_backing_calloc(size_t size)
+{
+    void *chunk = mi_zalloc(size);
+    return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
+}
+
+void *pfa_backing_aligned(size_t size, size_t align, bool zero)
+{
+    void *chunk = zero ? mi_zalloc_aligned(size, align) : mi_malloc_aligned(size, align);
+    return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
+}
+
+void *pfa_backing_realloc(void *chunk, size_t size)
+{
+    void *moved = mi_realloc(chunk, size);
+    return PFA_LIKELY(moved != NULL) ? moved : out_of_memory();
+}
+
+void pfa_backing_free(void *chunk)
+{
+    mi_free(chunk);
+}
+
+size_t pfa_backing_usable(const void *chunk)
+{
+    return mi_usable_size(chunk);
+}
+
+/* Segments that were found to be mimalloc's, so that a process without plain space does not ask the kernel each time.
+ * A stale entry can only make a wild free as harmful as it is without us. */
+static _Atomic uintptr_t known_segments[64];
+
+bool pfa_backing_owns(const void *address)
+{
+    const mi_segment_t *segment = _mi_ptr_segment(address);
+    _Atomic uintptr_t *known = &known_segments[((uintptr_t)segment >> PFA_SEGMENT_SHIFT) % 64];
+    if (segment == NULL || pfa_load_relaxed(known) == (uintptr_t)segment) {
+        return segment != NULL;
+    }
+    if (!pfa_sys_can_read(&segment->cookie) || segment->cookie != _mi_ptr_cookie(segment)) {
+        return false;
+    }
+    pfa_store_relaxed(known, (uintptr_t)segment);
+    return true;
+}
+
+void *pfa_backing_heap(int arena)
+{
+    return mi_heap_new_in_arena(arena);
+}
+
+static void *may_be_fresh(void *chunk)
+{
+    return chunk == NULL ? NULL : (void *)((uintptr_t)chunk | 1);
+}
+
+void *pfa_backing_heap_malloc(void *heap_, size_t size, bool zero)
+{
+    mi_heap_t *heap = heap_;
+    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
+        mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
+        if (PFA_LIKELY(page->free != NULL)) {
+            return _mi_page_malloc(heap, page, size, zero);
+        }
+    }
+    return may_be_fresh(_mi_malloc_generic(heap, size, zero, 0));
+}
+
+void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)
+{
+    return may_be_fresh(zero ? mi_heap_zalloc_aligned(heap, size, align) : mi_heap_malloc_aligned(heap, size, align));
+}
+
+void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)
+{
+    const mi_segment_t *segment = _mi_ptr_segment(chunk);
+    const mi_page_t *page = _mi_segment_page_of(segment, chunk);
+    geometry->start = (uintptr_t)_mi_page_start(segment, page, NULL);
+    geometry->slot_size = mi_page_block_size(page);
+    geometry->slices = page->slice_count;
+}
+
+void pfa_backing_thread_end(void)
+{
+    mi_thread_done();
+}
+
+/* A page whose flag says that another thread is just now putting a chunk on our heap's list: that thread is gone, and
+ * waiting for it would never end. */
+static bool mend_page(mi_heap_t *heap, mi_page_queue_t *queue, mi_page_t *page, void *a, void *b)
+{
+    (void)heap;
+    (void)queue;
+    (void)a;
+    (void)b;
+    mi_thread_free_t tfree = mi_atomic_load_relaxed(&page->xthread_free);
+    if (mi_tf_delayed(tfree) == MI_DELAYED_FREEING) {
+        mi_atomic_store_release(&page->xthread_free, mi_tf_set_delayed(tfree, MI_NO_DELAYED_FREE));
+    }
+    return true;
+}
+
+void pfa_backing_after_fork(void)
+{
+    /* Readers of the abandoned list that were in it at the fork will never leave it. */
+    mi_atomic_store_release(&abandoned_readers, 0);
+    mi_atomic_store_relaxed(&thread_count, 1);
+    mi_heap_t *heap = mi_get_default_heap();
+    if (mi_heap_is_initialized(heap)) {
+        for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
+            mi_heap_visit_pages(each, &mend_page, NULL, NULL);
+        }
+    }
+}
+
+bool pfa_backing_trim(void)
+{
+    mi_heap_t *heap = mi_heap_get_default();
+    int64_t before = _mi_stats_main.committed.current;
+    for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
+        mi_heap_collect(each, true);
+    }
+    return _mi_stats_main.committed.current < before;
+}
+
+static bool add_area(const mi_heap_t *heap, const mi_heap_area_t *area, void *chunk, size_t size, void *arg)
+{
+    (void)heap;
+    (void)chunk;
+    (void)size;
+    pfa_backing_stats_t *stats = arg;
+    stats->used += area->used * area->block_size;
+    stats->chunks += area->used;
+    return true;
+}
+
+void pfa_backing_stats(pfa_backing_stats_t *stats)
+{
+    mi_heap_t *heap = mi_heap_get_default();
+    *stats = (pfa_backing_stats_t){0, 0, 0};
+    stats->committed = (size_t)(_mi_stats_main.committed.current > 0 ? _mi_stats_main.committed.current : 0);
+    for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
+        mi_heap_visit_blocks(each, false, &add_area, stats);
+    }
+}

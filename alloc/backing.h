@@ -1,0 +1,71 @@
+/* The narrow face of the vendored mimalloc: heaps, and the geometry of the page a chunk lies in. alloc/backing.c is the
+ * only file that sees mimalloc's headers.
+ *
+ * Concurrency: a heap is used by the thread that made it; pfa_backing_free and _usable may be called by any thread on any
+ * chunk. Nothing here takes a lock, nothing touches errno except the functions that say so. */
+#ifndef PFA_ALLOC_BACKING_H
+#define PFA_ALLOC_BACKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* mimalloc's numbers that the rest relies on; backing.c asserts each. */
+#define PFA_SLICE_SHIFT 16                      /* pages start on 64 KiB slices */
+#define PFA_SEGMENT_SHIFT 25                    /* segments are 32 MiB, aligned to that */
+#define PFA_SEGMENT_SIZE ((size_t)1 << PFA_SEGMENT_SHIFT)
+#define PFA_REGION_CHUNK_MAX ((size_t)128 << 10) /* biggest slot that shares its page with others */
+#define PFA_REGION_SLICES_MAX 8                 /* slices of the longest page with several slots */
+#define PFA_REGION_LEAD 384                     /* where slots of at most 1 KiB begin in their page */
+#define PFA_PLAIN_ALIGN_MAX ((size_t)16 << 20)  /* alignments above come straight from the system */
+
+/* Prepares mimalloc for this process; before anything else here. */
+void pfa_backing_init(void);
+/* Hands address space to mimalloc, reserved without access by the caller and aligned to PFA_SEGMENT_SIZE. Exclusive
+ * space is used by heaps of its arena only, other space by the default heaps. Returns the arena, or 0. */
+int pfa_backing_add_space(void *base, size_t size, bool exclusive);
+
+/* Chunks of the calling thread's default heap. malloc's and calloc's set errno to ENOMEM when they return NULL. */
+void *pfa_backing_malloc(size_t size);
+void *pfa_backing_calloc(size_t size);
+void *pfa_backing_aligned(size_t size, size_t align, bool zero);
+/* realloc within the default heap: of a plain chunk, to a size above 0. */
+void *pfa_backing_realloc(void *chunk, size_t size);
+/* Any chunk, of any heap of any thread. Keeps errno. */
+void pfa_backing_free(void *chunk);
+size_t pfa_backing_usable(const void *chunk);
+/* Does the address lie in a segment of mimalloc's? For addresses outside the space handed to it: rare, may cost a system
+ * call. Total: any value may be asked about. */
+bool pfa_backing_owns(const void *address);
+
+/* A heap of the calling thread in an exclusive arena; lives until the thread ends. NULL if there is no memory. */
+void *pfa_backing_heap(int arena);
+
+/* A chunk of such a heap, NULL if its arena is full. Bit 0 of the result is set when the page may be one whose geometry
+ * was not published yet, clear when a chunk of the same page went through here since the page was made. */
+void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);
+void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero);
+
+typedef struct pfa_page_geometry {
+    uintptr_t start;  /* of the first slot */
+    size_t slot_size;
+    size_t slices;    /* slices the page covers */
+} pfa_page_geometry_t;
+void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry);
+
+/* The end of the calling thread: its heaps' chunks live on and are taken over by other threads. */
+void pfa_backing_thread_end(void);
+/* In a fork child: mends what other threads were in the middle of. */
+void pfa_backing_after_fork(void);
+
+/* Gives unused memory back to the system; true if the process shrank. */
+bool pfa_backing_trim(void);
+
+typedef struct pfa_backing_stats {
+    size_t committed;  /* bytes the allocator may touch, process-wide */
+    size_t used;       /* bytes in chunks of the calling thread's heaps */
+    size_t chunks;     /* their number */
+} pfa_backing_stats_t;
+void pfa_backing_stats(pfa_backing_stats_t *stats);
+
+#endif

@@ -1,0 +1,57 @@
+/* Chunks with records: the façade of alloc/ for the hooks.
+ *
+ * Allocation and the death of a chunk, by the thread given by its block; nothing waits, nothing takes a lock except the
+ * first use of a thread's heaps. errno is left alone. */
+#ifndef PFA_ALLOC_CHUNK_H
+#define PFA_ALLOC_CHUNK_H
+
+#include "alloc/lookup.h"
+#include "base/tls.h"
+
+/* A request as the entry points make it. `flags` are PFA_FLAG_*; PFA_FLAG_ZEROED asks for zeros. */
+typedef struct pfa_request {
+    size_t size;
+    size_t align; /* 0: the usual one */
+    uint64_t flags;
+} pfa_request_t;
+
+/* A recorded chunk, or NULL if none can be had (no room for its record, arena full, no memory): the caller then takes a
+ * plain one. */
+void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned weight_class);
+
+typedef enum pfa_verdict {
+    PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */
+    PFA_CHUNK_PLAIN,       /* as far as can be told, a chunk without a record starts here */
+    PFA_CHUNK_FREED,       /* a recorded chunk that was freed before */
+    PFA_CHUNK_INTERIOR,    /* inside a recorded chunk, or not where chunks can start */
+    PFA_CHUNK_FOREIGN      /* not ours */
+} pfa_verdict_t;
+
+/* What is known of an address that the program says is a chunk. */
+typedef struct pfa_finding {
+    pfa_verdict_t verdict;
+    uintptr_t start;        /* of the recorded chunk concerned, or 0 */
+    uint64_t size_flags;    /* its record's, or 0 */
+    uint64_t alloc_time;
+    uint16_t thread;
+} pfa_finding_t;
+
+/* Ends the life of the recorded chunk that starts at `address` and gives its memory back. Anything else is left as it
+ * is. `finding` may be NULL if the caller does not care; the verdict is what it was before. */
+pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding);
+
+/* Only looks. */
+void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
+
+/* The chunk stays where it is and gets a new life of another size: death of the old, birth of the new. */
+void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, unsigned weight_class);
+
+/* Counts a chunk that should have been recorded and could not be. */
+void pfa_chunk_missed(pfa_tls_t *tls);
+
+/* Called when something was retired and a background thread should reclaim; set once at start. */
+extern void (*pfa_chunk_want_reclaim)(void);
+/* One round of reclaiming: waits for readers. The background thread's. */
+void pfa_chunk_reclaim(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* From any address to the profiled chunk it lies in. Used by free, by the tests, and by the access callbacks. */
+#ifndef PFA_ALLOC_LOOKUP_H
+#define PFA_ALLOC_LOOKUP_H
+
+#include "alloc/region.h"
+
+typedef struct pfa_hit {
+    uintptr_t start;      /* of the chunk, as the program got it */
+    pfa_record_t *record; /* live at the time of the look-up */
+} pfa_hit_t;
+
+/* Budget: outside the profiled range, one load, one subtraction, one compare; in R two loads more and one multiply; no
+ * call, no atomic, no lock. Safe on any value at any time. The record of a large chunk may be used inside the RCU read
+ * section that the call was made in only (alloc/intervalmap.h); one of a region chunk stays readable for ever. */
+PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
+{
+    uint64_t offset = address - pfa_range.base;
+    if (PFA_LIKELY(offset >= pfa_range.total_span) && PFA_LIKELY(!pfa_load_relaxed(&pfa_range.large.has_outside))) {
+        return false;
+    }
+    if (PFA_LIKELY(offset < pfa_range.region_span)) {
+        uint64_t word = pfa_region_word(offset);
+        pfa_slot_t slot;
+        if (word == 0 || !pfa_region_slot(offset, word, &slot)) {
+            return false;
+        }
+        uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
+        hit->record = slot.record;
+        hit->start = pfa_range.base + slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
+        return (size_flags & PFA_FLAG_LIVE) != 0 && address >= hit->start;
+    }
+    pfa_large_t *large = pfa_intervalmap_find(&pfa_range.large, address);
+    if (large == NULL) {
+        return false;
+    }
+    hit->start = large->start;
+    hit->record = &large->record;
+    return true;
+}
+
+/* The same out of line, and in an RCU read section of its own: for tests and for code that is not hot. */
+bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_record_t *copy);
+
+#endif

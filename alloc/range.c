@@ -1,0 +1,167 @@
+/* Owns the reservations of alloc/range.h. */
+#include "alloc/range.h"
+#include "base/atomic.h"
+#include "base/lock.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+_Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
+
+enum { COMMIT_SLICES_SHIFT = 4 };
+
+#define GIB ((uint64_t)1 << 30)
+#define PLAIN_SPAN_MAX (1024 * GIB)
+#define REGION_SPAN_MIN (64 * GIB)
+#define REGION_SPAN_MAX (1024 * GIB)
+
+/* Reserves size bytes without access, aligned to a segment. */
+static int reserve(uint64_t size, uintptr_t *base)
+{
+    void *memory;
+    int err = pfa_sys_map(NULL, size + PFA_SEGMENT_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
+    if (err != 0) {
+        return -err;
+    }
+    uintptr_t got = (uintptr_t)memory;
+    *base = (got + PFA_SEGMENT_SIZE - 1) & ~(uintptr_t)(PFA_SEGMENT_SIZE - 1);
+    if (*base != got) {
+        (void)pfa_sys_unmap(memory, *base - got);
+    }
+    uintptr_t end = got + size + PFA_SEGMENT_SIZE;
+    if (end != *base + size) {
+        (void)pfa_sys_unmap((void *)(*base + size), end - (*base + size));
+    }
+    return 0;
+}
+
+static int map_table(uint64_t size, void **table)
+{
+    return -pfa_sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_NORESERVE, table);
+}
+
+static void release(uintptr_t base, uint64_t size)
+{
+    if (base != 0) {
+        (void)pfa_sys_unmap((void *)base, size);
+    }
+}
+
+static uint64_t power_of_two_below(uint64_t value)
+{
+    return value == 0 ? 0 : (uint64_t)1 << (63 - __builtin_clzll(value));
+}
+
+void pfa_range_open_plain(void)
+{
+    /* Under a limit on address space the program needs what there is: leave it to mimalloc's small steps. */
+    if (pfa_sys_address_limit() != UINT64_MAX) {
+        return;
+    }
+    for (uint64_t span = PLAIN_SPAN_MAX; span >= 4 * GIB; span /= 4) {
+        uintptr_t base;
+        if (reserve(span, &base) != 0) {
+            continue;
+        }
+        if (pfa_backing_add_space((void *)base, span, false) == 0) {
+            release(base, span);
+            return;
+        }
+        pfa_range.plain_base = base;
+        pfa_range.plain_span = span;
+        pfa_store_release(&pfa_range.plain_words, span / 8);
+        return;
+    }
+}
+
+/* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
+ * a quarter of what is allowed (R, four times R for records, and twice R for large chunks). */
+static uint64_t wanted_region_span(void)
+{
+    uint64_t limit = pfa_sys_address_limit();
+    if (limit != UINT64_MAX) {
+        return power_of_two_below(limit / 28);
+    }
+    uint64_t span = 2 * power_of_two_below(2 * pfa_sys_ram());
+    return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
+}
+
+static void close_profiled(pfa_range_t *range)
+{
+    release(range->base, range->total_span);
+    release(range->records, range->region_span << (PFA_RECORD_STRIDE_SHIFT - PFA_SLICE_SHIFT));
+    release((uintptr_t)range->slices, (range->region_span >> PFA_SLICE_SHIFT) * sizeof *range->slices);
+    pfa_intervalmap_close(&range->large);
+    release((uintptr_t)range->committed, (range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1);
+}
+
+static int try_profiled(uint64_t region_span, uint64_t large_span)
+{
+    pfa_range_t fresh = {.region_span = region_span, .total_span = region_span + large_span};
+    uint64_t slices = region_span >> PFA_SLICE_SHIFT;
+    void *table[2] = {NULL, NULL};
+    int err = reserve(fresh.total_span, &fresh.base);
+    err = err != 0 ? err : reserve(slices << PFA_RECORD_STRIDE_SHIFT, &fresh.records);
+    err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
+    err = err != 0 ? err : map_table((slices >> COMMIT_SLICES_SHIFT) + 1, &table[1]);
+    err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
+    fresh.slices = table[0];
+    fresh.committed = table[1];
+    if (err != 0) {
+        close_profiled(&fresh);
+        return err;
+    }
+    /* An arena cannot be taken back, so these come last; a failure of the second leaves large chunks to the second
+     * level of the interval map. */
+    fresh.region_arena = pfa_backing_add_space((void *)fresh.base, region_span, true);
+    if (fresh.region_arena == 0) {
+        close_profiled(&fresh);
+        return ENOMEM;
+    }
+    fresh.large_arena = pfa_backing_add_space((void *)(fresh.base + region_span), large_span, true);
+    fresh.plain_base = pfa_range.plain_base;
+    fresh.plain_span = pfa_range.plain_span;
+    fresh.plain_words = pfa_range.plain_words;
+    pfa_range = fresh;
+    return 0;
+}
+
+static uint64_t whole_segments(uint64_t size)
+{
+    return (size + PFA_SEGMENT_SIZE - 1) & ~(uint64_t)(PFA_SEGMENT_SIZE - 1);
+}
+
+int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size)
+{
+    pfa_lock(PFA_LOCK_RANGE);
+    int err = 0;
+    if (pfa_range.total_span == 0) {
+        uint64_t region = region_size != 0 ? whole_segments(region_size) : wanted_region_span();
+        err = ENOMEM;
+        for (; err != 0 && region >= PFA_SEGMENT_SIZE; region /= 2) {
+            uint64_t large = large_size != 0 ? large_size : 4 * region;
+            if (large_size == 0 && pfa_sys_address_limit() != UINT64_MAX) {
+                large = 2 * region;
+            }
+            err = try_profiled(whole_segments(region), whole_segments(large));
+        }
+    }
+    pfa_unlock(PFA_LOCK_RANGE);
+    return err;
+}
+
+int pfa_range_commit_records(uint64_t slice)
+{
+    uint64_t unit = slice >> COMMIT_SLICES_SHIFT;
+    if (PFA_LIKELY(pfa_load_acquire(&pfa_range.committed[unit]) != 0)) {
+        return 0;
+    }
+    /* Two threads may both do this: the second changes nothing. */
+    size_t size = (size_t)1 << (PFA_RECORD_STRIDE_SHIFT + COMMIT_SLICES_SHIFT);
+    int err = -pfa_sys_protect((void *)(pfa_range.records + unit * size), size, PROT_READ | PROT_WRITE);
+    if (err == 0) {
+        pfa_store_release(&pfa_range.committed[unit], 1); /* partner: the acquire load above */
+    }
+    return err;
+}

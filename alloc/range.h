@@ -1,0 +1,73 @@
+/* The address space we hold, and which of it means what.
+ *
+ *   plain space D          chunks without a record: mimalloc's default heaps take their segments from here
+ *   +--------------------------------------------+
+ *   ^ plain_base                                  plain_base + plain_span
+ *
+ *   the profiled range: region space R | large space L, reserved together when recording first starts
+ *   +-----------------------------+---------------------------------------+
+ *   ^ base                        ^ base + region_span                     base + total_span
+ *     64 KiB slices                 64 KiB granules
+ *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16]
+ *
+ *   record area M: PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
+ *   +--------------------------------------------------------------------+
+ *   ^ records                                   records + 4 * region_span
+ *
+ * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
+ * total_span rejects every address without a record. Everything here but plain_words is written under PFA_LOCK_RANGE
+ * before the first address of the space is handed out, and never changes after. */
+#ifndef PFA_ALLOC_RANGE_H
+#define PFA_ALLOC_RANGE_H
+
+#include "alloc/backing.h"
+#include "alloc/intervalmap.h"
+#include "base/compiler.h"
+#include "meta/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Region slots are at least 16 bytes, so a slice has at most 4096 of them. */
+#define PFA_REGION_SLOT_MIN 16
+#define PFA_RECORDS_PER_SLICE (((size_t)1 << PFA_SLICE_SHIFT) / PFA_REGION_SLOT_MIN)
+#define PFA_RECORD_STRIDE_SHIFT 18
+_Static_assert(PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) == (size_t)1 << PFA_RECORD_STRIDE_SHIFT,
+               "the records of a slice fill one stride");
+
+typedef struct pfa_range {
+    uintptr_t plain_base;
+    _Atomic uint64_t plain_words; /* gate of free's short way: 0 sends every free the long way, which is needed while
+                                     there is no plain space and once recorded chunks lie in it (L was full) */
+    uintptr_t base;
+    uint64_t region_span;
+    uint64_t total_span;
+    uintptr_t records;
+    _Atomic uint64_t *slices;
+    _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
+    pfa_intervalmap_t large; /* over L, with a second level for everything else */
+    uint64_t plain_span;
+    int region_arena;
+    int large_arena;
+} pfa_range_t;
+
+extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
+
+/* Reserves plain space; without it (no address space for it) everything works, but a foreign pointer given to free can
+ * no longer be told from a chunk. */
+void pfa_range_open_plain(void);
+
+/* Reserves the profiled range on the first call. Returns 0 or an errno value: ENOMEM when there is no room for it, in
+ * which case nothing can be recorded. Sizes of 0 choose from the machine's memory and limits. */
+int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size);
+
+/* True for every address in the profiled range. */
+PFA_INLINE bool pfa_range_profiled(uintptr_t address)
+{
+    return address - pfa_range.base < pfa_range.total_span;
+}
+
+/* Makes the records of a slice (and its neighbours) accessible. Any thread; idempotent. Returns 0 or an errno value. */
+int pfa_range_commit_records(uint64_t slice);
+
+#endif

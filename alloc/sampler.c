@@ -1,0 +1,81 @@
+/* Owns the sampling mode and the list of periods used so far. See alloc/sampler.h. */
+#include "alloc/sampler.h"
+#include "base/maths.h"
+#include "meta/record.h"
+
+#include <errno.h>
+
+pfa_sampling_t pfa_sampling;
+
+/* Entry 0 is the period of full recording; an entry is written once, before its class is published. */
+static _Atomic uint64_t periods[PFA_WEIGHT_CLASSES] = {1};
+static unsigned period_count = 1;
+
+static uint64_t distance_between(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static int find_class(uint64_t period, unsigned *class)
+{
+    unsigned nearest = 0;
+    for (unsigned i = 0; i < period_count; i++) {
+        uint64_t known = pfa_load_relaxed(&periods[i]);
+        if (known == period) {
+            *class = i;
+            return 0;
+        }
+        if (distance_between(known, period) < distance_between(pfa_load_relaxed(&periods[nearest]), period)) {
+            nearest = i;
+        }
+    }
+    if (period_count == PFA_WEIGHT_CLASSES) {
+        *class = nearest;
+        return ENOSPC;
+    }
+    *class = period_count;
+    pfa_store_release(&periods[period_count++], period);
+    return 0;
+}
+
+int pfa_sampler_set(uint64_t period)
+{
+    unsigned class = 0;
+    int err = period > 1 ? find_class(period, &class) : 0;
+    pfa_mode_t mode = period == 0 ? PFA_MODE_OFF : class == 0 ? PFA_MODE_FULL : PFA_MODE_SAMPLED;
+    pfa_store_release(&pfa_sampling.weight_class, class);
+    pfa_store_release(&pfa_sampling.mode, mode);
+    pfa_add_relaxed(&pfa_sampling.epoch, 1);
+    /* Partner: the fence in hooks/slow.c rearm(). Either that thread sees the new epoch, or it has stored its threshold
+     * before we clear it. */
+    pfa_fence_seq_cst();
+    return err;
+}
+
+uint64_t pfa_sampler_period(unsigned weight_class)
+{
+    return weight_class < PFA_WEIGHT_CLASSES ? pfa_load_relaxed(&periods[weight_class]) : 1;
+}
+
+uint64_t pfa_sampler_distance(uint64_t *random, uint64_t period)
+{
+    /* xorshift64*: the upper 53 bits make a uniform number in (0, 1]. */
+    uint64_t x = *random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *random = x;
+    double uniform = ((double)((x * 2685821657736338717ull) >> 11) + 1.0) * 0x1p-53;
+    double distance = -pfa_log(uniform) * (double)period;
+    return distance < 1.0 ? 1 : (uint64_t)distance;
+}
+
+double pfa_sampler_weight(unsigned weight_class, uint64_t size)
+{
+    uint64_t period = pfa_sampler_period(weight_class);
+    if (period <= 1) {
+        return 1.0;
+    }
+    /* malloc(0) cannot be hit by a sample point; it stands for itself. */
+    return size == 0 ? 1.0 : 1.0 / pfa_one_minus_exp((double)size / (double)period);
+}

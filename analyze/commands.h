@@ -1,0 +1,11 @@
+/* The sub-commands. Each gets its name and arguments as main does and returns the exit status. */
+#ifndef PFA_ANALYZE_COMMANDS_H
+#define PFA_ANALYZE_COMMANDS_H
+
+enum { PFA_EXIT_FAILED = 1, PFA_EXIT_USAGE = 2 };
+
+#define PFA_COMMAND(name, synopsis, meaning) int pfa_command_##name(int argc, char **argv);
+#include "analyze/commands.def"
+#undef PFA_COMMAND
+
+#endif

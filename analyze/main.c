@@ -1,0 +1,56 @@
+/* Owns the command line of `profalloc`: finds the sub-command and runs it. Exit status: 0 done, 1 the work failed, 2 the
+ * command line was wrong. */
+#include "analyze/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *synopsis;
+    const char *meaning;
+} command_t;
+
+static const command_t commands[] = {
+#define PFA_COMMAND(name, synopsis, meaning) {#name, pfa_command_##name, synopsis, meaning},
+#include "analyze/commands.def"
+#undef PFA_COMMAND
+};
+
+static void print_usage(FILE *to)
+{
+    fputs("usage: profalloc COMMAND [ARGUMENTS]\n\n"
+          "Tells what the memory of a program was for.\n\ncommands:\n",
+          to);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        fprintf(to, "  %-28s %s\n", commands[i].synopsis, commands[i].meaning);
+    }
+    fputs("\n  --help                       print this\n"
+          "  --version                    print the version\n\n"
+          "To run a program on the allocator: LD_PRELOAD=libprofalloc.so PROFALLOC_CONF=prof:true,summary:true PROGRAM\n",
+          to);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return PFA_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("profalloc %s\n", PFA_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    fprintf(stderr, "profalloc: there is no command '%s'; try 'profalloc --help'\n", argv[1]);
+    return PFA_EXIT_USAGE;
+}

@@ -1,0 +1,90 @@
+/* Owns `profalloc options`: the table of export/format/options.def for people and for programs. */
+#include "analyze/commands.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum kind { BOOL, SIZE } kind_t;
+
+typedef struct option {
+    const char *name;
+    kind_t kind;
+    uint64_t standard;
+    uint64_t minimum;
+    uint64_t maximum;
+    const char *meaning;
+} option_t;
+
+static const option_t table[] = {
+#define PFA_OPTION(name, kind, standard, minimum, maximum, meaning) {#name, kind, standard, minimum, maximum, meaning},
+#include "export/format/options.def"
+#undef PFA_OPTION
+};
+
+enum { OPTION_COUNT = sizeof table / sizeof table[0] };
+
+static void format_value(char *buf, size_t size, const option_t *option, uint64_t value)
+{
+    static const char suffixes[] = "\0KMGT";
+    unsigned unit = 0;
+    if (option->kind == BOOL) {
+        snprintf(buf, size, "%s", value != 0 ? "true" : "false");
+        return;
+    }
+    for (; value != 0 && value % 1024 == 0 && unit < 4; unit++) {
+        value /= 1024;
+    }
+    snprintf(buf, size, "%" PRIu64 "%.1s", value, &suffixes[unit]);
+}
+
+static void print_text(void)
+{
+    printf("%-14s %-6s %-8s %s\n", "option", "type", "default", "meaning");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        char standard[32];
+        format_value(standard, sizeof standard, &table[i], table[i].standard);
+        printf("%-14s %-6s %-8s %s\n", table[i].name, table[i].kind == BOOL ? "bool" : "size", standard,
+               table[i].meaning);
+    }
+    puts("\nSet them with PROFALLOC_CONF=key:value,key:value in the environment, in /etc/profalloc.conf, or in the\n"
+         "program by `const char *profalloc_conf = \"key:value,…\"`; the first of these that sets an option wins.\n"
+         "A bool is true or false; a size is a number of bytes, K M G T allowed.");
+}
+
+static void print_json(void)
+{
+    puts("[");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const option_t *o = &table[i];
+        printf("  {\"name\": \"%s\", \"type\": \"%s\", \"default\": ", o->name, o->kind == BOOL ? "bool" : "size");
+        if (o->kind == BOOL) {
+            printf("%s", o->standard != 0 ? "true" : "false");
+        } else {
+            printf("%" PRIu64 ", \"minimum\": %" PRIu64 ", \"maximum\": %" PRIu64, o->standard, o->minimum, o->maximum);
+        }
+        printf(", \"meaning\": \"%s\"}%s\n", o->meaning, i + 1 < OPTION_COUNT ? "," : "");
+    }
+    puts("]");
+}
+
+int pfa_command_options(int argc, char **argv)
+{
+    bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    if (argc > 1 && !json) {
+        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json]\n", argv[1]);
+        return PFA_EXIT_USAGE;
+    }
+    if (json) {
+        print_json();
+    } else {
+        print_text();
+    }
+    if (fflush(stdout) != 0) {
+        perror("profalloc options");
+        return PFA_EXIT_FAILED;
+    }
+    return 0;
+}

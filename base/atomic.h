@@ -1,0 +1,39 @@
+/* Atomics with the memory order in the name (STYLE, habit 7). Every release store in the code names the acquire load it
+ * pairs with; relaxed ones say why no order is needed. */
+#ifndef PFA_BASE_ATOMIC_H
+#define PFA_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define pfa_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
+#define pfa_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+#define pfa_load_seq_cst(p) atomic_load_explicit((p), memory_order_seq_cst)
+#define pfa_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define pfa_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define pfa_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define pfa_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define pfa_swap_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
+#define pfa_cas_acq_rel(p, expected, v)                                                                                \
+    atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+#define pfa_cas_weak_acq_rel(p, expected, v)                                                                           \
+    atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
+#define pfa_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
+
+/* A counter with one writer: a plain add that other threads may read torn-free. */
+static inline void pfa_own_add(_Atomic uint64_t *counter, uint64_t amount)
+{
+    pfa_store_relaxed(counter, pfa_load_relaxed(counter) + amount);
+}
+
+/* Raises *max to value if it is below it. */
+static inline void pfa_atomic_max(_Atomic uint64_t *max, uint64_t value)
+{
+    uint64_t seen = pfa_load_relaxed(max);
+    while (seen < value && !atomic_compare_exchange_weak_explicit(max, &seen, value, memory_order_relaxed,
+                                                                  memory_order_relaxed)) {
+    }
+}
+
+#endif

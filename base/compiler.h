@@ -1,0 +1,25 @@
+/* What the code asks of the compiler, and the two architectures' differences, in one place. Macros only. */
+#ifndef PFA_BASE_COMPILER_H
+#define PFA_BASE_COMPILER_H
+
+#define PFA_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PFA_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Cold code is kept out of line and out of the hot pages, so that a hot function stays one screen of assembly. */
+#define PFA_COLD __attribute__((cold, noinline))
+#define PFA_NOINLINE __attribute__((noinline))
+#define PFA_INLINE static inline __attribute__((always_inline))
+#define PFA_EXPORT __attribute__((visibility("default")))
+#define PFA_WEAK __attribute__((weak))
+#define PFA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Initial-exec is the only TLS model that never allocates on first use; STYLE lists why that matters to a malloc. */
+#define PFA_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) _Thread_local
+
+#define PFA_CACHE_LINE 64
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "profalloc supports x86-64 and arm64"
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* Owns the locks of base/lock.h: three-state futex words (free, taken, taken with sleepers). */
+#include "base/lock.h"
+#include "base/atomic.h"
+#include "base/sys.h"
+
+enum { FREE, TAKEN, CONTENDED };
+
+static struct {
+    _Alignas(64) _Atomic uint32_t word;
+} locks[PFA_LOCK_COUNT];
+
+void pfa_lock(pfa_lock_rank_t rank)
+{
+    _Atomic uint32_t *word = &locks[rank].word;
+    uint32_t expected = FREE;
+    if (pfa_cas_acq_rel(word, &expected, TAKEN)) {
+        return;
+    }
+    while (pfa_swap_acq_rel(word, CONTENDED) != FREE) {
+        pfa_sys_futex_wait(word, CONTENDED, 0);
+    }
+}
+
+void pfa_unlock(pfa_lock_rank_t rank)
+{
+    _Atomic uint32_t *word = &locks[rank].word;
+    if (pfa_swap_acq_rel(word, FREE) == CONTENDED) {
+        pfa_sys_futex_wake(word, 1);
+    }
+}
+
+void pfa_locks_before_fork(void)
+{
+    for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
+        pfa_lock((pfa_lock_rank_t)rank);
+    }
+}
+
+void pfa_locks_after_fork_parent(void)
+{
+    for (int rank = PFA_LOCK_COUNT - 1; rank >= 0; rank--) {
+        pfa_unlock((pfa_lock_rank_t)rank);
+    }
+}
+
+void pfa_locks_after_fork_child(void)
+{
+    for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
+        pfa_store_relaxed(&locks[rank].word, FREE);
+    }
+}

@@ -1,0 +1,24 @@
+/* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only; fork takes
+ * all of them in that order and the child starts with all of them free. malloc and free of a chunk take none. */
+#ifndef PFA_BASE_LOCK_H
+#define PFA_BASE_LOCK_H
+
+#include <stdint.h>
+
+typedef enum pfa_lock_rank {
+    PFA_LOCK_PROCESS,  /* starting and stopping recording */
+    PFA_LOCK_RANGE,    /* reserving address space */
+    PFA_LOCK_THREADS,  /* the list of threads */
+    PFA_LOCK_REPORTS,  /* which places were reported already */
+    PFA_LOCK_COUNT
+} pfa_lock_rank_t;
+
+void pfa_lock(pfa_lock_rank_t rank);
+void pfa_unlock(pfa_lock_rank_t rank);
+
+/* Around fork, from the forking thread. */
+void pfa_locks_before_fork(void);
+void pfa_locks_after_fork_parent(void);
+void pfa_locks_after_fork_child(void);
+
+#endif

@@ -1,0 +1,39 @@
+/* Owns pfa_log and pfa_one_minus_exp. Pure functions. */
+#include "base/maths.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define LN2 0.69314718055994530942
+
+double pfa_log(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    /* ln m = 2 artanh((m-1)/(m+1)), with the argument at most 1/3. */
+    double s = (m - 1.0) / (m + 1.0);
+    double q = s * s;
+    double series = 1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
+    return 2.0 * s * series + exponent * LN2;
+}
+
+double pfa_one_minus_exp(double x)
+{
+    if (x > 40.0) {
+        return 1.0;
+    }
+    /* Halve until the series converges fast, then undo: 1-exp(-2y) = d(2-d) for d = 1-exp(-y). */
+    int halvings = 0;
+    for (; x > 0.25; halvings++) {
+        x *= 0.5;
+    }
+    double d = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))));
+    for (; halvings > 0; halvings--) {
+        d = d * (2.0 - d);
+    }
+    return d;
+}

@@ -1,0 +1,37 @@
+/* Text without stdio: bounded formatting into a buffer, and lines on standard error. Nothing allocates, nothing touches
+ * errno; safe from any thread and in signal handlers. */
+#ifndef PFA_BASE_MESSAGE_H
+#define PFA_BASE_MESSAGE_H
+
+#include "base/compiler.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* A growing line in a caller's buffer; what does not fit is cut, never overrun. */
+typedef struct pfa_text {
+    char *buf;
+    size_t size;
+    size_t used;
+} pfa_text_t;
+
+/* Understands %s %d %u %x %c %p %% with l and z lengths, 0 and - flags, a width (also *) and .* for %s. Always
+ * zero-terminated if there is room for one byte. */
+void pfa_text_vadd(pfa_text_t *text, const char *format, va_list args);
+void pfa_text_add(pfa_text_t *text, const char *format, ...) PFA_PRINTF(2, 3);
+
+/* Remembers what standard error is at start: a descriptor 2 that is something else later is the program's own file, and
+ * we do not write to it. */
+void pfa_message_init(void);
+/* Keeps a way to it for messages at the very end, when many programs have closed theirs. */
+void pfa_message_keep(void);
+
+/* One line, "profalloc: …\n", in one write. */
+void pfa_say(const char *format, ...) PFA_PRINTF(1, 2);
+/* A piece of text as it is. */
+void pfa_say_raw(const pfa_text_t *text);
+
+/* For our own faults: says what broke and aborts. */
+_Noreturn void pfa_panic(const char *what);
+
+#endif

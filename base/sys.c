@@ -1,0 +1,214 @@
+/* Owns every system call of the runtime. See base/sys.h for what callers may rely on. */
+#include "base/sys.h"
+#include "base/compiler.h"
+#include "base/sys_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+pfa_sys_fault_fn *pfa_sys_fault;
+
+static int injected(pfa_sys_call_t call)
+{
+    return PFA_UNLIKELY(pfa_sys_fault != NULL) ? pfa_sys_fault(call) : 0;
+}
+
+static long call(pfa_sys_call_t name, long number, long a, long b, long c, long d, long e, long f)
+{
+    int err = injected(name);
+    return err != 0 ? -err : pfa_raw_syscall(number, a, b, c, d, e, f);
+}
+
+int pfa_sys_map(void *hint, size_t size, int prot, int flags, void **out)
+{
+    long got = call(PFA_SYS_MMAP, SYS_mmap, (long)hint, (long)size, prot, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got < 0 && got > -4096) {
+        return (int)got;
+    }
+    *out = (void *)got;
+    return 0;
+}
+
+int pfa_sys_unmap(void *addr, size_t size)
+{
+    return (int)call(PFA_SYS_MUNMAP, SYS_munmap, (long)addr, (long)size, 0, 0, 0, 0);
+}
+
+int pfa_sys_protect(void *addr, size_t size, int prot)
+{
+    return (int)call(PFA_SYS_MPROTECT, SYS_mprotect, (long)addr, (long)size, prot, 0, 0, 0);
+}
+
+int pfa_sys_advise(void *addr, size_t size, int advice)
+{
+    return (int)call(PFA_SYS_MADVISE, SYS_madvise, (long)addr, (long)size, advice, 0, 0, 0);
+}
+
+int pfa_sys_open_read(const char *path)
+{
+    return (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+}
+
+long pfa_sys_read(int fd, void *buf, size_t size)
+{
+    long got;
+    do {
+        got = call(PFA_SYS_READ, SYS_read, fd, (long)buf, (long)size, 0, 0, 0);
+    } while (got == -EINTR);
+    return got;
+}
+
+long pfa_sys_write(int fd, const void *buf, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        long got = call(PFA_SYS_WRITE, SYS_write, fd, (long)buf + (long)done, (long)(size - done), 0, 0, 0);
+        if (got == -EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got;
+        }
+        done += (size_t)got;
+    }
+    return (long)done;
+}
+
+int pfa_sys_close(int fd)
+{
+    return (int)call(PFA_SYS_CLOSE, SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+bool pfa_sys_readable(const char *path)
+{
+    return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
+}
+
+uint64_t pfa_sys_ram(void)
+{
+    struct sysinfo info;
+    if (call(PFA_SYS_SYSINFO, SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) != 0) {
+        return 0;
+    }
+    return (uint64_t)info.totalram * info.mem_unit;
+}
+
+uint64_t pfa_sys_address_limit(void)
+{
+    struct rlimit limit;
+    if (call(PFA_SYS_PRLIMIT, SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) != 0) {
+        return 0;
+    }
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+long pfa_sys_getrandom(void *buf, size_t size)
+{
+    enum { NONBLOCK = 1 };
+    return call(PFA_SYS_GETRANDOM, SYS_getrandom, (long)buf, (long)size, NONBLOCK, 0, 0, 0);
+}
+
+uint64_t pfa_sys_random(void)
+{
+    uint64_t value = 0;
+    if (pfa_sys_getrandom(&value, sizeof value) != (long)sizeof value) {
+        value = pfa_sys_nanoseconds() ^ ((uint64_t)pfa_sys_tid() << 32) ^ (uint64_t)(uintptr_t)&value;
+    }
+    return value;
+}
+
+int pfa_sys_pid(void)
+{
+    return (int)pfa_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+int pfa_sys_tid(void)
+{
+    return (int)pfa_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+uint64_t pfa_sys_nanoseconds(void)
+{
+    struct timespec now = {0, 0};
+    (void)call(PFA_SYS_CLOCK, SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    struct timespec limit = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+    (void)call(PFA_SYS_FUTEX, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, (long)expected,
+               timeout_ns == 0 ? 0 : (long)&limit, 0, 0);
+}
+
+void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count)
+{
+    (void)call(PFA_SYS_FUTEX, SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count, 0, 0, 0);
+}
+
+void pfa_sys_yield(void)
+{
+    (void)pfa_raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+_Noreturn void pfa_sys_exit(int status)
+{
+    for (;;) {
+        (void)pfa_raw_syscall(SYS_exit_group, status, 0, 0, 0, 0, 0);
+    }
+}
+
+_Noreturn void pfa_sys_abort(void)
+{
+    /* First with the program's own handler, if it has one; then, should that return, with the default action. */
+    struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } by_default = {NULL, 0, NULL, 0};
+    uint64_t none = 0;
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof none, 0, 0);
+    (void)pfa_raw_syscall(SYS_tgkill, pfa_sys_pid(), pfa_sys_tid(), SIGABRT, 0, 0, 0);
+    (void)pfa_raw_syscall(SYS_rt_sigaction, SIGABRT, (long)&by_default, 0, sizeof none, 0, 0);
+    (void)pfa_raw_syscall(SYS_tgkill, pfa_sys_pid(), pfa_sys_tid(), SIGABRT, 0, 0, 0);
+    pfa_sys_exit(134);
+}
+
+uint64_t pfa_sys_fd_identity(int fd)
+{
+    struct stat info;
+    if (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0) {
+        return 0;
+    }
+    return ((uint64_t)info.st_dev * 0x9e3779b97f4a7c15ull ^ (uint64_t)info.st_ino) | 1;
+}
+
+int pfa_sys_dup_high(int fd)
+{
+    long copy = -EINVAL;
+    for (long lowest = 1000; copy < 0 && lowest >= 10; lowest /= 2) {
+        copy = pfa_raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest, 0, 0, 0);
+    }
+    return (int)copy;
+}
+
+bool pfa_sys_can_read(const void *address)
+{
+    /* The kernel copies the new mask before it refuses the unknown operation, so it answers EFAULT or EINVAL. */
+    enum { NO_SUCH_OPERATION = -1 };
+    return pfa_raw_syscall(SYS_rt_sigprocmask, NO_SUCH_OPERATION, (long)address, 0, 8, 0, 0) == -EINVAL;
+}
+
+int pfa_sys_cpu_node(unsigned *cpu, unsigned *node)
+{
+    return (int)pfa_raw_syscall(SYS_getcpu, (long)cpu, (long)node, 0, 0, 0, 0);
+}

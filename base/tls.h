@@ -1,0 +1,42 @@
+/* The thread's block of fast-path state. Owned by its thread; other threads write `threshold` alone.
+ *
+ * One threshold covers every reason to leave malloc's fast path (STYLE, habit 5). A block starts as zeros, so the first
+ * allocation of a thread is already "over the threshold" and gets its set-up; recording everything keeps it at 0;
+ * sampling puts it at the next sample point; off puts it out of reach; and a mode change stores 0 from outside. */
+#ifndef PFA_BASE_TLS_H
+#define PFA_BASE_TLS_H
+
+#include "base/compiler.h"
+
+#include <stdint.h>
+
+typedef enum pfa_thread_state {
+    PFA_THREAD_NEW,      /* not seen yet */
+    PFA_THREAD_ENTERING, /* being set up: allocations made meanwhile are plain */
+    PFA_THREAD_READY,
+    PFA_THREAD_GONE      /* its destructors have run: allocations are plain from now on */
+} pfa_thread_state_t;
+
+typedef struct pfa_tls {
+    uint64_t allocated;         /* bytes asked for by this thread so far */
+    _Atomic uint64_t threshold; /* malloc leaves the fast path when `allocated` reaches this */
+    struct pfa_thread *thread;  /* its counters and identity (meta/thread.h) */
+    void *region_heap;          /* backing heaps in the profiled range, made on first use */
+    void *large_heap;
+    uint64_t clock;             /* last reading of the counter */
+    uint64_t tick;              /* coarse time of that reading */
+    uint64_t random;            /* state of the sampler's generator */
+    int64_t live_delta;         /* live bytes not yet added to the process total, and their highest value since */
+    int64_t live_delta_peak;
+    uint32_t epoch;             /* of the sampling mode that the threshold was set for */
+    uint32_t clock_uses;        /* readings handed out since the counter was read */
+    uint32_t region_backoff;    /* allocations to let pass before the region heap is tried again after a failure */
+    uint32_t large_backoff;
+    uint8_t state;              /* pfa_thread_state_t */
+    uint8_t exit_rounds;        /* destructor rounds seen: ours wants to be the last */
+    uint8_t is_main;
+} pfa_tls_t;
+
+extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
+
+#endif

@@ -1,0 +1,148 @@
+"""The tables and verdicts of bench/run alloc."""
+import statistics
+
+from . import report
+from .variants import REFERENCE
+
+# The targets: ratios to bare mimalloc.
+TIME_EACH = {"off": 1.05, "sampled": 1.06, "full": 1.6}
+TIME_MEAN = {"off": 1.02}
+RSS_FACTOR, RSS_EXTRA_KIB = 1.03, 2048
+LIVE_EXTRA_BYTES, LIVE_FACTOR = 64, 1.10
+RUNS_NEEDED = 5
+
+# Not a workload of the time targets: it is there for the memory it needs.
+MEMORY_ONLY = "live10m"
+
+
+def _median(samples, key):
+    return statistics.median(row[key] for row in samples)
+
+
+def _least(samples, key):
+    return min(row[key] for row in samples)
+
+
+def _ratio(by_variant, name, key, pick=_median):
+    return pick(by_variant[name], key) / pick(by_variant[REFERENCE], key)
+
+
+def _spread(samples):
+    """How far the runs lie apart, as half the distance of the quartiles over the median."""
+    if len(samples) < 2:
+        return "-"
+    low, _, high = statistics.quantiles((row["seconds"] for row in samples), n=4)
+    return f"±{50 * (high - low) / _median(samples, 'seconds'):.1f}%"
+
+
+def _unit_cost(samples):
+    if "ops" in samples[0]:
+        return f"{_median(samples, 'seconds') * 1e9 / samples[0]['ops']:.1f} ns/op"
+    return f"{_median(samples, 'seconds') * 1e3:.0f} ms"
+
+
+def _timed(results):
+    return [name for name in results if name != MEMORY_ONLY]
+
+
+def _time_table(results, names):
+    others = [name for name in names if name != REFERENCE]
+    rows = []
+    for workload, by_variant in results.items():
+        cells = [f"{_ratio(by_variant, n, 'seconds'):.3f} ({_ratio(by_variant, n, 'seconds', _least):.3f})" for n in others]
+        rows.append([workload, _unit_cost(by_variant[REFERENCE]), _spread(by_variant[REFERENCE]), *cells])
+    if _timed(results):
+        means = []
+        for n in others:
+            by_median = report.geometric_mean(_ratio(results[w], n, "seconds") for w in _timed(results))
+            by_least = report.geometric_mean(_ratio(results[w], n, "seconds", _least) for w in _timed(results))
+            means.append(f"{by_median:.3f} ({by_least:.3f})")
+        rows.append([f"geometric mean without {MEMORY_ONLY}" if MEMORY_ONLY in results else "geometric mean", "", "", *means])
+    return report.table(["workload", REFERENCE, "spread", *others], rows)
+
+
+def _cpu_table(results, names):
+    rows = []
+    for workload, by_variant in results.items():
+        if "cpu_seconds" in by_variant[REFERENCE][0]:
+            rows.append([workload, *(f"{_median(by_variant[n], 'seconds') * 1e3:.0f} / "
+                                     f"{_median(by_variant[n], 'cpu_seconds') * 1e3:.0f}" for n in names)])
+    return report.table(["program, wall / user+system ms", *names], rows) if rows else None
+
+
+def _rss_table(results, names):
+    others = [name for name in names if name != REFERENCE]
+    rows = [[workload, f"{_median(by_variant[REFERENCE], 'peak_rss_kib') / 1024:.1f} MiB",
+             *(f"{_ratio(by_variant, n, 'peak_rss_kib'):.3f}" for n in others)] for workload, by_variant in results.items()]
+    rows.append(["geometric mean", "", *(f"{report.geometric_mean(_ratio(results[w], n, 'peak_rss_kib') for w in results):.3f}"
+                                         for n in others)])
+    return report.table(["workload", REFERENCE, *others], rows)
+
+
+def _per_chunk(samples):
+    return _median(samples, "live_rss_kib") * 1024 / samples[0]["live_chunks"]
+
+
+def _live_table(results, names):
+    rows = []
+    by_variant = results[MEMORY_ONLY]
+    first = by_variant[REFERENCE][0]
+    asked = first["live_requested"] / first["live_chunks"]
+    for n in names:
+        per_chunk = _per_chunk(by_variant[n])
+        rows.append([n, f"{per_chunk:.1f}", f"{per_chunk - asked:.1f}", f"{per_chunk - _per_chunk(by_variant[REFERENCE]):+.1f}"])
+    title = f"{first['live_chunks']:,} live chunks, {asked:.1f} B asked for on average".replace(",", " ", 2)
+    return title, report.table(["variant", "resident bytes per chunk", "beyond the request", f"over {REFERENCE}"], rows)
+
+
+def _judge_time(results, names, verdicts):
+    for name, limit in TIME_EACH.items():
+        if name not in names or not _timed(results):
+            continue
+        ratios = {w: _ratio(results[w], name, "seconds") for w in _timed(results)}
+        worst = max(ratios, key=ratios.get)
+        over = [w for w in ratios if ratios[w] > limit]
+        verdicts.add(f"{name}: time, each workload", f"{limit:.2f}", f"{ratios[worst]:.3f}", not over,
+                     ", ".join(over) if over else f"worst: {worst}")
+        if name in TIME_MEAN:
+            mean = report.geometric_mean(ratios.values())
+            verdicts.add(f"{name}: time, geometric mean", f"{TIME_MEAN[name]:.2f}", f"{mean:.3f}", mean <= TIME_MEAN[name])
+
+
+def _judge_memory(results, names, verdicts):
+    if "off" in names:
+        excess = {}
+        for workload, by_variant in results.items():
+            limit = _median(by_variant[REFERENCE], "peak_rss_kib") * RSS_FACTOR + RSS_EXTRA_KIB
+            excess[workload] = _median(by_variant["off"], "peak_rss_kib") - limit
+        worst = max(excess, key=excess.get)
+        over = [w for w in excess if excess[w] > 0]
+        verdicts.add("off: peak RSS, each workload", f"{RSS_FACTOR}x + {RSS_EXTRA_KIB // 1024} MiB",
+                     f"{excess[worst] / 1024:+.1f} MiB to it", not over, ", ".join(over) if over else f"worst: {worst}")
+    if "full" in names and MEMORY_ONLY in results:
+        bare, full = (_per_chunk(results[MEMORY_ONLY][n]) for n in (REFERENCE, "full"))
+        limit = bare * LIVE_FACTOR + LIVE_EXTRA_BYTES
+        verdicts.add("full: bytes per live chunk", f"{limit:.1f}", f"{full:.1f}", full <= limit,
+                     f"{REFERENCE} {bare:.1f}, plus 10 % and 64")
+
+
+def render(results, names, runs, scale):
+    """The report as Markdown, and the verdicts in it."""
+    facts = report.machine()
+    verdicts = report.Verdicts()
+    _judge_time(results, names, verdicts)
+    _judge_memory(results, names, verdicts)
+    parts = ["# bench/run alloc", f"{facts['time']}, {facts['processor']}, {facts['processors']} processors, "
+             f"Linux {facts['kernel']}; {runs} interleaved runs, scale {scale:g}, load {facts['load'][0]:.1f}."]
+    if runs < RUNS_NEEDED or scale < 1:
+        parts.append("**A shortened run: the verdicts below mean nothing.**")
+    parts += ["## Time", f"Ratio to {REFERENCE} of the medians, and in brackets of the fastest runs. The spread is {REFERENCE}'s own: "
+              "a ratio closer to 1 than that says nothing.", _time_table(results, names)]
+    cpu = _cpu_table(results, names)
+    parts += [cpu] if cpu else []
+    parts += ["## Peak resident memory", f"Ratio to {REFERENCE} of the medians.", _rss_table(results, names)]
+    if MEMORY_ONLY in results:
+        parts += ["## Memory per live chunk", *_live_table(results, names)]
+    if verdicts.rows:
+        parts += ["## Verdicts", verdicts.table()]
+    return "\n\n".join(parts), verdicts

@@ -1,0 +1,241 @@
+/*
+ * Runs one workload and prints one line about it.
+ *
+ * Owns the threads, the clock and the command line. Uses nothing of any allocator but the standard calls, so the
+ * allocator under test is whatever is preloaded; the line names the library that malloc resolved to, so that a preload
+ * that silently failed cannot pass for a measurement.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../pin.h"
+#include "workloads.h"
+
+static const pfa_workload_t *const workloads[] = {
+    &pfa_workload_churn,  &pfa_workload_churn2, &pfa_workload_server,  &pfa_workload_prodcons,
+    &pfa_workload_regrow, &pfa_workload_mixed,  &pfa_workload_aligned, &pfa_workload_live10m,
+};
+static const size_t workload_count = sizeof workloads / sizeof workloads[0];
+
+typedef struct {
+    const pfa_workload_t *workload;
+    pfa_worker_t worker[PFA_WORKERS_MAX];
+    pthread_barrier_t ready;
+    pthread_barrier_t finished;
+    double seconds;
+} run_t;
+
+typedef struct {
+    run_t *run;
+    pfa_worker_t *worker;
+} thread_arg_t;
+
+void pfa_bench_die(const char *what)
+{
+    fprintf(stderr, "workloads: %s\n", what);
+    _exit(3);
+}
+
+uint64_t pfa_bench_status_kib(const char *key)
+{
+    char text[8192];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        pfa_bench_die("cannot open /proc/self/status");
+    }
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (got <= 0) {
+        pfa_bench_die("cannot read /proc/self/status");
+    }
+    text[got] = '\0';
+    const char *line = strstr(text, key);
+    if (line == NULL) {
+        pfa_bench_die("a line is missing in /proc/self/status");
+    }
+    return strtoull(line + strlen(key), NULL, 10);
+}
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *zeroed_pages(size_t bytes)
+{
+    if (bytes == 0) {
+        return NULL;
+    }
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        pfa_bench_die("no memory for the workload's own state");
+    }
+    return at;
+}
+
+static void *thread_main(void *opaque)
+{
+    thread_arg_t *arg = opaque;
+    run_t *run = arg->run;
+    pfa_bench_pin(arg->worker->index);
+    run->workload->setup(arg->worker);
+    pthread_barrier_wait(&run->ready);
+    run->workload->work(arg->worker);
+    pthread_barrier_wait(&run->finished);
+    run->workload->teardown(arg->worker);
+    return NULL;
+}
+
+/* No second thread at all: libcs and allocators behave differently once one has existed. */
+static void run_alone(run_t *run)
+{
+    pfa_bench_pin(0);
+    run->workload->setup(&run->worker[0]);
+    double start = now_seconds();
+    run->workload->work(&run->worker[0]);
+    run->seconds = now_seconds() - start;
+    run->workload->teardown(&run->worker[0]);
+}
+
+static void run_threads(run_t *run)
+{
+    unsigned count = run->workload->workers;
+    pthread_t thread[PFA_WORKERS_MAX];
+    thread_arg_t arg[PFA_WORKERS_MAX];
+    pthread_barrier_init(&run->ready, NULL, count + 1);
+    pthread_barrier_init(&run->finished, NULL, count + 1);
+    for (unsigned i = 0; i < count; i++) {
+        arg[i] = (thread_arg_t){run, &run->worker[i]};
+        if (pthread_create(&thread[i], NULL, thread_main, &arg[i]) != 0) {
+            pfa_bench_die("cannot create a thread");
+        }
+    }
+    pthread_barrier_wait(&run->ready);
+    double start = now_seconds();
+    pthread_barrier_wait(&run->finished);
+    run->seconds = now_seconds() - start;
+    for (unsigned i = 0; i < count; i++) {
+        pthread_join(thread[i], NULL);
+    }
+}
+
+static void prepare(run_t *run, const pfa_workload_t *workload, double scale)
+{
+    uint64_t rounds = (uint64_t)((double)workload->rounds * scale);
+    void *shared = zeroed_pages(workload->shared_bytes);
+    run->workload = workload;
+    for (unsigned i = 0; i < workload->workers; i++) {
+        run->worker[i] = (pfa_worker_t){
+            .index = i,
+            .workers = workload->workers,
+            .rounds = rounds > 0 ? rounds : 1,
+            .rng = UINT64_C(0x9E3779B97F4A7C15) * (i + 1),
+            .state = zeroed_pages(workload->state_bytes),
+            .shared = shared,
+        };
+    }
+}
+
+static const char *malloc_library(void)
+{
+    Dl_info info;
+    void *entry = dlsym(RTLD_DEFAULT, "malloc");
+    if (entry == NULL || dladdr(entry, &info) == 0 || info.dli_fname == NULL) {
+        return "unknown";
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash != NULL ? slash + 1 : info.dli_fname;
+}
+
+static void print_result(const run_t *run)
+{
+    uint64_t peak = pfa_bench_status_kib("VmHWM:");
+    uint64_t ops = 0;
+    uint64_t checksum = 0;
+    for (unsigned i = 0; i < run->workload->workers; i++) {
+        ops += run->worker[i].ops;
+        checksum += run->worker[i].checksum;
+    }
+    printf("workload=%s ops=%" PRIu64 " seconds=%.6f ns_per_op=%.2f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
+           " malloc=%s",
+           run->workload->name, ops, run->seconds, run->seconds * 1e9 / (double)ops, peak, checksum, malloc_library());
+    const pfa_worker_t *w = &run->worker[0];
+    if (w->live_chunks > 0) {
+        double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;
+        printf(" live_chunks=%" PRIu64 " live_requested=%" PRIu64 " live_rss_kib=%" PRIu64
+               " beyond_request_per_chunk=%.2f",
+               w->live_chunks, w->live_requested, w->live_rss_kib, beyond);
+    }
+    printf("\n");
+}
+
+static int usage(FILE *to, int code)
+{
+    fprintf(to, "usage: workloads [--scale FACTOR] WORKLOAD | --list\n");
+    for (size_t i = 0; i < workload_count; i++) {
+        fprintf(to, "  %-9s %s\n", workloads[i]->name, workloads[i]->what);
+    }
+    return code;
+}
+
+/* What the driver reads: name, threads, description, separated by tabs. */
+static int list(void)
+{
+    for (size_t i = 0; i < workload_count; i++) {
+        printf("%s\t%u\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what);
+    }
+    return 0;
+}
+
+static double parse_scale(const char *text)
+{
+    char *end;
+    double scale = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(scale > 0 && scale <= 1000)) {
+        fprintf(stderr, "workloads: --scale wants a number above 0 and at most 1000, not '%s'\n", text);
+        exit(2);
+    }
+    return scale;
+}
+
+int main(int argc, char **argv)
+{
+    double scale = 1;
+    const char *wanted = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--list") == 0) {
+            return list();
+        }
+        if (strcmp(argv[i], "--help") == 0) {
+            return usage(stdout, 0);
+        }
+        if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) {
+            scale = parse_scale(argv[++i]);
+        } else if (wanted == NULL && argv[i][0] != '-') {
+            wanted = argv[i];
+        } else {
+            return usage(stderr, 2);
+        }
+    }
+    static run_t run;
+    for (size_t i = 0; wanted != NULL && i < workload_count; i++) {
+        if (strcmp(workloads[i]->name, wanted) == 0) {
+            prepare(&run, workloads[i], scale);
+            (workloads[i]->workers == 1 ? run_alone : run_threads)(&run);
+            print_result(&run);
+            return fflush(stdout) == 0 ? 0 : 1;
+        }
+    }
+    return usage(stderr, 2);
+}

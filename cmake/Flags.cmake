@@ -1,0 +1,57 @@
+# Compiler and linker flags, as interface targets: pfa_flags for everything of ours, pfa_runtime_flags for what goes into
+# the library besides.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON) # inline assembly and statement attributes in gnu spelling
+set(CMAKE_CXX_STANDARD 17) # aligned operator new
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+# The whole text of each build type is here, so that the figures of a bench do not depend on CMake's defaults.
+foreach(lang C CXX)
+    set(CMAKE_${lang}_FLAGS_RELWITHDEBINFO "-O2 -g -DNDEBUG")
+    set(CMAKE_${lang}_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
+endforeach()
+
+if(NOT PROFALLOC_SANITIZE MATCHES "^(address|undefined|thread|)$")
+    message(FATAL_ERROR "PROFALLOC_SANITIZE is '${PROFALLOC_SANITIZE}'; it takes address, undefined, thread or nothing.")
+endif()
+
+# Only undefined behaviour can be checked inside a malloc (by traps, which need no runtime library): the other two
+# sanitizers bring a malloc of their own, so under them there is pfa_core and its tests, but no library.
+set(PFA_REPLACES_MALLOC TRUE)
+set(PFA_SANITIZE_FLAGS "")
+if(PROFALLOC_SANITIZE STREQUAL "undefined")
+    set(PFA_SANITIZE_FLAGS -fsanitize=undefined -fsanitize-undefined-trap-on-error)
+elseif(PROFALLOC_SANITIZE)
+    set(PFA_REPLACES_MALLOC FALSE)
+    set(PFA_SANITIZE_FLAGS -fsanitize=${PROFALLOC_SANITIZE})
+endif()
+
+add_library(pfa_flags INTERFACE)
+target_compile_options(pfa_flags INTERFACE
+    -Wall -Wextra -Wundef -Wshadow -Wconversion -Wvla -Werror
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+    ${PFA_SANITIZE_FLAGS})
+target_link_options(pfa_flags INTERFACE ${PFA_SANITIZE_FLAGS})
+target_include_directories(pfa_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(pfa_flags INTERFACE PFA_VERSION="${PROJECT_VERSION}")
+
+# Compilers know malloc: they merge it with memset, drop unused pairs, and would turn our calloc into a call of itself.
+set(PFA_NO_BUILTIN_MALLOC "")
+foreach(name malloc calloc realloc free aligned_alloc memalign posix_memalign)
+    list(APPEND PFA_NO_BUILTIN_MALLOC -fno-builtin-${name})
+endforeach()
+
+# Sections of their own let the linker drop what is not used of mimalloc, and with it what that would import. The bare
+# mimalloc of the benches is compiled the same way.
+set(PFA_ALLOCATOR_FLAGS -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -ffunction-sections
+    -fdata-sections ${PFA_NO_BUILTIN_MALLOC})
+
+# PIC because one compilation serves the shared and the static library; initial-exec because a malloc cannot let the
+# dynamic linker allocate its thread-local block.
+add_library(pfa_runtime_flags INTERFACE)
+target_compile_options(pfa_runtime_flags INTERFACE -fPIC ${PFA_ALLOCATOR_FLAGS})
+target_link_libraries(pfa_runtime_flags INTERFACE pfa_flags)

@@ -1,0 +1,64 @@
+# The runtime: libprofalloc.so, libprofalloc.a, and pfa_core, the same objects without the malloc entry points, for tests
+# that want the parts without replacing malloc under themselves.
+
+set(core_sources "")
+foreach(folder base meta alloc export)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+    list(APPEND core_sources ${sources})
+endforeach()
+file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
+
+# mimalloc is compiled into the file that owns the backing. Its code is not held to our warnings, nor to the undefined
+# behaviour check: it is another project's.
+set(backing ${PROJECT_SOURCE_DIR}/alloc/backing.c)
+set_source_files_properties(${backing} PROPERTIES
+    COMPILE_OPTIONS "-isystem;${PROFALLOC_MIMALLOC_DIR}/include;-isystem;${PROFALLOC_MIMALLOC_DIR}/src;-fno-sanitize=undefined"
+    COMPILE_DEFINITIONS "NDEBUG;MI_NO_GETENV=1")
+
+# Debian's 0.13 has no CMake package; the pkg-config file would name a directory that is searched anyway.
+find_path(URCU_INCLUDE_DIR urcu/urcu-bp.h)
+find_library(URCU_BP_LIBRARY urcu-bp)
+if(NOT URCU_INCLUDE_DIR OR NOT URCU_BP_LIBRARY)
+    message(FATAL_ERROR "liburcu is missing. Install liburcu-dev (or run scripts/setup.sh build).")
+endif()
+set(PFA_LINK_LIBRARIES urcu-bp urcu-common pthread m)
+
+add_library(pfa_core_objects OBJECT ${core_sources})
+target_link_libraries(pfa_core_objects PRIVATE pfa_runtime_flags)
+add_library(pfa_core STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:pfa_core_objects>)
+set_target_properties(pfa_core PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(pfa_core INTERFACE pfa_flags ${PFA_LINK_LIBRARIES})
+
+if(NOT PFA_REPLACES_MALLOC)
+    return()
+endif()
+
+add_library(pfa_hook_objects OBJECT ${hook_sources})
+target_link_libraries(pfa_hook_objects PRIVATE pfa_runtime_flags)
+set(runtime_objects $<TARGET_OBJECTS:pfa_core_objects> $<TARGET_OBJECTS:pfa_hook_objects>)
+
+add_library(profalloc_shared SHARED ${runtime_objects})
+set_target_properties(profalloc_shared PROPERTIES
+    OUTPUT_NAME profalloc EXPORT_NAME profalloc VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINKER_LANGUAGE C) # operator new is C++, but must not bring libstdc++ into C programs
+target_link_options(profalloc_shared PRIVATE
+    ${PFA_SANITIZE_FLAGS} -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
+target_link_libraries(profalloc_shared PRIVATE ${PFA_LINK_LIBRARIES})
+target_include_directories(profalloc_shared INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# The archive holds one object. A linker takes from an archive only the members it needs, and libc would supply the entry
+# points of the members it left out: two mallocs in one program. Internal names are made local, so that a program may
+# have its own mimalloc.
+set(prelinked ${PROJECT_BINARY_DIR}/profalloc.o)
+add_custom_command(OUTPUT ${prelinked}
+    COMMAND ${CMAKE_LINKER} -r -o ${prelinked} ${runtime_objects}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${prelinked}
+    DEPENDS ${runtime_objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "Joining the runtime into one object")
+add_library(profalloc_static STATIC ${prelinked})
+set_source_files_properties(${prelinked} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+set_target_properties(profalloc_static PROPERTIES OUTPUT_NAME profalloc LINKER_LANGUAGE C)
+target_link_libraries(profalloc_static INTERFACE ${PFA_LINK_LIBRARIES})
+target_link_options(profalloc_static INTERFACE -Wl,-u,malloc) # also for a program in which only libc calls malloc
+target_include_directories(profalloc_static INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -1,0 +1,134 @@
+# Tests, found by their place:
+#   tests/unit/test_*.c   unit_*   CMocka, one per module; linked with pfa_core, or with libprofalloc.so if it includes
+#                                  <profalloc.h>. A line "/* sources: a.c b.c */" adds files, from the project root.
+#   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
+#   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
+#                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
+#                                  tests/prog/lib_*.c are shared objects for them to dlopen.
+#   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
+#   tests/checks/*        check_*  static checks of sources and products
+#   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
+# A test whose tool is missing fails and names the package: it is never left out.
+
+find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+find_program(PFA_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH) # Debian's, the one its test-suite package belongs to
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT PFA_PYTHON)
+    message(FATAL_ERROR "libcmocka-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
+endif()
+
+# Tests keep their assertions in every build, and mean every malloc they write down.
+set(test_options -UNDEBUG ${PFA_NO_BUILTIN_MALLOC})
+set(test_environment
+    PROFALLOC_LIB=${PROJECT_BINARY_DIR}/libprofalloc.so
+    PROFALLOC_TOOL=${PROJECT_BINARY_DIR}/profalloc
+    PROFALLOC_BUILD_DIR=${PROJECT_BINARY_DIR}
+    PROFALLOC_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+    PROFALLOC_MIMALLOC_DIR=${PROFALLOC_MIMALLOC_DIR}
+    CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER})
+
+function(pfa_add_test name label timeout)
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ENVIRONMENT "${test_environment}")
+endfunction()
+
+# An executable in build/tests/<folder>, named after its source.
+function(pfa_add_test_program source folder)
+    cmake_path(GET source STEM name)
+    file(STRINGS ${source} extra REGEX "^/\\* sources: ")
+    string(REGEX REPLACE "^/\\* sources: *|\\*/" "" extra "${extra}")
+    separate_arguments(extra)
+    list(TRANSFORM extra PREPEND ${PROJECT_SOURCE_DIR}/)
+    add_executable(${name} ${source} ${extra})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
+    target_compile_options(${name} PRIVATE ${test_options})
+endfunction()
+
+function(pfa_add_unit_tests folder prefix timeout)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/${prefix}_*.c)
+    foreach(source ${sources})
+        cmake_path(GET source STEM name)
+        set(library pfa_core)
+        file(STRINGS ${source} public REGEX "#include [<\"]profalloc.h")
+        if(public)
+            set(library profalloc_shared)
+        endif()
+        if(NOT TARGET ${library})
+            continue()
+        endif()
+        pfa_add_test_program(${source} ${folder})
+        target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE_DIR})
+        target_link_libraries(${name} PRIVATE pfa_flags ${CMOCKA_LIBRARY} ${library} pthread)
+        string(REGEX REPLACE "^${prefix}" ${folder} test_name ${name})
+        pfa_add_test(${test_name} ${folder} ${timeout} ${name})
+    endforeach()
+endfunction()
+
+pfa_add_unit_tests(race race 300)
+if(PROFALLOC_SANITIZE STREQUAL "thread")
+    return()
+endif()
+pfa_add_unit_tests(unit test 300)
+if(NOT PFA_REPLACES_MALLOC)
+    return()
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/prog/prog_*.c ${PROJECT_SOURCE_DIR}/tests/prog/prog_*.cpp)
+foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    pfa_add_test_program(${source} prog)
+    # Misusing free is what some of them are for.
+    target_compile_options(${name} PRIVATE -Wall -Wextra -Werror $<$<C_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
+        -Wno-use-after-free -Wno-free-nonheap-object)
+    target_link_libraries(${name} PRIVATE pthread)
+    if(name MATCHES "^prog_static_")
+        target_link_libraries(${name} PRIVATE profalloc_static -static)
+    endif()
+    pfa_add_test(${name} prog 300 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/run_progs.py $<TARGET_FILE:${name}>)
+endforeach()
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/prog/lib_*.c ${PROJECT_SOURCE_DIR}/tests/prog/lib_*.cpp)
+foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    add_library(${name} MODULE ${source})
+    set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/prog)
+    target_compile_options(${name} PRIVATE ${test_options})
+endforeach()
+
+if(PROFALLOC_SANITIZE)
+    return()
+endif()
+
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/real/*.sh)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    file(STRINGS ${script} is_test REGEX "^source .*lib\\.sh")
+    if(NOT is_test)
+        continue()
+    endif()
+    pfa_add_test(real_${name} real 1800 bash ${script})
+    set_tests_properties(real_${name} PROPERTIES RESOURCE_LOCK real) # one at a time: servers, ports, both cores
+endforeach()
+
+add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
+set_target_properties(golden_probe PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(golden_probe PRIVATE pfa_runtime_flags pfa_core)
+
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/checks/*.sh ${PROJECT_SOURCE_DIR}/tests/checks/*.py)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    cmake_path(GET script EXTENSION extension)
+    # The tables are of the code that is shipped, and ./profile has one build folder.
+    if(name STREQUAL "golden" AND NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo"
+       OR name STREQUAL "profile" AND NOT PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
+        continue()
+    endif()
+    pfa_add_test(check_${name} check 900 $<IF:$<STREQUAL:${extension},.py>,${PFA_PYTHON},bash> ${script})
+endforeach()
+
+if(PROFALLOC_BENCH)
+    foreach(bench alloc largemap)
+        pfa_add_test(bench_${bench} bench 900
+            ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
+    endforeach()
+endif()

@@ -1,0 +1,80 @@
+/* Owns the background thread. See export/background.h. */
+#include "export/background.h"
+#include "base/atomic.h"
+#include "base/sys.h"
+#include "base/tls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+typedef enum state { NONE, MADE, FAILED } state_t;
+
+static void (*work_to_do)(void);
+static _Atomic uint32_t state;   /* state_t */
+static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
+
+static void *run(void *unused)
+{
+    /* Our own allocations are nobody's business: no set-up, no counting. */
+    pfa_tls.state = PFA_THREAD_GONE;
+    pfa_store_relaxed(&pfa_tls.threshold, UINT64_MAX);
+    for (;;) {
+        while (pfa_swap_acq_rel(&pending, 0) == 0) {
+            pfa_sys_futex_wait(&pending, 0, 0);
+        }
+        work_to_do();
+    }
+    return unused;
+}
+
+static int make_thread(void)
+{
+    enum { STACK_SIZE = 256 * 1024 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+    int err = pthread_attr_init(&attributes);
+    if (err != 0) {
+        return err;
+    }
+    (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&thread, &attributes, run, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return err;
+}
+
+void pfa_background_init(void (*work)(void))
+{
+    work_to_do = work;
+}
+
+void pfa_background_wake(void)
+{
+    uint32_t none = NONE;
+    if (pfa_load_relaxed(&pending) != 0 || work_to_do == NULL) {
+        return;
+    }
+    if (pfa_load_relaxed(&state) == NONE && pfa_cas_acq_rel(&state, &none, MADE)) {
+        int kept = errno;
+        if (make_thread() != 0) {
+            pfa_store_release(&state, FAILED);
+        }
+        errno = kept;
+    }
+    if (pfa_load_relaxed(&state) == MADE && pfa_swap_acq_rel(&pending, 1) == 0) {
+        pfa_sys_futex_wake(&pending, 1);
+    }
+}
+
+void pfa_background_after_fork(void)
+{
+    pfa_store_relaxed(&state, NONE);
+    pfa_store_relaxed(&pending, 0);
+}

@@ -1,0 +1,39 @@
+/* Owns what happens around fork. The parent goes on as before; the child has one thread, no background thread, and
+ * whatever the other threads were in the middle of. vfork and posix_spawn children share our memory with a parent that
+ * waits: nothing to do for them. */
+#include "base/lock.h"
+#include "export/background.h"
+#include "hooks/hooks.h"
+#include "meta/thread.h"
+
+#include <pthread.h>
+
+/* RCU first: a thread that registers with it may allocate, and so take our locks, while it holds RCU's. */
+static void before(void)
+{
+    urcu_bp_before_fork();
+    pfa_locks_before_fork();
+}
+
+static void after_in_parent(void)
+{
+    pfa_locks_after_fork_parent();
+    urcu_bp_after_fork_parent();
+}
+
+static void after_in_child(void)
+{
+    pfa_locks_after_fork_child();
+    pfa_thread_list_after_fork(pfa_tls.thread);
+    pfa_backing_after_fork();
+    pfa_background_after_fork();
+    urcu_bp_after_fork_child();
+}
+
+void pfa_fork_watch(void)
+{
+    static _Atomic bool watching;
+    if (!atomic_exchange(&watching, true)) {
+        (void)pthread_atfork(before, after_in_parent, after_in_child);
+    }
+}

@@ -1,0 +1,61 @@
+/* What the entry files share: the long ways out of the fast paths, and the process's and threads' life. */
+#ifndef PFA_HOOKS_HOOKS_H
+#define PFA_HOOKS_HOOKS_H
+
+#include "alloc/chunk.h"
+#include "alloc/sampler.h"
+#include "base/tls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. */
+void *pfa_slow_malloc(size_t size);
+void *pfa_slow_alloc(const pfa_request_t *request);
+void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
+void pfa_slow_free(void *chunk, const void *caller);
+size_t pfa_usable_size(void *chunk, const void *caller);
+
+/* True when this many more bytes may be taken on the fast path; then they are counted. */
+PFA_INLINE bool pfa_fast_allowed(size_t size)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t allocated = tls->allocated + size;
+    if (PFA_UNLIKELY(allocated >= pfa_load_relaxed(&tls->threshold))) {
+        return false;
+    }
+    tls->allocated = allocated;
+    return true;
+}
+
+/* True for an address that free may hand straight to mimalloc: in plain space and a multiple of 8. The rotation puts the
+ * three low bits on top, where they fail the compare unless they are zero. NULL fails it too. */
+PFA_INLINE bool pfa_is_plain(const void *chunk)
+{
+    uint64_t offset = (uintptr_t)chunk - pfa_range.plain_base;
+    return ((offset >> 3) | (offset << 61)) < pfa_load_relaxed(&pfa_range.plain_words);
+}
+
+/* --- hooks/process.c */
+/* Prepares what allocation needs, and reads the options once they can be read. False: not now (called from inside
+ * itself, or in another thread at the same time), allocate without us. */
+bool pfa_process_enter(void);
+int pfa_process_start(uint64_t period);
+void pfa_process_stop(void);
+
+/* --- hooks/thread.c */
+/* Sets the calling thread up; false: not now, or not any more. */
+bool pfa_thread_enter(pfa_tls_t *tls);
+int pfa_thread_make_key(void);
+
+/* --- hooks/report.c: says that the program gave us something that is no chunk; once per caller, counts each. */
+void pfa_report_bad(const char *call, const char *what, const void *chunk, const pfa_finding_t *finding,
+                    const void *caller);
+
+/* --- hooks/summary.c */
+void pfa_summary_print(void);
+
+/* --- hooks/fork.c */
+void pfa_fork_watch(void);
+
+#endif

@@ -1,0 +1,165 @@
+/* Owns the entry points of C: malloc, free and their kin. The fast paths are here and nothing else.
+ *
+ * Budget over bare mimalloc: malloc two loads, one add, one compare and branch, one store; free two loads, one subtract,
+ * one rotate, one compare and branch. No call, no atomic. tests/checks/golden counts the instructions. */
+#include "hooks/hooks.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The C library's header gives some of these attributes that our prototypes repeat without harm. */
+PFA_EXPORT void free_sized(void *chunk, size_t size);
+PFA_EXPORT void free_aligned_sized(void *chunk, size_t align, size_t size);
+
+#define CALLER __builtin_return_address(0)
+
+PFA_EXPORT void *malloc(size_t size)
+{
+    return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
+}
+
+PFA_EXPORT void free(void *chunk)
+{
+    if (PFA_LIKELY(pfa_is_plain(chunk))) {
+        pfa_backing_free(chunk);
+    } else {
+        pfa_slow_free(chunk, CALLER);
+    }
+}
+
+static PFA_COLD void *fail(int err)
+{
+    errno = err;
+    return NULL;
+}
+
+PFA_EXPORT void *calloc(size_t count, size_t size)
+{
+    size_t total;
+    if (PFA_UNLIKELY(__builtin_mul_overflow(count, size, &total))) {
+        return fail(ENOMEM);
+    }
+    if (PFA_LIKELY(pfa_fast_allowed(total))) {
+        return pfa_backing_calloc(total);
+    }
+    return pfa_slow_alloc(&(pfa_request_t){total, 0, PFA_FLAG_ZEROED});
+}
+
+PFA_EXPORT void *realloc(void *chunk, size_t size)
+{
+    if (PFA_LIKELY(pfa_is_plain(chunk)) && PFA_LIKELY(size != 0) && PFA_LIKELY(pfa_fast_allowed(size))) {
+        return pfa_backing_realloc(chunk, size);
+    }
+    return pfa_slow_realloc(chunk, size, CALLER);
+}
+
+static bool is_power_of_two(size_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* A power of two that is met anyway needs no aligned chunk. */
+static void *aligned(size_t align, size_t size, uint64_t flags)
+{
+    if (align <= 8 || (align == 16 && size > 8)) {
+        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_alloc(&(pfa_request_t){size, 0, flags});
+    }
+    if (size > PTRDIFF_MAX - align) {
+        return fail(ENOMEM);
+    }
+    if (PFA_LIKELY(pfa_fast_allowed(size))) {
+        return pfa_backing_aligned(size, align, false);
+    }
+    return pfa_slow_alloc(&(pfa_request_t){size, align, flags | PFA_FLAG_ALIGNED});
+}
+
+PFA_EXPORT void *memalign(size_t align, size_t size)
+{
+    return is_power_of_two(align) ? aligned(align, size, 0) : fail(EINVAL);
+}
+
+PFA_EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+    return is_power_of_two(align) ? aligned(align, size, 0) : fail(EINVAL);
+}
+
+PFA_EXPORT int posix_memalign(void **out, size_t align, size_t size)
+{
+    if (!is_power_of_two(align) || align % sizeof(void *) != 0) {
+        return EINVAL;
+    }
+    int kept = errno;
+    void *chunk = aligned(align, size, 0);
+    errno = kept;
+    if (chunk == NULL) {
+        return ENOMEM;
+    }
+    *out = chunk;
+    return 0;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+PFA_EXPORT void *valloc(size_t size)
+{
+    return aligned(page_size(), size, 0);
+}
+
+PFA_EXPORT void *pvalloc(size_t size)
+{
+    size_t page = page_size();
+    if (size > PTRDIFF_MAX - page) {
+        return fail(ENOMEM);
+    }
+    return aligned(page, (size + page - 1) & ~(page - 1), 0);
+}
+
+PFA_EXPORT size_t malloc_usable_size(void *chunk)
+{
+    return pfa_usable_size(chunk, CALLER);
+}
+
+/* The size is the program's claim; the chunk's own is known better. */
+PFA_EXPORT void free_sized(void *chunk, size_t size)
+{
+    (void)size;
+    if (PFA_LIKELY(pfa_is_plain(chunk))) {
+        pfa_backing_free(chunk);
+    } else {
+        pfa_slow_free(chunk, CALLER);
+    }
+}
+
+PFA_EXPORT void free_aligned_sized(void *chunk, size_t align, size_t size)
+{
+    (void)align;
+    (void)size;
+    if (PFA_LIKELY(pfa_is_plain(chunk))) {
+        pfa_backing_free(chunk);
+    } else {
+        pfa_slow_free(chunk, CALLER);
+    }
+}
+
+/* The other names of the same functions. GCC would have them repeat the header's attributes; callers never see these. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
+#define ALIAS(name, target, type, parameters)                                                                          \
+    PFA_EXPORT type name parameters;                                                                                   \
+    PFA_EXPORT type name parameters __attribute__((alias(#target)))
+ALIAS(cfree, free, void, (void *));
+ALIAS(__libc_malloc, malloc, void *, (size_t));
+ALIAS(__libc_calloc, calloc, void *, (size_t, size_t));
+ALIAS(__libc_realloc, realloc, void *, (void *, size_t));
+ALIAS(__libc_free, free, void, (void *));
+ALIAS(__libc_cfree, free, void, (void *));
+ALIAS(__libc_memalign, memalign, void *, (size_t, size_t));
+ALIAS(__libc_valloc, valloc, void *, (size_t));
+ALIAS(__libc_pvalloc, pvalloc, void *, (size_t));
+ALIAS(__posix_memalign, posix_memalign, int, (void **, size_t, size_t));

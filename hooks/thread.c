@@ -1,0 +1,64 @@
+/* Owns the birth and death of threads as the allocator sees them. A thread is born at its first allocation (or at its
+ * first free of a recorded chunk) and dies in a destructor of thread-specific data, which puts itself off until the last
+ * round so that other destructors still allocate and free as usual. What comes after that is served without counting. */
+#include "base/sys.h"
+#include "hooks/hooks.h"
+#include "meta/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+static pthread_key_t key;
+static _Atomic bool has_key;
+
+static void leave(void *arg)
+{
+    pfa_tls_t *tls = arg;
+    /* The C library calls destructors in up to this many rounds while they set values again. */
+    if (++tls->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        (void)pthread_setspecific(key, tls);
+        return;
+    }
+    pfa_thread_t *thread = tls->thread;
+    tls->state = PFA_THREAD_GONE;
+    pfa_live_settle(tls);
+    tls->thread = NULL;
+    tls->region_heap = NULL;
+    tls->large_heap = NULL;
+    /* Off the list first: nobody may write the threshold of a thread whose memory goes away. */
+    pfa_thread_list_leave(thread);
+    pfa_store_relaxed(&tls->threshold, UINT64_MAX);
+    /* The main thread's heap stays: giving up its heaps would put recorded regions into its default heap, which lives
+     * on. */
+    if (!tls->is_main) {
+        pfa_backing_thread_end();
+    }
+}
+
+int pfa_thread_make_key(void)
+{
+    int err = pthread_key_create(&key, leave);
+    pfa_store_release(&has_key, err == 0);
+    return err;
+}
+
+bool pfa_thread_enter(pfa_tls_t *tls)
+{
+    if (tls->state == PFA_THREAD_ENTERING || tls->state == PFA_THREAD_GONE) {
+        return false;
+    }
+    tls->state = PFA_THREAD_ENTERING;
+    if (!pfa_process_enter() || (tls->thread = pfa_thread_list_join(tls)) == NULL) {
+        tls->state = PFA_THREAD_NEW;
+        return false;
+    }
+    tls->is_main = pfa_sys_tid() == pfa_sys_pid();
+    tls->random = pfa_sys_random() | 1;
+    tls->epoch = pfa_load_relaxed(&pfa_sampling.epoch) - 1;
+    /* May allocate: it then comes back here and is turned away above. */
+    if (pfa_load_acquire(&has_key)) {
+        (void)pthread_setspecific(key, tls);
+    }
+    tls->state = PFA_THREAD_READY;
+    return true;
+}

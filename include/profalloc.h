@@ -1,0 +1,51 @@
+/* profalloc: a malloc that can tell what its chunks were for. The library works without this header: link or preload it.
+ * The calls here steer recording from inside a program. All are safe from any thread. */
+#ifndef PROFALLOC_H
+#define PROFALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PROFALLOC_VERSION "0.1.0"
+
+/* Starts recording chunks allocated from now on; chunks that exist are not touched. `sample` is the mean number of bytes
+ * between two recorded chunks: 1 records every chunk, 0 takes the option `sample` (512K unless set). While recording is
+ * on, changes the sampling. Returns 0, ENOMEM if there is no address space for records, or ENOSPC if 63 different
+ * values of `sample` were used before and the nearest of them is used again. */
+int profalloc_start(size_t sample);
+
+/* Stops recording. Chunks recorded so far keep their records until they are freed. */
+void profalloc_stop(void);
+
+/* What was counted so far, of recorded chunks. With sampling these are estimates of the true numbers. */
+typedef struct profalloc_counters {
+    uint64_t allocations;
+    uint64_t frees;
+    uint64_t bytes_allocated;
+    uint64_t bytes_freed;
+    uint64_t live_chunks;
+    uint64_t live_bytes;
+    uint64_t peak_bytes; /* exact with one thread; with more, within 64 KiB for each */
+    uint64_t recorded;   /* chunks that got a record */
+    uint64_t unrecorded; /* chunks that should have got one, but there was no room */
+    uint64_t bad_frees;  /* double frees and frees of what is no chunk */
+} profalloc_counters_t;
+
+void profalloc_counters(profalloc_counters_t *counters);
+
+/* PROFALLOC_VERSION of the library in use. */
+const char *profalloc_version(void);
+
+/* A program may define this to set options (profalloc.5 lists them); /etc/profalloc.conf and the environment variable
+ * PROFALLOC_CONF come after it and win. */
+extern const char *profalloc_conf;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

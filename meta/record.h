@@ -1,0 +1,96 @@
+/* The record: what is known of one live chunk, in one cache line. Records of region chunks lie in the record area at an
+ * offset that follows from the chunk's address (alloc/region.h); records of large chunks lie in their map node.
+ *
+ *    0 alloc_time   8 first_access   16 last_access
+ *   24 size (48 bits) and flags (16 bits), one word: storing it makes the record live or dead
+ *   32 low  36 high    lowest and highest byte touched, from the start of the slot
+ *   40 reads  44 writes    saturating, adjacent so that one 64-bit add updates both
+ *   48 stack  52 type
+ *   56 thread  58 tag  60 last_thread  62 lead (where the chunk starts in its slot, in units of 8 bytes)
+ *
+ * Who may write: the allocating thread before the chunk is handed out, the freeing thread when it dies, access callbacks
+ * in between (races there lose counts, never more). A record's memory is never unmapped while the process lives. */
+#ifndef PFA_META_RECORD_H
+#define PFA_META_RECORD_H
+
+#include "base/atomic.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pfa_record {
+    uint64_t alloc_time;
+    uint64_t first_access;
+    uint64_t last_access;
+    _Atomic uint64_t size_flags;
+    uint32_t low;
+    uint32_t high;
+    uint32_t reads;
+    uint32_t writes;
+    uint32_t stack;
+    uint32_t type;
+    uint16_t thread;
+    uint16_t tag;
+    uint16_t last_thread;
+    uint16_t lead;
+} pfa_record_t;
+
+#define PFA_RECORD_SHIFT 6
+_Static_assert(sizeof(pfa_record_t) == 1u << PFA_RECORD_SHIFT, "a record is one cache line");
+_Static_assert(offsetof(pfa_record_t, size_flags) == 24, "layout as pictured");
+_Static_assert(offsetof(pfa_record_t, reads) == 40 && offsetof(pfa_record_t, writes) == 44, "one word of counters");
+_Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
+
+/* Flags, in the upper 16 bits of size_flags. A record of zeros is of a slot that never held a chunk. */
+#define PFA_FLAG(n) (1ull << (48 + (n)))
+#define PFA_FLAG_LIVE PFA_FLAG(0)    /* the chunk is allocated */
+#define PFA_FLAG_FREED PFA_FLAG(1)   /* it was, and the slot has not been reused */
+#define PFA_FLAG_ALIGNED PFA_FLAG(2) /* asked for with an alignment */
+#define PFA_FLAG_REALLOC PFA_FLAG(3) /* came from realloc of another chunk */
+#define PFA_FLAG_ZEROED PFA_FLAG(4)  /* calloc */
+#define PFA_FLAG_NEW PFA_FLAG(5)     /* operator new */
+#define PFA_FLAG_ARRAY PFA_FLAG(6)   /* operator new[] */
+#define PFA_FLAG_LARGE PFA_FLAG(7)   /* tracked by the interval map */
+#define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread */
+#define PFA_FLAG_MASK (0xffffull << 48)
+/* Bits 9 to 14: the weight class, an index of the sampling periods used so far (alloc/sampler.h); 0: every chunk. */
+#define PFA_WEIGHT_SHIFT (48 + 9)
+#define PFA_WEIGHT_CLASSES 64
+#define PFA_WEIGHT_MASK ((uint64_t)(PFA_WEIGHT_CLASSES - 1) << PFA_WEIGHT_SHIFT)
+#define PFA_SIZE_MASK (PFA_FLAG(0) - 1)
+
+#define PFA_LEAD_SHIFT 3
+
+static inline uint64_t pfa_size_of(uint64_t size_flags)
+{
+    return size_flags & PFA_SIZE_MASK;
+}
+
+static inline unsigned pfa_weight_class_of(uint64_t size_flags)
+{
+    return (unsigned)((size_flags & PFA_WEIGHT_MASK) >> PFA_WEIGHT_SHIFT);
+}
+
+/* Fills a record for a new chunk. The last store makes it live; a reader that sees it live through the chunk's own
+ * publication by the program sees the rest too. */
+static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint16_t thread,
+                                    uint16_t lead)
+{
+    record->alloc_time = now;
+    record->first_access = 0;
+    record->last_access = 0;
+    record->low = UINT32_MAX;
+    record->high = 0;
+    record->reads = 0;
+    record->writes = 0;
+    record->stack = 0;
+    record->type = 0;
+    record->thread = thread;
+    record->tag = 0;
+    record->last_thread = 0;
+    record->lead = lead;
+    pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
+}
+
+#endif

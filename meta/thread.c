@@ -1,0 +1,158 @@
+/* Owns the list of threads, the counters of dead ones, and the live total. See meta/thread.h for who may call what. */
+#include "meta/thread.h"
+#include "base/lock.h"
+#include "base/sys.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BLOCKS_PER_MAP = 16 };
+
+static struct {
+    pfa_thread_t *living;
+    pfa_thread_t *spare;     /* blocks without a thread, linked by next */
+    pfa_counters_t of_dead;  /* what threads that ended had counted */
+    uint16_t last_number;
+} list;
+
+static _Atomic int64_t live_bytes;
+static _Atomic uint64_t live_peak;
+
+static void add_spare_blocks(void)
+{
+    void *memory;
+    if (pfa_sys_map(NULL, BLOCKS_PER_MAP * sizeof(pfa_thread_t), PROT_READ | PROT_WRITE, 0, &memory) != 0) {
+        return;
+    }
+    pfa_thread_t *blocks = memory;
+    for (int i = BLOCKS_PER_MAP - 1; i >= 0; i--) {
+        /* The number stays with the block: it is reused with it. */
+        blocks[i].number = (uint16_t)(list.last_number + i + 1 > UINT16_MAX ? 0 : list.last_number + i + 1);
+        blocks[i].next = list.spare;
+        list.spare = &blocks[i];
+    }
+    list.last_number =
+        (uint16_t)(list.last_number + BLOCKS_PER_MAP > UINT16_MAX ? UINT16_MAX : list.last_number + BLOCKS_PER_MAP);
+}
+
+pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    if (list.spare == NULL) {
+        add_spare_blocks();
+    }
+    pfa_thread_t *thread = list.spare;
+    if (thread != NULL) {
+        list.spare = thread->next;
+        thread->tls = tls;
+        thread->tid = pfa_sys_tid();
+        thread->previous = NULL;
+        thread->next = list.living;
+        if (list.living != NULL) {
+            list.living->previous = thread;
+        }
+        list.living = thread;
+    }
+    pfa_unlock(PFA_LOCK_THREADS);
+    return thread;
+}
+
+static void add_counters(pfa_counters_t *sum, const pfa_counters_t *part)
+{
+    /* All members are counters of one type, so both are arrays of them. */
+    _Atomic uint64_t *to = (_Atomic uint64_t *)sum;
+    const _Atomic uint64_t *from = (const _Atomic uint64_t *)part;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
+        pfa_store_relaxed(&to[i], pfa_load_relaxed(&to[i]) + pfa_load_relaxed(&from[i]));
+    }
+}
+
+static void retire(pfa_thread_t *thread)
+{
+    add_counters(&list.of_dead, &thread->counters);
+    memset(&thread->counters, 0, sizeof thread->counters);
+    thread->tls = NULL;
+    thread->previous = NULL;
+    thread->next = list.spare;
+    list.spare = thread;
+}
+
+void pfa_thread_list_leave(pfa_thread_t *thread)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        list.living = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+    retire(thread);
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_thread_list_after_fork(pfa_thread_t *survivor)
+{
+    pfa_thread_t *thread = list.living;
+    while (thread != NULL) {
+        pfa_thread_t *next = thread->next;
+        if (thread != survivor) {
+            retire(thread);
+        }
+        thread = next;
+    }
+    list.living = survivor;
+    if (survivor != NULL) {
+        survivor->next = NULL;
+        survivor->previous = NULL;
+        survivor->tid = pfa_sys_tid();
+    }
+}
+
+void pfa_thread_list_interrupt(void)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    for (pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
+        /* Relaxed: what the thread must then see was stored before a full fence by the caller, partner of the fence
+         * in hooks/slow.c rearm(). */
+        pfa_store_relaxed(&thread->tls->threshold, 0);
+    }
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_counters_sum(pfa_counters_t *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    pfa_lock(PFA_LOCK_THREADS);
+    add_counters(sum, &list.of_dead);
+    for (const pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
+        add_counters(sum, &thread->counters);
+    }
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    pfa_own_add(&list.of_dead.by_class[class].frees, chunks);
+    pfa_own_add(&list.of_dead.by_class[class].freed_bytes, bytes);
+    pfa_unlock(PFA_LOCK_THREADS);
+    pfa_add_relaxed(&live_bytes, -(int64_t)bytes);
+}
+
+void pfa_live_settle(pfa_tls_t *tls)
+{
+    int64_t before = pfa_add_relaxed(&live_bytes, tls->live_delta);
+    int64_t peak = before + tls->live_delta_peak;
+    if (peak > 0) {
+        pfa_atomic_max(&live_peak, (uint64_t)peak);
+    }
+    tls->live_delta = 0;
+    tls->live_delta_peak = 0;
+}
+
+uint64_t pfa_live_peak(void)
+{
+    return pfa_load_relaxed(&live_peak);
+}

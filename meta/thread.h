@@ -1,0 +1,97 @@
+/* Threads and their counters.
+ *
+ * Each thread that allocates has a pfa_thread_t: a number, and counters by size class that it alone writes and anyone may
+ * read. When a thread ends its counters are added to the process's and the block is reused. Guarantees:
+ *   1. pfa_thread_list_* take PFA_LOCK_THREADS; nothing else here blocks.
+ *   2. A block's memory is never unmapped, so a stale pointer to one reads old numbers, never faults.
+ *   3. Counting is one plain add per counter: no atomics, no locks. */
+#ifndef PFA_META_THREAD_H
+#define PFA_META_THREAD_H
+
+#include "base/atomic.h"
+#include "base/tls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Size classes as the summary shows them: 64 of regions by slot size, then powers of two for large chunks. */
+enum { PFA_CLASS_REGIONS = 64, PFA_CLASS_LARGE = 64, PFA_CLASS_COUNT = 96 };
+
+/* Chunks are counted in units of 1/1024, since a sampled chunk stands for a fractional number of chunks. */
+#define PFA_COUNT_ONE 1024u
+
+typedef struct pfa_class_counters {
+    _Atomic uint64_t allocations; /* in 1/PFA_COUNT_ONE */
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t frees; /* in 1/PFA_COUNT_ONE */
+    _Atomic uint64_t freed_bytes;
+} pfa_class_counters_t;
+
+typedef struct pfa_counters {
+    pfa_class_counters_t by_class[PFA_CLASS_COUNT];
+    _Atomic uint64_t recorded;   /* chunks that got a record */
+    _Atomic uint64_t unrecorded; /* chunks that should have, but there was no room for one */
+    _Atomic uint64_t bad_frees;
+} pfa_counters_t;
+
+typedef struct pfa_thread {
+    pfa_counters_t counters;
+    struct pfa_thread *next;
+    struct pfa_thread *previous;
+    pfa_tls_t *tls;
+    int tid;
+    uint16_t number; /* 1 and up, reused after the thread's end; 0: unknown */
+} pfa_thread_t;
+
+/* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
+pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
+/* Takes the calling thread's block off the list and keeps its counts. */
+void pfa_thread_list_leave(pfa_thread_t *thread);
+/* In a fork child: only the caller lives on. PFA_LOCK_THREADS is free. */
+void pfa_thread_list_after_fork(pfa_thread_t *survivor);
+
+/* Makes every thread's next allocation leave the fast path. */
+void pfa_thread_list_interrupt(void);
+
+/* Sum over all threads, dead ones included. */
+void pfa_counters_sum(pfa_counters_t *sum);
+
+/* Live bytes and their peak. Exact with one thread; with more, each can hold back up to PFA_LIVE_SLACK bytes. */
+#define PFA_LIVE_SLACK (64 * 1024)
+void pfa_live_settle(pfa_tls_t *tls);
+uint64_t pfa_live_peak(void);
+
+/* For a thread without a block (its destructors have run): slower, under the lock. */
+PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
+
+static inline void pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
+{
+    pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
+    pfa_own_add(&counters->allocations, chunks);
+    pfa_own_add(&counters->bytes, bytes);
+    tls->live_delta += (int64_t)bytes;
+    if (tls->live_delta > tls->live_delta_peak) {
+        tls->live_delta_peak = tls->live_delta;
+        if (PFA_UNLIKELY(tls->live_delta > PFA_LIVE_SLACK)) {
+            pfa_live_settle(tls);
+        }
+    }
+}
+
+static inline void pfa_count_free(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
+{
+    if (PFA_UNLIKELY(tls->thread == NULL)) {
+        pfa_count_orphan_free(class, chunks, bytes);
+        return;
+    }
+    pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
+    pfa_own_add(&counters->frees, chunks);
+    pfa_own_add(&counters->freed_bytes, bytes);
+    tls->live_delta -= (int64_t)bytes;
+    if (PFA_UNLIKELY(tls->live_delta < -PFA_LIVE_SLACK)) {
+        pfa_live_settle(tls);
+    }
+}
+
+#endif

@@ -1,0 +1,33 @@
+#!/bin/bash
+# ./profile: starts at once when nothing is to do, keeps the program's status and output, prints the summary on stderr.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+limit=2 # seconds until the program starts
+
+fail() {
+    echo "FAILED: $*"
+    cat "$work/err" 2>/dev/null || true
+    exit 1
+}
+
+./profile true 2>/dev/null || fail "./profile true: status $?"
+begin=$EPOCHREALTIME
+started=$(./profile bash -c 'echo $EPOCHREALTIME' 2>"$work/err")
+awk -v a="$begin" -v b="$started" -v limit=$limit 'BEGIN { printf "started after %.2f s\n", b - a; exit b - a > limit }' ||
+    fail "./profile took more than $limit seconds to start the program"
+grep -q '^profalloc: ' "$work/err" || fail "no summary on stderr"
+
+status=0
+./profile bash -c 'echo out; exit 7' >"$work/out" 2>"$work/err" || status=$?
+[[ $status -eq 7 ]] || fail "status $status instead of the program's 7"
+[[ $(<"$work/out") == out ]] || fail "the program's output is not alone on stdout"
+
+status=0
+./profile >"$work/out" 2>"$work/err" || status=$?
+[[ $status -eq 2 && ! -s $work/out ]] || fail "without a program: status $status, or usage on stdout"
+./profile --help | grep -q '^usage: ' || fail "--help"
+
+PROFALLOC_CONF=summary:false ./profile true 2>"$work/err"
+[[ ! -s $work/err ]] || fail "options of the caller do not win over those of ./profile"
