@@ -36,21 +36,33 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
            (uint64_t)lead << PFA_WORD_LEAD_SHIFT | (uint64_t)pfa_region_class(slot_size) << PFA_WORD_CLASS_SHIFT;
 }
 
-static uint64_t record_bytes(uint64_t word)
+/* Gives the pages of records number `from` up to `to` of a slice back; both are whole pages of them. */
+static void drop_records(uint64_t slice, uint64_t from, uint64_t to)
 {
-    return ((uint64_t)1 << PFA_SLICE_SHIFT) / pfa_word_slot_size(word) * sizeof(pfa_record_t);
+    while (from < to) {
+        /* Up to where the turned order wraps. */
+        uintptr_t begin = (uintptr_t)pfa_region_record(slice, from);
+        uintptr_t stride_end = pfa_range.records + ((slice + 1) << PFA_RECORD_STRIDE_SHIFT);
+        uint64_t count = (stride_end - begin) >> PFA_RECORD_SHIFT;
+        count = count < to - from ? count : to - from;
+        (void)pfa_sys_advise((void *)begin, count << PFA_RECORD_SHIFT, MADV_DONTNEED);
+        from += count;
+    }
 }
 
 /* A slice of small slots that now gets big ones leaves records behind that nobody will use: gives their memory back. */
 static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_word)
 {
-    enum { KEEP = 16 * 1024 };
-    if (old_word == 0 || record_bytes(old_word) <= record_bytes(new_word) + KEEP) {
+    enum { RECORDS_PER_PAGE = 4096 >> PFA_RECORD_SHIFT, WORTH_IT = 8 * RECORDS_PER_PAGE };
+    if (old_word == 0) {
         return;
     }
-    uint64_t from = (record_bytes(new_word) + KEEP - 1) & ~(uint64_t)(KEEP - 1);
-    uintptr_t records = pfa_range.records + (slice << PFA_RECORD_STRIDE_SHIFT);
-    (void)pfa_sys_advise((void *)(records + from), record_bytes(old_word) - from, MADV_DONTNEED);
+    uint64_t slice_size = (uint64_t)1 << PFA_SLICE_SHIFT;
+    uint64_t had = slice_size / pfa_word_slot_size(old_word) & ~(uint64_t)(RECORDS_PER_PAGE - 1);
+    uint64_t needs = (slice_size / pfa_word_slot_size(new_word) + RECORDS_PER_PAGE) & ~(uint64_t)(RECORDS_PER_PAGE - 1);
+    if (had >= needs + WORTH_IT) {
+        drop_records(slice, needs, had);
+    }
 }
 
 /* All words of the page, not the first alone: smaller pages may have come and gone in its later slices. */

@@ -1,11 +1,10 @@
 """Time and memory of the allocator against its peers, as ratios to bare mimalloc.
 
-Every repetition runs all variants one after another, beginning with another one each time, so that whatever disturbs the
-machine disturbs all of them alike.
+Every repetition runs all variants one after another, beginning with another one each time, so that whatever disturbs
+the machine disturbs all of them alike.
 """
 import hashlib
 import pathlib
-import statistics
 import sys
 
 from . import alloc_report, real, report
@@ -35,8 +34,8 @@ class Synthetic:
         fields = parse_fields(outcome.stdout)
         if not variant.provides(fields["malloc"]):
             raise BenchFailure(f"{self.name} under {variant.name} ran on the malloc of {fields['malloc']}")
-        row = {"seconds": float(fields["seconds"]), "peak_rss_kib": int(fields["peak_rss_kib"]),
-               "ops": int(fields["ops"]), "checksum": fields["checksum"]}
+        row = {"seconds": float(fields["seconds"]), "cpu_seconds": float(fields["cpu_seconds"]),
+               "peak_rss_kib": int(fields["peak_rss_kib"]), "ops": int(fields["ops"]), "checksum": fields["checksum"]}
         for key in ("live_chunks", "live_requested", "live_rss_kib"):
             if key in fields:
                 row[key] = int(fields[key])
@@ -78,21 +77,24 @@ def _workloads(options, scale):
 def _measure(workload, variants, runs, rows):
     """All repetitions of one workload: variant name -> list of rows."""
     samples = {variant.name: [] for variant in variants}
-    warm_sums = {workload.run(variant, warm=True)[0]["checksum"] for variant in variants}
-    expected = None
+    _agree(workload, {variant.name: workload.run(variant, warm=True)[0]["checksum"] for variant in variants})
     for repetition in range(runs):
         turn = repetition % len(variants)
         for position, variant in enumerate(variants[turn:] + variants[:turn]):
             row, outcome = workload.run(variant)
-            expected = expected or row["checksum"]
-            rows.add({"workload": workload.name, "variant": variant.name, "repetition": repetition, "position": position,
-                      "command": outcome.command, "environment": outcome.environment, "wall": outcome.wall,
-                      "user": outcome.user, "system": outcome.system, **row})
-            if row["checksum"] != expected or len(warm_sums) != 1:
-                raise BenchFailure(f"{workload.name} under {variant.name}: checksum {row['checksum']}, not {expected}"
-                                   if len(warm_sums) == 1 else f"{workload.name}: checksums differ between variants")
+            rows.add({"workload": workload.name, "variant": variant.name, "repetition": repetition,
+                      "position": position, "command": outcome.command, "environment": outcome.environment,
+                      "wall": outcome.wall, "user": outcome.user, "system": outcome.system, **row})
             samples[variant.name].append(row)
+        _agree(workload, {name: taken[-1]["checksum"] for name, taken in samples.items()})
     return samples
+
+
+def _agree(workload, checksums):
+    """The same work under every allocator, or there is nothing to compare."""
+    if len(set(checksums.values())) != 1:
+        said = ", ".join(f"{name} {checksum}" for name, checksum in checksums.items())
+        raise BenchFailure(f"{workload.name}: the checksums differ: {said}")
 
 
 def run(options):

@@ -16,7 +16,8 @@ def add_arguments(parser):
 
 
 def _median(rows, key, **wanted):
-    values = [float(row[key]) for row in rows if key in row and all(row.get(name) == value for name, value in wanted.items())]
+    chosen = [row for row in rows if key in row and wanted.items() <= row.items()]
+    values = [float(row[key]) for row in chosen]
     if not values:
         raise BenchFailure(f"largemap printed no row with {key} for {wanted}")
     return statistics.median(values)
@@ -29,8 +30,8 @@ def _lookup_table(rows, verdicts):
             alone = _median(rows, key, kind=kind, condition="alone")
             crowded = _median(rows, key, kind=kind, condition="crowded")
             lines.append([f"{label}, {what}", f"{alone:.2f}", f"{crowded:.2f}", f"{crowded / alone:.3f}"])
-            if key == "with_section_ns":
-                verdicts.add(f"lookup: {label}", f"{LIMIT:.2f}", f"{crowded / alone:.3f}", crowded / alone <= LIMIT)
+            # Both are held to the limit: the section's fixed cost would hide a slower map behind a better ratio.
+            verdicts.add(f"{label}, {what}", f"{LIMIT:.2f}", f"{crowded / alone:.3f}", crowded / alone <= LIMIT)
     return report.table(["lookup, ns", "64 chunks", "64 and 100 000 others", "ratio"], lines)
 
 
@@ -43,10 +44,12 @@ def _edit_table(rows):
 def _held(rows, verdicts):
     held = [row for row in rows if row["row"] == "held"]
     least = min(int(row["while_reader_inside"]) for row in held)
-    verdicts.add("removal does not wait for a reader", f"{REMOVALS_NEEDED} removals", str(least), least >= REMOVALS_NEEDED,
-                 f"while a reader held its section for {held[0]['hold_ms']} ms")
-    return (f"Removals while a reader sat in its section for {held[0]['hold_ms']} ms: {least} of {held[0]['removals']}; median "
-            f"{_median(rows, 'median_ns', row='held'):.0f} ns, 99.9 % below {_median(rows, 'p999_ns', row='held'):.0f} ns, longest "
+    hold = f"{held[0]['hold_ms']} ms"
+    verdicts.add("removal does not wait for a reader", f"{REMOVALS_NEEDED} removals", str(least),
+                 least >= REMOVALS_NEEDED, f"while a reader held its section for {hold}")
+    return (f"Removals while a reader sat in its section for {hold}: {least} of {held[0]['removals']}; median "
+            f"{_median(rows, 'median_ns', row='held'):.0f} ns, 99.9 % below "
+            f"{_median(rows, 'p999_ns', row='held'):.0f} ns, longest "
             f"{max(float(row['max_ns']) for row in held) / 1000:.0f} µs.")
 
 
@@ -64,10 +67,10 @@ def run(options):
         raw.add(row)
     verdicts = report.Verdicts()
     parts = ["# bench/run largemap", f"{facts['time']}, {facts['processor']}, {facts['processors']} processors, "
-             f"Linux {facts['kernel']}; medians of {runs} runs, the two conditions in turn, load {facts['load'][0]:.1f}; "
-             "another thread inserts and removes all the while."]
+             f"Linux {facts['kernel']}; medians of {runs} runs, the two conditions in turn, "
+             f"load {facts['load'][0]:.1f}; another thread inserts and removes all the while."]
     if options.quick or runs < RUNS_NEEDED:
-        parts.append("**A shortened run: the verdicts below mean nothing.**")
+        parts.append("**A shortened run: its figures mean nothing.**")
     parts += [_lookup_table(rows, verdicts), _edit_table(rows), _held(rows, verdicts), "## Verdicts", verdicts.table()]
     report.publish("\n\n".join(parts), raw.path, options.out)
     return 1 if options.strict and verdicts.missed() else 0

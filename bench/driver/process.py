@@ -41,7 +41,8 @@ def run_process(command, extra_environment, stdin_path=None, pin=False):
     command = [str(part) for part in command]
     environment = {**base_environment(), **extra_environment}
     last_cpu = max(os.sched_getaffinity(0))
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin_path or os.devnull, "rb") as stdin:
+    source = stdin_path or os.devnull
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(source, "rb") as stdin:
         start = time.monotonic()
         process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=out, stderr=err,
                                    preexec_fn=(lambda: os.sched_setaffinity(0, {last_cpu})) if pin else None)

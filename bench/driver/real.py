@@ -15,7 +15,8 @@ BULK = 200000
 SCHEMA = """
 PRAGMA temp_store=MEMORY;
 CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT, note TEXT);
-CREATE TABLE purchase(id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id), item TEXT, amount INTEGER, memo TEXT);
+CREATE TABLE purchase(id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id), item TEXT, amount INTEGER,
+    memo TEXT);
 CREATE TABLE reading(at INTEGER PRIMARY KEY, sensor INTEGER, value REAL, label TEXT);
 CREATE INDEX purchase_customer ON purchase(customer, amount);
 CREATE INDEX purchase_item ON purchase(item);
@@ -23,16 +24,21 @@ CREATE INDEX purchase_item ON purchase(item);
 
 BULK_INSERT = f"""
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {BULK})
-INSERT INTO reading SELECT i, i * 7919 % 503, (i * 104729 % 10007) / 7.0, 'a label of some length, number ' || (i * 31 % 977) FROM n;
+INSERT INTO reading
+    SELECT i, i * 7919 % 503, (i * 104729 % 10007) / 7.0, 'a label of some length, number ' || (i * 31 % 977) FROM n;
 CREATE INDEX reading_sensor ON reading(sensor, value);
 """
 
 QUERIES = """
-SELECT c.city, count(*), sum(p.amount) FROM customer c JOIN purchase p ON p.customer = c.id GROUP BY c.city ORDER BY c.city;
-SELECT item, group_concat(amount) FROM (SELECT item, amount FROM purchase ORDER BY item, id LIMIT 2000) GROUP BY item ORDER BY item;
-SELECT sensor, count(*), round(avg(value), 6), min(label), max(label) FROM reading GROUP BY sensor ORDER BY sensor LIMIT 50;
+SELECT c.city, count(*), sum(p.amount) FROM customer c JOIN purchase p ON p.customer = c.id
+    GROUP BY c.city ORDER BY c.city;
+SELECT item, group_concat(amount) FROM (SELECT item, amount FROM purchase ORDER BY item, id LIMIT 2000)
+    GROUP BY item ORDER BY item;
+SELECT sensor, count(*), round(avg(value), 6), min(label), max(label) FROM reading
+    GROUP BY sensor ORDER BY sensor LIMIT 50;
 SELECT label, count(DISTINCT sensor) AS sensors FROM reading GROUP BY label ORDER BY sensors DESC, label LIMIT 20;
-SELECT a.name, b.name FROM customer a JOIN customer b ON a.city = b.city AND a.id < b.id AND a.id % 71 = 0 AND b.id % 67 = 0 ORDER BY 1, 2;
+SELECT a.name, b.name FROM customer a JOIN customer b
+    ON a.city = b.city AND a.id < b.id AND a.id % 71 = 0 AND b.id % 67 = 0 ORDER BY 1, 2;
 UPDATE purchase SET memo = memo || ' checked ' || amount WHERE amount % 5 = 0;
 DELETE FROM reading WHERE sensor % 4 = 1;
 SELECT count(*), sum(length(memo)) FROM purchase;
@@ -75,7 +81,8 @@ def real_programs(bench_dir, work_dir):
         file.writelines(_sql_statements())
     settings = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     return [
-        RealProgram("sqlite3", "inserts, indices, joins and updates in a database in memory", [SQLITE, ":memory:"], {}, script),
+        RealProgram("sqlite3", "inserts, indices, joins and updates in a database in memory",
+                    [SQLITE, ":memory:"], {}, script),
         RealProgram("python3", "objects, dictionaries, json, re with PYTHONMALLOC=malloc",
                     [PYTHON, "-S", bench_dir / "real" / "objects.py"], settings),
     ]

@@ -1,6 +1,7 @@
-"""What ordinary Python programs allocate: objects with attributes, dictionaries, text through json and re, sorting, closures.
+"""What ordinary Python programs allocate: objects, dictionaries, text through json and re, sorting, closures.
 
-Run with PYTHONMALLOC=malloc so that every object is a call of malloc. Prints checksums only, the same under any allocator.
+Run with PYTHONMALLOC=malloc so that every object is a call of malloc. Prints checksums only, the same under any
+allocator.
 """
 import json
 import re

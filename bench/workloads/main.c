@@ -32,6 +32,7 @@ typedef struct {
     pthread_barrier_t ready;
     pthread_barrier_t finished;
     double seconds;
+    double cpu_seconds; /* of all threads: steadier than the clock on a machine that others use too */
 } run_t;
 
 typedef struct {
@@ -65,11 +66,23 @@ uint64_t pfa_bench_status_kib(const char *key)
     return strtoull(line + strlen(key), NULL, 10);
 }
 
-static double now_seconds(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void start_clocks(run_t *run)
+{
+    run->cpu_seconds = -read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    run->seconds = -read_clock(CLOCK_MONOTONIC);
+}
+
+static void stop_clocks(run_t *run)
+{
+    run->seconds += read_clock(CLOCK_MONOTONIC);
+    run->cpu_seconds += read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void *zeroed_pages(size_t bytes)
@@ -102,9 +115,9 @@ static void run_alone(run_t *run)
 {
     pfa_bench_pin(0);
     run->workload->setup(&run->worker[0]);
-    double start = now_seconds();
+    start_clocks(run);
     run->workload->work(&run->worker[0]);
-    run->seconds = now_seconds() - start;
+    stop_clocks(run);
     run->workload->teardown(&run->worker[0]);
 }
 
@@ -122,9 +135,9 @@ static void run_threads(run_t *run)
         }
     }
     pthread_barrier_wait(&run->ready);
-    double start = now_seconds();
+    start_clocks(run);
     pthread_barrier_wait(&run->finished);
-    run->seconds = now_seconds() - start;
+    stop_clocks(run);
     for (unsigned i = 0; i < count; i++) {
         pthread_join(thread[i], NULL);
     }
@@ -167,9 +180,10 @@ static void print_result(const run_t *run)
         ops += run->worker[i].ops;
         checksum += run->worker[i].checksum;
     }
-    printf("workload=%s ops=%" PRIu64 " seconds=%.6f ns_per_op=%.2f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
-           " malloc=%s",
-           run->workload->name, ops, run->seconds, run->seconds * 1e9 / (double)ops, peak, checksum, malloc_library());
+    printf("workload=%s ops=%" PRIu64 " seconds=%.6f cpu_seconds=%.6f ns_per_op=%.2f peak_rss_kib=%" PRIu64
+           " checksum=%016" PRIx64 " malloc=%s",
+           run->workload->name, ops, run->seconds, run->cpu_seconds, run->seconds * 1e9 / (double)ops, peak, checksum,
+           malloc_library());
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;

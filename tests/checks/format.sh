@@ -2,6 +2,8 @@
 # All C and C++ of the project is as clang-format would write it. To repair: clang-format -i FILE...
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
 
 command -v clang-format >/dev/null || { echo "clang-format is missing: install the package clang-format"; exit 1; }
 command -v git >/dev/null || { echo "git is missing: install the package git"; exit 1; }
@@ -18,5 +20,9 @@ list_sources() {
 # A file deleted but still in the index is not there to be checked.
 mapfile -d '' -t files < <(list_sources | while IFS= read -r -d '' f; do [[ ! -f $f ]] || printf '%s\0' "$f"; done)
 [[ ${#files[@]} -gt 0 ]] || { echo "found no source files"; exit 1; }
-clang-format --dry-run --Werror "${files[@]}"
+if ! clang-format --dry-run --Werror "${files[@]}" >/dev/null 2>"$report"; then
+    echo "not as clang-format would write them; run: clang-format -i \\"
+    sed -n 's/^\([^: ]*\):[0-9]*:[0-9]*: error:.*/    \1 \\/p' "$report" | sort -u
+    exit 1
+fi
 echo "${#files[@]} files are formatted"

@@ -57,12 +57,21 @@ int main(int argc, char **argv)
     if (dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info) == 0 || strstr(info.dli_fname, "libprofalloc.so") == NULL)
         return 2;
 #endif
+    profalloc_counters_t before, after;
+    if (profalloc_start(1) != 0)
+        return 3;
+    profalloc_counters(&before);
+    text = malloc(100);
+    profalloc_counters(&after);
+    free(text);
+    if (after.allocations == before.allocations)
+        return 4;
     pid_t child = fork();
     if (child == 0)
         _exit(malloc(10) == NULL);
     int status;
     if (waitpid(child, &status, 0) != child || status != 0)
-        return 3;
+        return 5;
     printf("%s %s\n", argc > 1 ? argv[1] : "consumer", profalloc_version());
     return 0;
 }
