@@ -176,10 +176,8 @@ void *pfa_backing_realloc(void *chunk, size_t size)
     return PFA_LIKELY(moved != NULL) ? moved : out_of_memory();
 }
 
-void pfa_backing_free(void *chunk)
-{
-    mi_free(chunk);
-}
+/* One and the same, without a jump in between. */
+void pfa_backing_free(void *chunk) __attribute__((alias("mi_free")));
 
 size_t pfa_backing_usable(const void *chunk)
 {

@@ -13,32 +13,37 @@ enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
 
 void (*pfa_chunk_want_reclaim)(void);
 
-static uint64_t weighed_count(unsigned weight_class, uint64_t size)
-{
-    return weight_class == 0 ? PFA_COUNT_ONE
-                             : (uint64_t)(pfa_sampler_weight(weight_class, size) * PFA_COUNT_ONE + 0.5);
-}
+/* A chunk counts for itself alone unless it was sampled. */
+typedef struct share {
+    uint64_t chunks;
+    uint64_t bytes;
+} share_t;
 
-static uint64_t weighed_bytes(unsigned weight_class, uint64_t size)
+static PFA_NOINLINE share_t sampled_share(uint64_t size_flags)
 {
-    return weight_class == 0 ? size : (uint64_t)(pfa_sampler_weight(weight_class, size) * (double)size + 0.5);
-}
-
-static void count_birth(pfa_tls_t *tls, unsigned class, unsigned weight_class, uint64_t size)
-{
-    pfa_count_alloc(tls, class, weighed_count(weight_class, size), weighed_bytes(weight_class, size));
-}
-
-static void count_death(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
-{
-    unsigned weight_class = pfa_weight_class_of(size_flags);
     uint64_t size = pfa_size_of(size_flags);
-    pfa_count_free(tls, class, weighed_count(weight_class, size), weighed_bytes(weight_class, size));
+    double weight = pfa_sampler_weight(pfa_weight_class_of(size_flags), size);
+    return (share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
-static uint64_t weight_flags(unsigned weight_class)
+PFA_INLINE share_t share_of(uint64_t size_flags)
 {
-    return (uint64_t)weight_class << PFA_WEIGHT_SHIFT;
+    if (PFA_UNLIKELY((size_flags & PFA_WEIGHT_MASK) != 0)) {
+        return sampled_share(size_flags);
+    }
+    return (share_t){PFA_COUNT_ONE, pfa_size_of(size_flags)};
+}
+
+PFA_INLINE void count_birth(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
+{
+    share_t share = share_of(size_flags);
+    pfa_count_alloc(tls, class, share.chunks, share.bytes);
+}
+
+PFA_INLINE void count_death(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
+{
+    share_t share = share_of(size_flags);
+    pfa_count_free(tls, class, share.chunks, share.bytes);
 }
 
 static PFA_COLD void say_once(_Atomic bool *said, const char *what)
@@ -81,37 +86,62 @@ static PFA_COLD bool publish(pfa_tls_t *tls, void *chunk)
     return false;
 }
 
-static inline void *region_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned weight_class)
+/* May a chunk of the region heap be tried for? Makes the heap on first use. */
+static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
 {
-    if (PFA_UNLIKELY(tls->region_backoff != 0)) {
+    if (tls->region_backoff != 0) {
         tls->region_backoff--;
-        return NULL;
+        return false;
     }
-    void *heap = tls->region_heap;
-    if (PFA_UNLIKELY(heap == NULL) && (heap = region_heap(tls)) == NULL) {
-        return NULL;
-    }
-    size_t size = request->size < PFA_REGION_SLOT_MIN ? PFA_REGION_SLOT_MIN : request->size;
-    bool zero = (request->flags & PFA_FLAG_ZEROED) != 0;
-    uintptr_t tagged = (uintptr_t)(PFA_LIKELY(request->align == 0)
-                                       ? pfa_backing_heap_malloc(heap, size, zero)
-                                       : pfa_backing_heap_aligned(heap, size, request->align, zero));
-    if (PFA_UNLIKELY(tagged & 1)) {
-        tagged &= ~(uintptr_t)1;
-        if (!publish(tls, (void *)tagged)) {
-            return NULL;
-        }
-    } else if (PFA_UNLIKELY(tagged == 0)) {
-        return region_failed(tls);
-    }
-    uint64_t offset = tagged - pfa_range.base;
+    return tls->region_heap != NULL || region_heap(tls) != NULL;
+}
+
+/* Writes the record of a chunk just taken from the region heap and counts it. */
+PFA_INLINE void *begin_life(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_flags)
+{
+    uint64_t offset = chunk - pfa_range.base;
     uint64_t word = pfa_region_word(offset);
     pfa_slot_t slot;
     (void)pfa_region_slot(offset, word, &slot);
-    pfa_record_begin(slot.record, pfa_clock_now(tls), request->size | request->flags | weight_flags(weight_class),
-                     tls->thread->number, (uint16_t)((offset - slot.start) >> PFA_LEAD_SHIFT));
-    count_birth(tls, pfa_word_class(word), weight_class, request->size);
-    return (void *)tagged;
+    pfa_record_begin(slot.record, pfa_clock_now(tls), size_flags, tls->thread->number,
+                     (uint16_t)((offset - slot.start) >> PFA_LEAD_SHIFT));
+    count_birth(tls, pfa_word_class(word), size_flags);
+    return (void *)chunk;
+}
+
+/* The result of the backing may be of a page not seen before, or nothing at all. */
+static PFA_NOINLINE void *begin_first_life(pfa_tls_t *tls, uintptr_t tagged, uint64_t size_flags)
+{
+    if (tagged == 0) {
+        return region_failed(tls);
+    }
+    uintptr_t chunk = tagged & ~(uintptr_t)1;
+    return publish(tls, (void *)chunk) ? begin_life(tls, chunk, size_flags) : NULL;
+}
+
+void *pfa_chunk_alloc_region(pfa_tls_t *tls, size_t size, uint64_t flags)
+{
+    if (PFA_UNLIKELY(tls->region_heap == NULL || tls->region_backoff != 0) && !prepare_region_heap(tls)) {
+        return NULL;
+    }
+    size_t slot_size = size < PFA_REGION_SLOT_MIN ? PFA_REGION_SLOT_MIN : size;
+    uintptr_t tagged =
+        (uintptr_t)pfa_backing_heap_malloc(tls->region_heap, slot_size, (flags & PFA_FLAG_ZEROED) != 0);
+    if (PFA_UNLIKELY((tagged & 1) != 0 || tagged == 0)) {
+        return begin_first_life(tls, tagged, size | flags);
+    }
+    return begin_life(tls, tagged, size | flags);
+}
+
+static void *region_aligned(pfa_tls_t *tls, const pfa_request_t *request)
+{
+    if (!prepare_region_heap(tls)) {
+        return NULL;
+    }
+    size_t slot_size = request->size < PFA_REGION_SLOT_MIN ? PFA_REGION_SLOT_MIN : request->size;
+    void *tagged = pfa_backing_heap_aligned(tls->region_heap, slot_size, request->align,
+                                            (request->flags & PFA_FLAG_ZEROED) != 0);
+    return begin_first_life(tls, (uintptr_t)tagged, request->size | request->flags);
 }
 
 /* --- large chunks ------------------------------------------------------------------------------------------------ */
@@ -154,7 +184,7 @@ static void *large_memory(pfa_tls_t *tls, const pfa_request_t *request, bool *ou
                                : pfa_backing_aligned(size, request->align, zero);
 }
 
-static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned weight_class)
+static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request)
 {
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
@@ -180,15 +210,14 @@ static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned 
     }
     node->start = (uintptr_t)chunk;
     node->size = pfa_backing_usable(chunk);
-    pfa_record_begin(&node->record, pfa_clock_now(tls),
-                     request->size | request->flags | PFA_FLAG_LARGE | weight_flags(weight_class), tls->thread->number,
-                     0);
+    uint64_t size_flags = request->size | request->flags | PFA_FLAG_LARGE;
+    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->thread->number, 0);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         pfa_backing_free(chunk);
         pfa_backing_free(node);
         return large_failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
-    count_birth(tls, large_class(request->size), weight_class, request->size);
+    count_birth(tls, large_class(request->size), size_flags);
     return chunk;
 }
 
@@ -231,8 +260,6 @@ static pfa_verdict_t large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t
     pfa_rcu_read_lock();
     pfa_large_t *node = pfa_intervalmap_remove(&pfa_range.large, address);
     if (node == NULL) {
-        pfa_finding_t own;
-        finding = finding != NULL ? finding : &own;
         judge_large(address, finding);
         pfa_verdict_t verdict = finding->verdict;
         pfa_rcu_read_unlock();
@@ -258,15 +285,13 @@ void pfa_chunk_reclaim(void)
 
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
-void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned weight_class)
+void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request)
 {
-    if (PFA_LIKELY(request->size + request->align <= PFA_REGION_CHUNK_MAX) && request->align <= PFA_REGION_CHUNK_MAX) {
-        return region_alloc(tls, request, weight_class);
+    if (request->size > PFA_REGION_CHUNK_MAX || request->align > PFA_REGION_CHUNK_MAX - request->size) {
+        return request->size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, request) : NULL;
     }
-    if (request->size > PFA_SIZE_MASK >> 1) {
-        return NULL;
-    }
-    return large_alloc(tls, request, weight_class);
+    return request->align == 0 ? pfa_chunk_alloc_region(tls, request->size, request->flags)
+                               : region_aligned(tls, request);
 }
 
 static PFA_COLD pfa_verdict_t judge_slot(uintptr_t address, uint64_t offset, uint64_t word, pfa_finding_t *finding)
@@ -288,27 +313,43 @@ static PFA_COLD pfa_verdict_t judge_slot(uintptr_t address, uint64_t offset, uin
     return finding->verdict;
 }
 
-pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
+bool pfa_chunk_free_region(pfa_tls_t *tls, uintptr_t address)
 {
     uint64_t offset = address - pfa_range.base;
     if (PFA_UNLIKELY(offset >= pfa_range.region_span)) {
-        return large_free(tls, address, finding);
+        return false;
     }
     uint64_t word = pfa_region_word(offset);
     pfa_slot_t slot;
-    if (PFA_LIKELY(word != 0) && PFA_LIKELY(pfa_region_slot(offset, word, &slot))) {
-        uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
-        uint64_t start = slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
-        if (PFA_LIKELY((size_flags & PFA_FLAG_LIVE) != 0) && PFA_LIKELY(start == offset)) {
-            /* Before the slot can be handed out again, since its next owner writes the same record. */
-            pfa_store_relaxed(&slot.record->size_flags, (size_flags & ~PFA_FLAG_LIVE) | PFA_FLAG_FREED);
-            count_death(tls, pfa_word_class(word), size_flags);
-            pfa_backing_free((void *)address);
-            return PFA_CHUNK_LIVE;
-        }
+    if (PFA_UNLIKELY(word == 0) || PFA_UNLIKELY(!pfa_region_slot(offset, word, &slot))) {
+        return false;
     }
-    pfa_finding_t own;
-    return judge_slot(address, offset, word, finding != NULL ? finding : &own);
+    uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
+    uint64_t start = slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
+    if (PFA_UNLIKELY((size_flags & PFA_FLAG_LIVE) == 0) || PFA_UNLIKELY(start != offset)) {
+        return false;
+    }
+    /* Before the slot can be handed out again, since its next owner writes the same record. */
+    pfa_store_relaxed(&slot.record->size_flags, size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+    count_death(tls, pfa_word_class(word), size_flags);
+    pfa_backing_free((void *)address);
+    return true;
+}
+
+pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
+{
+    uint64_t offset = address - pfa_range.base;
+    if (pfa_chunk_free_region(tls, address)) {
+        return finding->verdict = PFA_CHUNK_LIVE;
+    }
+    if (offset < pfa_range.region_span) {
+        return judge_slot(address, offset, pfa_region_word(offset), finding);
+    }
+    if (offset < pfa_range.total_span || pfa_load_relaxed(&pfa_range.large.has_outside)) {
+        return large_free(tls, address, finding);
+    }
+    describe(finding, judge_unrecorded(address), 0, NULL);
+    return finding->verdict;
 }
 
 void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
@@ -327,7 +368,7 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
     pfa_rcu_read_unlock();
 }
 
-void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, unsigned weight_class)
+void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, uint64_t weight)
 {
     pfa_hit_t hit;
     pfa_rcu_read_lock();
@@ -336,11 +377,9 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, unsigned w
         bool large = (old & PFA_FLAG_LARGE) != 0;
         unsigned class = large ? 0 : pfa_word_class(pfa_region_word(address - pfa_range.base));
         count_death(tls, large ? large_class(pfa_size_of(old)) : class, old);
-        pfa_record_begin(hit.record, pfa_clock_now(tls),
-                         size | (old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED)) | PFA_FLAG_REALLOC |
-                             weight_flags(weight_class),
-                         tls->thread->number, hit.record->lead);
-        count_birth(tls, large ? large_class(size) : class, weight_class, size);
+        uint64_t fresh = size | (old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED)) | PFA_FLAG_REALLOC | weight;
+        pfa_record_begin(hit.record, pfa_clock_now(tls), fresh, tls->thread->number, hit.record->lead);
+        count_birth(tls, large ? large_class(size) : class, fresh);
     }
     pfa_rcu_read_unlock();
 }

@@ -11,13 +11,15 @@
 /* A request as the entry points make it. `flags` are PFA_FLAG_*; PFA_FLAG_ZEROED asks for zeros. */
 typedef struct pfa_request {
     size_t size;
-    size_t align; /* 0: the usual one */
-    uint64_t flags;
+    size_t align;   /* 0: the usual one */
+    uint64_t flags; /* with the bits of the weight class */
 } pfa_request_t;
 
 /* A recorded chunk, or NULL if none can be had (no room for its record, arena full, no memory): the caller then takes a
  * plain one. */
-void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request, unsigned weight_class);
+void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request);
+/* The same for what is most frequent: the usual alignment, at most PFA_REGION_CHUNK_MAX bytes. */
+void *pfa_chunk_alloc_region(pfa_tls_t *tls, size_t size, uint64_t flags);
 
 typedef enum pfa_verdict {
     PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */
@@ -36,15 +38,18 @@ typedef struct pfa_finding {
     uint16_t thread;
 } pfa_finding_t;
 
-/* Ends the life of the recorded chunk that starts at `address` and gives its memory back. Anything else is left as it
- * is. `finding` may be NULL if the caller does not care; the verdict is what it was before. */
+/* Ends the life of the recorded chunk that starts at `address` and gives its memory back; anything else is left as it is
+ * and described in *finding. Returns what it found, PFA_CHUNK_LIVE if it did what it should. */
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding);
+/* The same for what is most frequent: false, and nothing done, unless a live chunk of a region starts there. The thread
+ * must have its counters. */
+bool pfa_chunk_free_region(pfa_tls_t *tls, uintptr_t address);
 
 /* Only looks. */
 void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
 
 /* The chunk stays where it is and gets a new life of another size: death of the old, birth of the new. */
-void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, unsigned weight_class);
+void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, uint64_t weight);
 
 /* Counts a chunk that should have been recorded and could not be. */
 void pfa_chunk_missed(pfa_tls_t *tls);

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#define _LGPL_SOURCE 1 /* the read-side functions inline */
 #include <urcu-bp.h>
 
 #define PFA_GRANULE_SHIFT 16

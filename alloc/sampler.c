@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-pfa_sampling_t pfa_sampling;
+/* Epoch 0 is that of threads without set-up, so it is never one of a mode. */
+pfa_sampling_t pfa_sampling = {.epoch = 1};
 
 /* Entry 0 is the period of full recording; an entry is written once, before its class is published. */
 static _Atomic uint64_t periods[PFA_WEIGHT_CLASSES] = {1};
@@ -45,7 +46,9 @@ int pfa_sampler_set(uint64_t period)
     pfa_mode_t mode = period == 0 ? PFA_MODE_OFF : class == 0 ? PFA_MODE_FULL : PFA_MODE_SAMPLED;
     pfa_store_release(&pfa_sampling.weight_class, class);
     pfa_store_release(&pfa_sampling.mode, mode);
-    pfa_add_relaxed(&pfa_sampling.epoch, 1);
+    if (pfa_add_relaxed(&pfa_sampling.epoch, 1) == UINT32_MAX) {
+        pfa_add_relaxed(&pfa_sampling.epoch, 1);
+    }
     /* Partner: the fence in hooks/slow.c rearm(). Either that thread sees the new epoch, or it has stored its threshold
      * before we clear it. */
     pfa_fence_seq_cst();

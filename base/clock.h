@@ -16,4 +16,16 @@ static inline uint64_t pfa_counter(void)
 #endif
 }
 
+/* About two microseconds in ticks of the counter: a rough measure of "right after". */
+static inline uint64_t pfa_counter_moment(void)
+{
+#if defined(__x86_64__)
+    return 4096;
+#elif defined(__aarch64__)
+    uint64_t frequency;
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+    return frequency / 500000 + 1;
+#endif
+}
+
 #endif

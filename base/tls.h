@@ -23,16 +23,18 @@ typedef struct pfa_tls {
     struct pfa_thread *thread;  /* its counters and identity (meta/thread.h) */
     void *region_heap;          /* backing heaps in the profiled range, made on first use */
     void *large_heap;
-    uint64_t clock;             /* last reading of the counter */
-    uint64_t tick;              /* coarse time of that reading */
+    uint64_t clock;             /* the last time given to a record (meta/clock.h) */
+    uint64_t clock_reading;     /* the last reading of the counter */
     uint64_t random;            /* state of the sampler's generator */
     int64_t live_delta;         /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
-    uint32_t epoch;             /* of the sampling mode that the threshold was set for */
-    uint32_t clock_uses;        /* readings handed out since the counter was read */
+    uint32_t epoch;             /* of the mode that the threshold was set for; 0: not set up, or gone */
+    uint32_t clock_dense;       /* calls in a row that came right after one another */
     uint32_t region_backoff;    /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
     uint8_t state;              /* pfa_thread_state_t */
+    uint8_t mode;               /* pfa_mode_t that the threshold was set for */
+    uint8_t clock_skips;        /* times to give out before the counter is read again */
     uint8_t exit_rounds;        /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;
 } pfa_tls_t;

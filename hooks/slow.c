@@ -11,7 +11,8 @@ static void rearm(pfa_tls_t *tls)
 {
     uint32_t epoch = pfa_load_acquire(&pfa_sampling.epoch);
     uint64_t threshold = UINT64_MAX;
-    switch ((pfa_mode_t)pfa_load_acquire(&pfa_sampling.mode)) {
+    pfa_mode_t mode = (pfa_mode_t)pfa_load_acquire(&pfa_sampling.mode);
+    switch (mode) {
     case PFA_MODE_OFF:
         break;
     case PFA_MODE_SAMPLED:
@@ -22,6 +23,7 @@ static void rearm(pfa_tls_t *tls)
         threshold = 0;
     }
     tls->epoch = epoch;
+    tls->mode = (uint8_t)mode;
     pfa_store_relaxed(&tls->threshold, threshold);
     /* Partner: the fence in pfa_sampler_set. If the mode changed while we were at it, we see that here, or whoever
      * changed it clears the threshold after us. */
@@ -40,49 +42,65 @@ static void *plain(const pfa_request_t *request)
     return zero ? pfa_backing_calloc(request->size) : pfa_backing_malloc(request->size);
 }
 
-/* Decides whether the allocation of this many bytes is recorded, and counts the bytes. */
-static bool is_due(pfa_tls_t *tls, size_t size, unsigned *weight_class)
+/* Is the thread set up, and for the mode in force, and is that to record everything? */
+static inline bool records_all(const pfa_tls_t *tls)
 {
-    if (PFA_UNLIKELY(tls->state != PFA_THREAD_READY) && !pfa_thread_enter(tls)) {
+    return PFA_LIKELY(tls->epoch == pfa_load_relaxed(&pfa_sampling.epoch)) && PFA_LIKELY(tls->mode == PFA_MODE_FULL);
+}
+
+/* Decides whether the allocation of this many bytes is recorded, and counts the bytes. */
+static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
+{
+    if (tls->state != PFA_THREAD_READY && !pfa_thread_enter(tls)) {
         return false;
     }
-    if (PFA_UNLIKELY(tls->epoch != pfa_load_relaxed(&pfa_sampling.epoch))) {
+    if (tls->epoch != pfa_load_relaxed(&pfa_sampling.epoch)) {
         rearm(tls);
     }
     tls->allocated += size;
-    pfa_mode_t mode = (pfa_mode_t)pfa_load_relaxed(&pfa_sampling.mode);
-    if (PFA_LIKELY(mode == PFA_MODE_FULL)) {
-        *weight_class = 0;
+    *weight = 0;
+    if (tls->mode == PFA_MODE_FULL) {
         return true;
     }
-    if (mode == PFA_MODE_OFF || tls->allocated < pfa_load_relaxed(&tls->threshold)) {
+    if (tls->mode == PFA_MODE_OFF || tls->allocated < pfa_load_relaxed(&tls->threshold)) {
         return false;
     }
-    *weight_class = pfa_load_acquire(&pfa_sampling.weight_class);
+    *weight = (uint64_t)pfa_load_acquire(&pfa_sampling.weight_class) << PFA_WEIGHT_SHIFT;
     rearm(tls);
     return true;
 }
 
-static inline void *allocate(const pfa_request_t *request)
+static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, const pfa_request_t *request)
 {
-    pfa_tls_t *tls = &pfa_tls;
-    unsigned weight_class;
-    if (PFA_UNLIKELY(!is_due(tls, request->size, &weight_class))) {
-        return plain(request);
-    }
-    void *chunk = pfa_chunk_alloc(tls, request, weight_class);
-    if (PFA_LIKELY(chunk != NULL)) {
-        return chunk;
-    }
-    chunk = plain(request);
+    void *chunk = plain(request);
     if (chunk != NULL) {
         pfa_chunk_missed(tls);
     }
     return chunk;
 }
 
+static PFA_NOINLINE void *allocate(const pfa_request_t *request)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    pfa_request_t weighed = *request;
+    uint64_t weight;
+    if (!is_due(tls, request->size, &weight)) {
+        return plain(request);
+    }
+    weighed.flags |= weight;
+    void *chunk = pfa_chunk_alloc(tls, &weighed);
+    return chunk != NULL ? chunk : unrecorded(tls, request);
+}
+
+/* Recording everything, this is malloc: kept short. */
 void *pfa_slow_malloc(size_t size)
 {
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_LIKELY(records_all(tls)) && PFA_LIKELY(size <= PFA_REGION_CHUNK_MAX)) {
+        tls->allocated += size;
+        void *chunk = pfa_chunk_alloc_region(tls, size, 0);
+        return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, &(pfa_request_t){size, 0, 0});
+    }
     return allocate(&(pfa_request_t){size, 0, 0});
 }
 
@@ -101,34 +119,32 @@ static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const voi
     pfa_report_bad(call, what[finding->verdict], chunk, finding, caller);
 }
 
-void pfa_slow_free(void *chunk, const void *caller)
+static PFA_NOINLINE void free_elsewhere(pfa_tls_t *tls, void *chunk, const void *caller)
 {
+    pfa_finding_t finding;
     if (chunk == NULL) {
         return;
     }
-    pfa_tls_t *tls = &pfa_tls;
-    if (PFA_UNLIKELY(tls->state == PFA_THREAD_NEW)) {
+    if (tls->state == PFA_THREAD_NEW) {
         (void)pfa_thread_enter(tls);
     }
-    if (pfa_range_profiled((uintptr_t)chunk) || pfa_load_relaxed(&pfa_range.large.has_outside)) {
-        pfa_finding_t finding;
-        finding.verdict = pfa_chunk_free(tls, (uintptr_t)chunk, &finding);
-        if (PFA_LIKELY(finding.verdict == PFA_CHUNK_LIVE)) {
-            return;
-        }
-        if (finding.verdict != PFA_CHUNK_PLAIN) {
-            refuse(chunk, &finding, caller, "free");
-            return;
-        }
-    } else {
-        pfa_finding_t finding;
-        pfa_chunk_find((uintptr_t)chunk, &finding);
-        if (finding.verdict != PFA_CHUNK_PLAIN) {
-            refuse(chunk, &finding, caller, "free");
-            return;
-        }
+    if (pfa_chunk_free(tls, (uintptr_t)chunk, &finding) == PFA_CHUNK_LIVE) {
+        return;
     }
-    pfa_backing_free(chunk);
+    if (finding.verdict == PFA_CHUNK_PLAIN) {
+        pfa_backing_free(chunk);
+    } else {
+        refuse(chunk, &finding, caller, "free");
+    }
+}
+
+/* Recording everything, this is free: kept short. */
+void pfa_slow_free(void *chunk, const void *caller)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(!pfa_chunk_free_region(tls, (uintptr_t)chunk))) {
+        free_elsewhere(tls, chunk, caller);
+    }
 }
 
 size_t pfa_usable_size(void *chunk, const void *caller)
@@ -153,11 +169,11 @@ static bool fits_in_place(size_t usable, size_t size)
     return size <= usable && size >= usable / 2;
 }
 
-static void *move(void *chunk, size_t usable, size_t size, bool due, unsigned weight_class)
+static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
 {
     pfa_tls_t *tls = &pfa_tls;
-    pfa_request_t request = {size, 0, PFA_FLAG_REALLOC};
-    void *moved = due ? pfa_chunk_alloc(tls, &request, weight_class) : NULL;
+    pfa_request_t request = {size, 0, PFA_FLAG_REALLOC | weight};
+    void *moved = due ? pfa_chunk_alloc(tls, &request) : NULL;
     if (moved == NULL) {
         moved = pfa_backing_malloc(size);
         if (moved == NULL) {
@@ -188,16 +204,16 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         errno = ENOMEM;
         return NULL;
     }
-    unsigned weight_class = 0;
-    bool due = is_due(&pfa_tls, size, &weight_class);
+    uint64_t weight = 0;
+    bool due = is_due(&pfa_tls, size, &weight);
     bool recorded = finding.verdict == PFA_CHUNK_LIVE;
     if (!due && !recorded) {
         return pfa_backing_realloc(chunk, size);
     }
     size_t usable = pfa_backing_usable(chunk);
     if (due && recorded && fits_in_place(usable, size)) {
-        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, weight_class);
+        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, weight);
         return chunk;
     }
-    return move(chunk, usable, size, due, weight_class);
+    return move(chunk, usable, size, due, weight);
 }

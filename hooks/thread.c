@@ -21,6 +21,7 @@ static void leave(void *arg)
     }
     pfa_thread_t *thread = tls->thread;
     tls->state = PFA_THREAD_GONE;
+    tls->epoch = 0;
     pfa_live_settle(tls);
     tls->thread = NULL;
     tls->region_heap = NULL;
@@ -54,7 +55,6 @@ bool pfa_thread_enter(pfa_tls_t *tls)
     }
     tls->is_main = pfa_sys_tid() == pfa_sys_pid();
     tls->random = pfa_sys_random() | 1;
-    tls->epoch = pfa_load_relaxed(&pfa_sampling.epoch) - 1;
     /* May allocate: it then comes back here and is turned away above. */
     if (pfa_load_acquire(&has_key)) {
         (void)pthread_setspecific(key, tls);

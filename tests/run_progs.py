@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a trap program (tests/prog/prog_*) under the library in several modes and judges how it went.
+r"""Runs a trap program (tests/prog/prog_*) under the library in several modes and judges how it went.
 
 usage: run_progs.py EXECUTABLE...     with PROFALLOC_LIB set to libprofalloc.so
 
 A program says in lines of its head comment how it wants to be run; without any, it is run once in each mode:
 
-    run: KEY=VALUE ...                several lines are several runs; values are quoted as in a shell
+    run: KEY=VALUE ...                several are several runs; values are quoted as in a shell, and a line that is
+                                      indented more continues the one above
 
     modes=MODE,...     off (no options), sampled (512K), often (1K), full (every chunk); default all four
     conf=KEY:VALUE,..  options of the library, added to those of the mode
@@ -18,9 +19,9 @@ A program says in lines of its head comment how it wants to be run; without any,
     user=nobody        not as root
     close=FD,...       descriptors that are closed when the program starts
     without=proc       nothing is mounted on /proc
-    etc_conf=TEXT      /etc/profalloc.conf has this content
+    etc_conf=TEXT      /etc/profalloc.conf has this content, \n for a new line
     overcommit=2       with this value of vm.overcommit_memory
-    setuid=yes         the program is set-uid root and started by another user
+    setuid=yes         the program is set-uid root; with user=nobody
     under=valgrind     the program runs on Valgrind's CPU, with nothing checked
     oracle=printed     the summary must hold the figures that the program printed: "allocations N BYTES" and so on
     oracle=valgrind    the summary must hold the figures that Valgrind counts in the same program
@@ -111,7 +112,8 @@ def runs_of(executable):
     if source is None:
         raise Failure(f"no source of {executable.name} in {SOURCES}")
     head = source.read_text().split("*/", 1)[0]
-    return [parse_run(text) for text in re.findall(r"^[ /*]*run:(.*)$", head, re.M)] or [Run()]
+    lines = re.findall(r"^[ /]*\*+ +run:(.*(?:\n \*  .*)*)", head, re.M)
+    return [parse_run(text.replace("\n *", " ")) for text in lines] or [Run()]
 
 
 # --- how a program is started -----------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def prepare_child(run):
         hide_folder("/proc")
     if run.etc_conf:
         hide_folder("/etc")
-        Path("/etc/profalloc.conf").write_text(run.etc_conf)
+        Path("/etc/profalloc.conf").write_text(run.etc_conf.replace("\\n", "\n"))
     if run.user:
         become(run.user)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -172,23 +174,29 @@ def environment(executable, run, mode, library):
     return env
 
 
+def wait_for_end(pid):
+    """Waits without reaping; False at the time limit."""
+    deadline = time.monotonic() + TIME_LIMIT
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
+
+
 def execute(command, env, child=None):
     """Runs a command to its end or to the time limit. Files, not pipes: what it leaves running cannot hold us up."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, env=env, preexec_fn=child, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    start_new_session=True)
-        try:
-            status = process.wait(TIME_LIMIT)
-        except subprocess.TimeoutExpired:
-            status = None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        ended = wait_for_end(process.pid)
+        os.killpg(process.pid, signal.SIGKILL)  # it and what it left running; as it is not reaped, the id is still its own
+        status = process.wait()
         texts = []
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-    if status is None:
+    if not ended:
         raise Failure(f"did not end within {TIME_LIMIT} s\n" + "\n".join(texts))
     return Outcome(status, *texts)
 
@@ -222,27 +230,26 @@ def overcommit(value):
 
 
 @contextlib.contextmanager
-def as_setuid(executable):
-    """A copy of the program that is set-uid root, where another user can reach it."""
-    need_root("setuid=")
+def within_reach(executable, library, set_uid):
+    """Copies of program and library where another user can reach them, the program set-uid root if asked for."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        copy = Path(shutil.copy(executable, folder))
-        os.chown(copy, 0, 0)
-        os.chmod(copy, 0o4755)
-        yield copy
+        program, copy = (Path(shutil.copy(path, folder)) for path in (executable, library))
+        os.chown(program, 0, 0)
+        os.chmod(program, 0o4755 if set_uid else 0o755)
+        yield program, str(copy)
 
 
 def start(executable, run, mode, library):
     if run.user or run.etc_conf:
-        need_root("user= and etc_conf=")
+        need_root("user=, setuid= or etc_conf=")
     with contextlib.ExitStack() as stack:
         stack.enter_context(overcommit(run.overcommit))
-        program = stack.enter_context(as_setuid(executable)) if run.setuid else executable
-        started = dataclasses.replace(run, user="nobody") if run.setuid else run
+        if run.user:
+            executable, library = stack.enter_context(within_reach(executable, library, run.setuid))
         command = [tool("valgrind"), "--tool=none", "-q"] if run.under == "valgrind" else []
-        return execute(command + [str(program)] + run.arg, environment(executable, run, mode, library),
-                       lambda: prepare_child(started))
+        return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
+                       lambda: prepare_child(run))
 
 
 # --- how it went ------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            trap_fail(__FILE__, __LINE__, #condition, "" __VA_ARGS__);                                                 \
+            trap_fail(__FILE__, __LINE__, #condition, " " __VA_ARGS__);                                                 \
         }                                                                                                              \
     } while (0)
 
@@ -38,7 +38,7 @@ trap_fail(const char *file, int line, const char *condition, const char *format,
     char text[512];
     int err = errno;
     const char *slash = strrchr(file, '/');
-    int used = snprintf(text, sizeof text, "%s:%d: not so: %s (errno %d) ", slash != NULL ? slash + 1 : file, line,
+    int used = snprintf(text, sizeof text, "%s:%d: not so: %s (errno %d)", slash != NULL ? slash + 1 : file, line,
                         condition, err);
     va_list args;
     va_start(args, format);

@@ -33,28 +33,36 @@
 #include <variant>
 #include <vector>
 
-namespace {
+namespace
+{
 
-class Random {
-public:
-    explicit Random(std::uint64_t seed) : state_(seed * 2654435761u + 1) {}
+class Random
+{
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed * 2654435761u + 1)
+    {
+    }
 
-    std::uint32_t next() {
+    std::uint32_t next()
+    {
         state_ = state_ * 6364136223846793005u + 1442695040888963407u;
         return static_cast<std::uint32_t>(state_ >> 33);
     }
 
-private:
+  private:
     std::uint64_t state_;
 };
 
 // FNV-1a: enough to notice a byte that changed.
-std::uint64_t digest(const std::string &text, std::uint64_t hash = 14695981039346656037u) {
-    for (unsigned char c : text) hash = (hash ^ c) * 1099511628211u;
+std::uint64_t digest(const std::string &text, std::uint64_t hash = 14695981039346656037u)
+{
+    for (unsigned char c : text)
+        hash = (hash ^ c) * 1099511628211u;
     return hash;
 }
 
-std::string words(Random &random, unsigned count) {
+std::string words(Random &random, unsigned count)
+{
     std::string text;
     for (unsigned i = 0; i < count; i++) {
         const std::size_t length = 1 + random.next() % 12;
@@ -81,25 +89,38 @@ struct Shape {
 };
 
 struct Square : Shape {
-    explicit Square(double side) : side(side) {}
-    double area() const override { return side * side; }
+    explicit Square(double side) : side(side)
+    {
+    }
+    double area() const override
+    {
+        return side * side;
+    }
     double side;
 };
 
 struct Named : Shape {
-    explicit Named(std::string text) : name(std::move(text)) {}
-    double area() const override { return static_cast<double>(name.size()); }
+    explicit Named(std::string text) : name(std::move(text))
+    {
+    }
+    double area() const override
+    {
+        return static_cast<double>(name.size());
+    }
     std::string name;
 };
 
 struct ThrowsInConstructor {
-    explicit ThrowsInConstructor(int n) : held(static_cast<std::size_t>(n), 'h') {
-        if (n % 2) throw std::runtime_error("odd " + std::to_string(n));
+    explicit ThrowsInConstructor(int n) : held(static_cast<std::size_t>(n), 'h')
+    {
+        if (n % 2)
+            throw std::runtime_error("odd " + std::to_string(n));
     }
     std::string held;
 };
 
-void every_form_of_new() {
+void every_form_of_new()
+{
     unsigned misaligned = 0;
     for (int i = 0; i < 2000; i++) {
         auto wide = std::make_unique<Wide>();
@@ -109,11 +130,14 @@ void every_form_of_new() {
     }
     std::vector<std::unique_ptr<Shape>> shapes;
     for (int i = 0; i < 2000; i++) {
-        if (i % 2) shapes.push_back(std::make_unique<Square>(i));
-        else shapes.push_back(std::make_unique<Named>(std::string(static_cast<std::size_t>(i), 'n')));
+        if (i % 2)
+            shapes.push_back(std::make_unique<Square>(i));
+        else
+            shapes.push_back(std::make_unique<Named>(std::string(static_cast<std::size_t>(i), 'n')));
     }
     double area = 0;
-    for (const auto &shape : shapes) area += shape->area();
+    for (const auto &shape : shapes)
+        area += shape->area();
 
     unsigned odd = 0;
     for (int i = 0; i < 500; i++) {
@@ -128,16 +152,17 @@ void every_form_of_new() {
     delete[] empty;
     void *plain = ::operator new(100);
     seen = plain;
-    ::operator delete(plain, std::size_t{100});
-    void *aligned = ::operator new(100, std::align_val_t{4096});
+    ::operator delete (plain, std::size_t{100});
+    void *aligned = ::operator new (100, std::align_val_t{4096});
     misaligned += reinterpret_cast<std::uintptr_t>(aligned) % 4096 != 0;
-    ::operator delete(aligned, std::size_t{100}, std::align_val_t{4096});
+    ::operator delete (aligned, std::size_t{100}, std::align_val_t{4096});
     std::cout << "new: misaligned " << misaligned << ", area " << area << ", odd " << odd << '\n';
 }
 
 int handler_calls;
 
-void failing_allocations() {
+void failing_allocations()
+{
     try {
         char *p = new char[huge];
         seen = p;
@@ -152,7 +177,8 @@ void failing_allocations() {
     delete[] none;
 
     std::set_new_handler([] {
-        if (++handler_calls == 3) std::set_new_handler(nullptr);
+        if (++handler_calls == 3)
+            std::set_new_handler(nullptr);
     });
     try {
         void *p = ::operator new(huge);
@@ -172,23 +198,32 @@ void failing_allocations() {
 // --- exceptions ---
 
 struct Deep : std::exception {
-    explicit Deep(std::string text) : message(std::move(text)) {}
-    const char *what() const noexcept override { return message.c_str(); }
+    explicit Deep(std::string text) : message(std::move(text))
+    {
+    }
+    const char *what() const noexcept override
+    {
+        return message.c_str();
+    }
     std::string message;
 };
 
-[[noreturn]] void descend(int depth, std::string carried) {
+[[noreturn]] void descend(int depth, std::string carried)
+{
     std::vector<std::string> held(3, carried + std::to_string(depth));
-    if (depth == 0) throw Deep(held[0]);
+    if (depth == 0)
+        throw Deep(held[0]);
     try {
         descend(depth - 1, held[1]);
     } catch (...) {
-        if (depth % 4 == 0) std::throw_with_nested(Deep("level " + std::to_string(depth)));
+        if (depth % 4 == 0)
+            std::throw_with_nested(Deep("level " + std::to_string(depth)));
         throw;
     }
 }
 
-unsigned count_nested(const std::exception &error) {
+unsigned count_nested(const std::exception &error)
+{
     try {
         std::rethrow_if_nested(error);
     } catch (const std::exception &inner) {
@@ -197,7 +232,8 @@ unsigned count_nested(const std::exception &error) {
     return 1;
 }
 
-void exceptions() {
+void exceptions()
+{
     unsigned nested = 0;
     for (int i = 0; i < 300; i++) {
         try {
@@ -232,23 +268,28 @@ void exceptions() {
 
 // --- streams ---
 
-void streams() {
+void streams()
+{
     std::ostringstream out;
-    for (int i = 0; i < 20000; i++) out << std::setw(8) << std::setfill('.') << i << ' ' << std::hex << i << std::dec << '\n';
+    for (int i = 0; i < 20000; i++)
+        out << std::setw(8) << std::setfill('.') << i << ' ' << std::hex << i << std::dec << '\n';
     std::istringstream in(out.str());
     std::string line;
     std::uint64_t hash = 0;
-    while (std::getline(in, line)) hash = digest(line, hash + 1);
+    while (std::getline(in, line))
+        hash = digest(line, hash + 1);
 
     const std::string path = "cxx_program.tmp";
     {
         std::ofstream file(path);
         file.imbue(std::locale::classic());
-        for (int i = 0; i < 5000; i++) file << std::fixed << std::setprecision(3) << i / 7.0 << ' ';
+        for (int i = 0; i < 5000; i++)
+            file << std::fixed << std::setprecision(3) << i / 7.0 << ' ';
     }
     std::ifstream file(path);
     double sum = 0, value = 0;
-    while (file >> value) sum += value;
+    while (file >> value)
+        sum += value;
     std::remove(path.c_str());
     std::cout << "streams: " << hash << ' ' << std::setprecision(10) << sum << '\n';
 
@@ -259,7 +300,8 @@ void streams() {
 
 // --- containers ---
 
-void containers() {
+void containers()
+{
     Random random(7);
     std::map<std::string, std::vector<int>> by_name;
     std::unordered_map<std::uint32_t, std::string> by_number;
@@ -274,28 +316,42 @@ void containers() {
         by_name["key" + std::to_string(n % 3000)].push_back(i);
         by_number[n % 9000] += static_cast<char>('a' + n % 26);
         sorted.insert(n % 5000);
-        if (sorted.size() > 4000) sorted.erase(sorted.begin());
+        if (sorted.size() > 4000)
+            sorted.erase(sorted.begin());
         window.push_back(std::string(n % 200, 'w'));
-        if (window.size() > 500) window.pop_front();
+        if (window.size() > 500)
+            window.pop_front();
         chain.emplace_back(n % 3000);
-        if (chain.size() > 300) chain.erase(std::next(chain.begin(), 150));
+        if (chain.size() > 300)
+            chain.erase(std::next(chain.begin(), 150));
         forward.push_front(i);
         queue.emplace(n, "queued");
-        if (n % 3 == 0) mixed.emplace_back(i);
-        else if (n % 3 == 1) mixed.emplace_back(std::string(n % 100, 'v'));
-        else mixed.emplace_back(std::vector<double>(n % 50, 1.5));
+        if (n % 3 == 0)
+            mixed.emplace_back(i);
+        else if (n % 3 == 1)
+            mixed.emplace_back(std::string(n % 100, 'v'));
+        else
+            mixed.emplace_back(std::vector<double>(n % 50, 1.5));
     }
     std::uint64_t hash = 0;
-    for (const auto &[name, values] : by_name) hash = digest(name, hash + values.size());
+    for (const auto &[name, values] : by_name)
+        hash = digest(name, hash + values.size());
     std::vector<std::string> texts;
-    for (auto &[number, text] : by_number) texts.push_back(std::to_string(number) + text);
+    for (auto &[number, text] : by_number)
+        texts.push_back(std::to_string(number) + text);
     std::sort(texts.begin(), texts.end());
-    for (const auto &text : texts) hash = digest(text, hash);
-    for (std::uint32_t n : sorted) hash += n;
-    for (const auto &text : window) hash += text.size();
-    for (const auto &item : chain) hash += item.size();
-    for (int i = 0; i < 1000; i++, queue.pop()) hash += queue.top().first;
-    for (const auto &item : mixed) hash += item.index();
+    for (const auto &text : texts)
+        hash = digest(text, hash);
+    for (std::uint32_t n : sorted)
+        hash += n;
+    for (const auto &text : window)
+        hash += text.size();
+    for (const auto &item : chain)
+        hash += item.size();
+    for (int i = 0; i < 1000; i++, queue.pop())
+        hash += queue.top().first;
+    for (const auto &item : mixed)
+        hash += item.index();
     std::cout << "containers: " << hash << ' ' << std::distance(forward.begin(), forward.end()) << '\n';
 
     std::array<std::byte, 4096> buffer;
@@ -311,8 +367,9 @@ void containers() {
 
     const std::string text = words(random, 2000);
     const std::regex pattern("([a-e])\\1+ ");
-    std::cout << "regex: " << std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator())
-              << ' ' << digest(std::regex_replace(text, pattern, "<$1>")) << '\n';
+    std::cout << "regex: "
+              << std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()) << ' '
+              << digest(std::regex_replace(text, pattern, "<$1>")) << '\n';
 }
 
 // --- threads ---
@@ -322,7 +379,8 @@ std::atomic<int> destroyed{0};
 // Its destructor allocates and frees while the thread is already going down.
 struct PerThread {
     std::vector<std::string> kept;
-    ~PerThread() {
+    ~PerThread()
+    {
         std::string last(1000, 'l');
         kept.push_back(last);
         destroyed += kept.empty() ? 0 : 1;
@@ -331,9 +389,11 @@ struct PerThread {
 
 thread_local PerThread per_thread;
 
-class Channel {
-public:
-    void put(std::unique_ptr<std::string> item) {
+class Channel
+{
+  public:
+    void put(std::unique_ptr<std::string> item)
+    {
         {
             std::lock_guard<std::mutex> lock(mutex_);
             items_.push(std::move(item));
@@ -341,7 +401,8 @@ public:
         ready_.notify_one();
     }
 
-    std::unique_ptr<std::string> take() {
+    std::unique_ptr<std::string> take()
+    {
         std::unique_lock<std::mutex> lock(mutex_);
         ready_.wait(lock, [this] { return !items_.empty(); });
         auto item = std::move(items_.front());
@@ -349,14 +410,15 @@ public:
         return item;
     }
 
-private:
+  private:
     std::mutex mutex_;
     std::condition_variable ready_;
     std::queue<std::unique_ptr<std::string>> items_;
 };
 
 // Memory is allocated on one thread and freed on another; the digest of each item is checked on arrival.
-void producers_and_consumers() {
+void producers_and_consumers()
+{
     Channel channel;
     std::atomic<std::uint64_t> total{0};
     std::vector<std::thread> producers, consumers;
@@ -370,46 +432,59 @@ void producers_and_consumers() {
         });
         consumers.emplace_back([&channel, &total] {
             per_thread.kept.emplace_back("consumer");
-            while (auto item = channel.take()) total += digest(*item);
+            while (auto item = channel.take())
+                total += digest(*item);
         });
     }
-    for (auto &thread : producers) thread.join();
-    for (std::size_t i = 0; i < consumers.size(); i++) channel.put(nullptr);
-    for (auto &thread : consumers) thread.join();
+    for (auto &thread : producers)
+        thread.join();
+    for (std::size_t i = 0; i < consumers.size(); i++)
+        channel.put(nullptr);
+    for (auto &thread : consumers)
+        thread.join();
     std::cout << "threads: " << total << ", destroyed " << destroyed << '\n';
 }
 
-void many_short_threads() {
+void many_short_threads()
+{
     std::vector<std::shared_ptr<std::string>> results(400);
     for (std::size_t i = 0; i < results.size(); i += 8) {
         std::vector<std::thread> batch;
         for (std::size_t j = i; j < i + 8; j++)
             batch.emplace_back([&results, j] { results[j] = std::make_shared<std::string>(j + 1, 's'); });
-        for (auto &thread : batch) thread.join();
+        for (auto &thread : batch)
+            thread.join();
     }
     std::size_t length = 0;
-    for (const auto &result : results) length += result->size();
+    for (const auto &result : results)
+        length += result->size();
     std::vector<std::future<std::size_t>> tasks;
     for (unsigned i = 0; i < 16; i++)
         tasks.push_back(std::async(std::launch::async, [i] {
             Random random(i);
             return words(random, 5000).size();
         }));
-    for (auto &task : tasks) length += task.get();
+    for (auto &task : tasks)
+        length += task.get();
     std::cout << "short threads: " << length << '\n';
 }
 
 struct AtExit {
     std::string text = std::string(200, 'q');
-    ~AtExit() { std::cout << "static destructor: " << digest(text) << std::endl; }
+    ~AtExit()
+    {
+        std::cout << "static destructor: " << digest(text) << std::endl;
+    }
 } at_exit;
 
 } // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const std::string how = argc > 1 ? argv[1] : "";
     every_form_of_new();
-    if (how == "short") return 0;
+    if (how == "short")
+        return 0;
     failing_allocations();
     exceptions();
     streams();
@@ -417,6 +492,7 @@ int main(int argc, char **argv) {
     producers_and_consumers();
     many_short_threads();
     std::cerr << "to the error stream\n";
-    if (how == "terminate") throw Deep("nobody catches this");
+    if (how == "terminate")
+        throw Deep("nobody catches this");
     return 3;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# git on libprofalloc: a history of some hundred commits, branches and merges, then clone, repack, gc, fsck and reading it
-# all back. Dates and names are fixed, so that every object id is the same in every run.
+# git on libprofalloc: a history of some hundred commits, branches and merges, then clone, repack, gc, fsck and reading
+# it all back. Dates and names are fixed, so that every object id is the same in every run.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 git_in() {

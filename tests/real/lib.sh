@@ -1,7 +1,7 @@
 # Shared by the scripts that run a real program on libprofalloc. Sourced, never run.
 #
-# A script defines a function that does the work of one run, and gives it to compare_ways. That function runs four times,
-# each time in an empty directory of its own: under glibc, which is the reference, then preloaded with profiling off,
+# A script defines a function that does the work of one run, and gives it to compare_ways. That function runs four
+# times, each time in an empty directory of its own: under glibc, which is the reference, then preloaded with profiling off,
 # sampled and full. A preloaded run passes when its exit status, standard output, standard error and the files named in
 # artefacts[] are those of the reference and the library reported nothing.
 #
@@ -76,9 +76,8 @@ set_environment() {
     local name
     for name in $(compgen -e); do
         case $name in
-            LD_PRELOAD | LD_DEBUG* | PROFALLOC_CONF | MALLOC_* | GLIBC_TUNABLES | GIT_* | PG* | PYTHON* | PERL* | NODE_* | BASH_ENV | ENV)
-                unset "$name"
-                ;;
+            LD_PRELOAD | LD_DEBUG* | PROFALLOC_CONF | MALLOC_* | GLIBC_TUNABLES) unset "$name" ;;
+            GIT_* | PG* | PYTHON* | PERL* | NODE_* | BASH_ENV | ENV) unset "$name" ;;
         esac
     done
     export LC_ALL=C.UTF-8 TZ=UTC HOME="$scratch/home" TMPDIR="$scratch/tmp"
@@ -114,7 +113,9 @@ assert_interposed() {
         wrong=$(grep -vF " to $lib [" "$scratch/bound" || true)
         # A program that is not position-independent and takes malloc's address lends its own PLT entry as that address;
         # the entry leads on to us if the program's own malloc does.
-        ! grep -qF "binding file $1 [0] to $lib [" "$scratch/bound" || wrong=$(grep -vF " to $1 [0]:" <<<"$wrong" || true)
+        if grep -qF "binding file $1 [0] to $lib [" "$scratch/bound"; then
+            wrong=$(grep -vF " to $1 [0]:" <<<"$wrong" || true)
+        fi
         [ -z "$wrong" ] || die "$symbol of $1 binds elsewhere: $(head -n 3 <<<"$wrong")"
     done
     rm -f "$trace".*

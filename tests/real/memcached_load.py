@@ -1,8 +1,8 @@
 """Load for a memcached server, checked: memcached_load.py PORT.
 
-Four threads, each with its own connections and keys, store, append, count, replace and delete values of 1 byte to 900 KB and
-compare every answer with a model kept here. Then all of them work on shared counters. Prints totals that are the same
-in every run; any wrong answer ends the run with status 1.
+Four threads, each with its own connections and keys, store, append, read and delete values of 1 byte to 900 KB and
+compare every answer with a model kept here; all of them add to one shared counter. Prints totals that are the same in
+every run; any wrong answer ends the run with status 1.
 """
 import hashlib
 import random
@@ -75,7 +75,8 @@ def one_step(client, rng, model, prefix):
         keys = [f"{prefix}:{rng.randrange(400)}" for _ in range(rng.randrange(1, 8))]
         expect(client.get(*keys), {k: model[k] for k in keys if k in model}, f"get {keys}")
     elif action == 7:
-        expect(client.ask(f"delete {key}"), "DELETED" if model.pop(key, None) is not None else "NOT_FOUND", f"delete {key}")
+        wanted = "NOT_FOUND" if model.pop(key, None) is None else "DELETED"
+        expect(client.ask(f"delete {key}"), wanted, f"delete {key}")
     elif action == 8 and len(model.get(key, b"")) < 100_000:
         tail = make_value(rng)[:300]
         expect(client.store("append", key, tail), "STORED" if key in model else "NOT_STORED", f"append {key}")

@@ -42,7 +42,8 @@ function buffers() {
   const joined = Buffer.concat(window);
   const shared = new SharedArrayBuffer(1 << 20);
   new Uint32Array(shared).fill(7);
-  return [hash.digest('hex').slice(0, 16), joined.length, digest(joined.toString('base64')), digest(Buffer.from(shared))];
+  const text = joined.toString('base64');
+  return [hash.digest('hex').slice(0, 16), joined.length, digest(text), digest(Buffer.from(shared))];
 }
 
 function json() {
@@ -105,11 +106,13 @@ async function asynchronousPool() {
 
 async function files() {
   const original = path.join(process.cwd(), 'node_script.tmp');
+  const copy = `${original}.2`;
   fs.writeFileSync(original, fill(500000, 6));
-  await pipeline(fs.createReadStream(original), zlib.createGzip(), zlib.createGunzip(), fs.createWriteStream(`${original}.2`));
-  const same = fs.readFileSync(original).equals(fs.readFileSync(`${original}.2`));
+  const steps = [fs.createReadStream(original), zlib.createGzip(), zlib.createGunzip(), fs.createWriteStream(copy)];
+  await pipeline(...steps);
+  const same = fs.readFileSync(original).equals(fs.readFileSync(copy));
   fs.unlinkSync(original);
-  fs.unlinkSync(`${original}.2`);
+  fs.unlinkSync(copy);
   return same;
 }
 
@@ -133,13 +136,15 @@ function workerMain() {
 }
 
 function children() {
-  const echoed = childProcess.execFileSync(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'], { input: fill(100000, 7) });
+  const echo = ['-e', 'process.stdin.pipe(process.stdout)'];
+  const echoed = childProcess.execFileSync(process.execPath, echo, { input: fill(100000, 7) });
   const failed = childProcess.spawnSync(process.execPath, ['-e', 'process.exit(9)']);
   return [digest(echoed), failed.status, childProcess.execSync('echo from a shell').toString().trim()];
 }
 
 async function main() {
-  for (const part of [buffers, json, compression, cryptography, collections, asynchronousPool, files, workers, children]) {
+  const parts = [buffers, json, compression, cryptography, collections, asynchronousPool, files, workers, children];
+  for (const part of parts) {
     console.log(part.name, [].concat(await part()).join(' '));
   }
   console.error('to the error stream');

@@ -73,7 +73,7 @@ sub forked_sums {
     for my $reader (@readers) {
         push @answers, scalar <$reader>;
         close $reader;
-        push @answers, "status " . ($? >> 8) . "\n";
+        push @answers, "status $?\n";
     }
     return join '', @answers;
 }

@@ -49,8 +49,8 @@ make_cluster() {
     ls data
 }
 
-# The figures differ; the number of transactions and the balances must not. Only the first run may clean up (no -n): that
-# empties the history.
+# The figures differ; the number of transactions and the balances must not. Only the first run may clean up (no -n):
+# that empties the history.
 run_pgbench() {
     local connection=(-h "$PWD/socket" -U owner postgres)
     under pgbench -i -s 1 "${connection[@]}" >pgbench.log 2>&1

@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 python=/usr/bin/python3
 suites=(test_json test_re test_threading test_subprocess test_gc)
 
-# python's own small-object allocator hides most requests. The full way does without it, so that every object is a chunk.
+# python's own small-object allocator hides most requests. The full way does without it: every object is a chunk.
 choose_allocator() {
     python_env=()
     [ "$way" != full ] || python_env=(PYTHONMALLOC=malloc)
@@ -15,8 +15,8 @@ choose_allocator() {
 # Under the limit of `under`, so that a hang ends with the stack of every thread in the log.
 run_suites() {
     mkdir -p suite_tmp
-    under env "${python_env[@]}" "$python" -m test --timeout 100 --tempdir "$PWD/suite_tmp" --junit-xml "$PWD/results.xml" \
-        -v "${suites[@]}" >suite.log 2>&1 || echo "suite status $?"
+    under env "${python_env[@]}" "$python" -m test -v --timeout 100 --tempdir "$PWD/suite_tmp" \
+        --junit-xml "$PWD/results.xml" "${suites[@]}" >suite.log 2>&1 || echo "suite status $?"
     "$python" "$real_dir/python_results.py" results.xml
 }
 
@@ -28,7 +28,8 @@ with open("/proc/self/maps") as maps:
     print("loaded" if "libprofalloc" in maps.read() else "not loaded", file=open("loaded.txt", "w"))
 
 def digest(n):
-    return hashlib.sha256(zlib.compress(pickle.dumps([{"k": i, "t": "x" * (i % n)} for i in range(2000)]))).hexdigest()[:12]
+    packed = zlib.compress(pickle.dumps([{"k": i, "t": "x" * (i % n)} for i in range(2000)]))
+    return hashlib.sha256(packed).hexdigest()[:12]
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     print("threads", *pool.map(digest, range(1, 20)))

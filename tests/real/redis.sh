@@ -1,5 +1,5 @@
 #!/bin/bash
-# redis-server on libprofalloc, loaded by redis-benchmark: once without persistence, once with snapshots and an append-only
+# redis-server on libprofalloc under redis-benchmark: once without persistence, once with snapshots and an append-only
 # file, which fork while the data changes, then again from what was saved.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -7,9 +7,14 @@ client() {
     under redis-cli -h 127.0.0.1 -p "$port" "$@"
 }
 
+# While it still loads its data it answers too, with an error.
+answers() {
+    [ "$(client ping)" = PONG ]
+}
+
 start_redis() {
     server_start redis.log redis-server --bind 127.0.0.1 --port "$port" --dir "$PWD" --daemonize no "$@"
-    wait_until 30 client ping || { tail -n 5 redis.log >&2; return 1; }
+    wait_until 30 answers || { tail -n 5 redis.log >&2; return 1; }
     assert_mapped "$server_pid"
 }
 
@@ -71,7 +76,8 @@ without_persistence() {
 background_jobs_done() {
     local info
     info=$(client info persistence)
-    [[ $info == *rdb_bgsave_in_progress:0* && $info == *aof_rewrite_in_progress:0* && $info == *aof_rewrite_scheduled:0* ]]
+    [[ $info == *rdb_bgsave_in_progress:0* && $info == *aof_rewrite_in_progress:0* &&
+        $info == *aof_rewrite_scheduled:0* ]]
 }
 
 with_persistence() {
@@ -86,7 +92,8 @@ with_persistence() {
     under redis-benchmark -h 127.0.0.1 -p "$port" -q -n 10000 -c 10 -r 1000 -t set >benchmark.log 2>&1
     wait_until 30 background_jobs_done
     client info persistence | tr -d '\r' | grep -E '^(rdb_last_bgsave_status|aof_last_bgrewrite_status|rdb_saves):'
-    client eval "for _, k in ipairs(redis.call('keys', 'key:*')) do redis.call('del', k) end return redis.call('dbsize')" 0
+    client eval "for _, k in ipairs(redis.call('keys', 'key:*')) do redis.call('del', k) end
+                 return redis.call('dbsize')" 0
     stop_redis
     under redis-check-rdb dump.rdb >check.log 2>&1
     start_redis --save '' --appendonly yes

@@ -1,0 +1,60 @@
+/* At a limit malloc returns NULL with ENOMEM and nothing else happens: what was allocated stays whole, can be freed, and
+ * gives room again. A good part of what the limit allows must be had.
+ *
+ * run: limit=AS:256M arg=24
+ * run: limit=AS:1G arg=160
+ * run: limit=AS:3G arg=500
+ * run: limit=DATA:256M arg=40 */
+#include "trap.h"
+
+enum { SMALL = 60, MEDIUM = 30000, LARGE = 1 << 20 };
+
+typedef struct link {
+    struct link *next;
+    unsigned char bytes[];
+} link_t;
+
+/* Takes chunks until there are no more; returns their bytes. */
+static size_t take_all(size_t size, link_t **chain)
+{
+    size_t got = 0;
+    errno = 0;
+    for (link_t *link; (link = size == MEDIUM ? calloc(1, size) : malloc(size)) != NULL; got += size) {
+        CHECK(errno == 0);
+        fill(link->bytes, 40, (unsigned)size);
+        link->next = *chain;
+        *chain = link;
+    }
+    CHECK(errno == ENOMEM, "%zu bytes", size);
+    return got;
+}
+
+static void give_back(size_t size, link_t *chain)
+{
+    while (chain != NULL) {
+        link_t *next = chain->next;
+        CHECK(verify(chain->bytes, 40, (unsigned)size), "%zu bytes", size);
+        free(chain);
+        chain = next;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    size_t least = strtoul(argv[1], NULL, 10) << 20;
+    static const size_t sizes[] = {LARGE, SMALL, MEDIUM, LARGE};
+    for (int i = 0; i < 4; i++) {
+        link_t *chain = NULL;
+        link_t *rest = NULL;
+        size_t got = take_all(sizes[i], &chain);
+        CHECK(got >= least, "only %zu MiB in chunks of %zu bytes", got >> 20, sizes[i]);
+        (void)take_all(SMALL, &rest); /* now nothing at all is left */
+        errno = 0;
+        CHECK(realloc(chain, LARGE * 64) == NULL && errno == ENOMEM);
+        CHECK(calloc(LARGE, 64) == NULL && aligned_alloc(4096, LARGE * 64) == NULL);
+        give_back(SMALL, rest);
+        give_back(sizes[i], chain);
+    }
+    return 0;
+}
