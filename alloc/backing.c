@@ -10,6 +10,7 @@
 #include "alloc/backing.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -41,6 +42,22 @@ static void *floor_mmap(void *hint, size_t size, int prot, int flags)
     return settle(pfa_sys_map(hint, size, prot, flags, &memory)) == 0 ? memory : MAP_FAILED;
 }
 
+static PFA_PRINTF(3, 0) int floor_vsnprintf(char *buf, size_t size, const char *format, va_list args)
+{
+    pfa_text_t text = {buf, size, 0};
+    pfa_text_vadd(&text, format, args);
+    return (int)text.used;
+}
+
+static PFA_PRINTF(3, 4) int floor_snprintf(char *buf, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int used = floor_vsnprintf(buf, size, format, args);
+    va_end(args);
+    return used;
+}
+
 static long floor_syscall(long number, void *a, void *b)
 {
     switch (number) {
@@ -65,6 +82,13 @@ static long floor_syscall(long number, void *a, void *b)
 #define access(path, mode) (pfa_sys_readable(path) ? 0 : -1)
 #define syscall(number, a, b, ...) floor_syscall(number, (void *)(uintptr_t)(a), (void *)(uintptr_t)(b))
 #define fputs(text, stream) ((void)(text))
+#define snprintf floor_snprintf
+#define vsnprintf floor_vsnprintf
+#define strerror(number) ((void)(number), "")
+#undef stderr
+#undef stdout
+#define stderr NULL
+#define stdout NULL
 #define pthread_key_create(key, destructor) (void)(destructor)
 #define pthread_setspecific(key, value) (void)(value)
 #define atexit(function) (void)(function)
@@ -152,10 +176,34 @@ static PFA_COLD void *out_of_memory(void)
     return NULL;
 }
 
+static PFA_NOINLINE void *malloc_generic(mi_heap_t *heap, size_t size, bool zero)
+{
+    void *chunk = _mi_malloc_generic(heap, size, zero, 0);
+    return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
+}
+
+/* A free slot of the page, NULL if it has none ready. */
+PFA_INLINE void *pop(mi_page_t *page)
+{
+    mi_block_t *block = page->free;
+    if (PFA_LIKELY(block != NULL)) {
+        page->used++;
+        page->free = mi_block_next(page, block);
+    }
+    return block;
+}
+
+/* mimalloc's own fast path with the rare rest as a tail call, so that no stack frame is set up for the frequent case. */
 void *pfa_backing_malloc(size_t size)
 {
-    void *chunk = mi_malloc(size);
-    return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
+    mi_heap_t *heap = mi_get_default_heap();
+    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
+        void *chunk = pop(_mi_heap_get_free_small_page(heap, size));
+        if (PFA_LIKELY(chunk != NULL)) {
+            return chunk;
+        }
+    }
+    return malloc_generic(heap, size, false);
 }
 
 void *pfa_backing_calloc(size_t size)
@@ -164,9 +212,16 @@ void *pfa_backing_calloc(size_t size)
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
+/* The _at forms: the others take a short cut for powers of two that forgets the lead of small pages, and return chunks
+ * of 256 to 1024 bytes that are not aligned. */
+static void *aligned_in(mi_heap_t *heap, size_t size, size_t align, bool zero)
+{
+    return zero ? mi_heap_zalloc_aligned_at(heap, size, align, 0) : mi_heap_malloc_aligned_at(heap, size, align, 0);
+}
+
 void *pfa_backing_aligned(size_t size, size_t align, bool zero)
 {
-    void *chunk = zero ? mi_zalloc_aligned(size, align) : mi_malloc_aligned(size, align);
+    void *chunk = aligned_in(mi_get_default_heap(), size, align, zero);
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
@@ -207,26 +262,19 @@ void *pfa_backing_heap(int arena)
     return mi_heap_new_in_arena(arena);
 }
 
-static void *may_be_fresh(void *chunk)
+void *pfa_backing_heap_pop(void *heap, size_t size)
 {
-    return chunk == NULL ? NULL : (void *)((uintptr_t)chunk | 1);
+    return PFA_LIKELY(size <= MI_SMALL_SIZE_MAX) ? pop(_mi_heap_get_free_small_page(heap, size)) : NULL;
 }
 
-void *pfa_backing_heap_malloc(void *heap_, size_t size, bool zero)
+void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)
 {
-    mi_heap_t *heap = heap_;
-    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
-        mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
-        if (PFA_LIKELY(page->free != NULL)) {
-            return _mi_page_malloc(heap, page, size, zero);
-        }
-    }
-    return may_be_fresh(_mi_malloc_generic(heap, size, zero, 0));
+    return _mi_heap_malloc_zero(heap, size, zero);
 }
 
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)
 {
-    return may_be_fresh(zero ? mi_heap_zalloc_aligned(heap, size, align) : mi_heap_malloc_aligned(heap, size, align));
+    return aligned_in(heap, size, align, zero);
 }
 
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)

@@ -41,8 +41,10 @@ bool pfa_backing_owns(const void *address);
 /* A heap of the calling thread in an exclusive arena; lives until the thread ends. NULL if there is no memory. */
 void *pfa_backing_heap(int arena);
 
-/* A chunk of such a heap, NULL if its arena is full. Bit 0 of the result is set when the page may be one whose geometry
- * was not published yet, clear when a chunk of the same page went through here since the page was made. */
+/* A small chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
+ * with one of the two calls below, so the page's geometry is known to whoever wanted to know it. */
+void *pfa_backing_heap_pop(void *heap, size_t size);
+/* Any chunk of such a heap, NULL if its arena is full. */
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero);
 

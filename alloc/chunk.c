@@ -1,9 +1,7 @@
-/* Owns the life of recorded chunks: which space they come from, their record from first to last store, the counts.
- * See alloc/chunk.h for who may call what.
- *
- * Budget of the region paths, beyond mimalloc's own: allocation two loads, one multiply, one cache line written, one
- * clock reading, four counters; free the same look-up, one store, four counters. No atomic read-modify-write. */
+/* Owns the life of recorded chunks: which space they come from, and all of it that is not hot (alloc/life.h is). See
+ * alloc/chunk.h for who may call what. */
 #include "alloc/chunk.h"
+#include "alloc/life.h"
 #include "alloc/sampler.h"
 #include "base/message.h"
 #include "meta/clock.h"
@@ -13,37 +11,11 @@ enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
 
 void (*pfa_chunk_want_reclaim)(void);
 
-/* A chunk counts for itself alone unless it was sampled. */
-typedef struct share {
-    uint64_t chunks;
-    uint64_t bytes;
-} share_t;
-
-static PFA_NOINLINE share_t sampled_share(uint64_t size_flags)
+pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
 {
     uint64_t size = pfa_size_of(size_flags);
     double weight = pfa_sampler_weight(pfa_weight_class_of(size_flags), size);
-    return (share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
-}
-
-PFA_INLINE share_t share_of(uint64_t size_flags)
-{
-    if (PFA_UNLIKELY((size_flags & PFA_WEIGHT_MASK) != 0)) {
-        return sampled_share(size_flags);
-    }
-    return (share_t){PFA_COUNT_ONE, pfa_size_of(size_flags)};
-}
-
-PFA_INLINE void count_birth(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
-{
-    share_t share = share_of(size_flags);
-    pfa_count_alloc(tls, class, share.chunks, share.bytes);
-}
-
-PFA_INLINE void count_death(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
-{
-    share_t share = share_of(size_flags);
-    pfa_count_free(tls, class, share.chunks, share.bytes);
+    return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
 static PFA_COLD void say_once(_Atomic bool *said, const char *what)
@@ -66,6 +38,8 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
 {
     static _Atomic bool said;
     tls->region_backoff = BACKOFF;
+    tls->region_heap_aside = tls->region_heap;
+    tls->region_heap = NULL;
     say_once(&said, "the profiled range is full or has no memory: some chunks are not recorded");
     return NULL;
 }
@@ -76,7 +50,7 @@ static PFA_COLD void *region_heap(pfa_tls_t *tls)
     return tls->region_heap != NULL ? tls->region_heap : region_failed(tls);
 }
 
-static PFA_COLD bool publish(pfa_tls_t *tls, void *chunk)
+static bool publish(pfa_tls_t *tls, void *chunk)
 {
     if (pfa_region_publish(chunk) == 0) {
         return true;
@@ -86,62 +60,38 @@ static PFA_COLD bool publish(pfa_tls_t *tls, void *chunk)
     return false;
 }
 
-/* May a chunk of the region heap be tried for? Makes the heap on first use. */
+/* A thread that failed waits for a number of allocations before it tries again, without a heap meanwhile. */
 static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
 {
     if (tls->region_backoff != 0) {
-        tls->region_backoff--;
+        if (--tls->region_backoff == 0) {
+            tls->region_heap = tls->region_heap_aside;
+        }
         return false;
     }
     return tls->region_heap != NULL || region_heap(tls) != NULL;
 }
 
-/* Writes the record of a chunk just taken from the region heap and counts it. */
-PFA_INLINE void *begin_life(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_flags)
-{
-    uint64_t offset = chunk - pfa_range.base;
-    uint64_t word = pfa_region_word(offset);
-    pfa_slot_t slot;
-    (void)pfa_region_slot(offset, word, &slot);
-    pfa_record_begin(slot.record, pfa_clock_now(tls), size_flags, tls->thread->number,
-                     (uint16_t)((offset - slot.start) >> PFA_LEAD_SHIFT));
-    count_birth(tls, pfa_word_class(word), size_flags);
-    return (void *)chunk;
-}
-
-/* The result of the backing may be of a page not seen before, or nothing at all. */
-static PFA_NOINLINE void *begin_first_life(pfa_tls_t *tls, uintptr_t tagged, uint64_t size_flags)
-{
-    if (tagged == 0) {
-        return region_failed(tls);
-    }
-    uintptr_t chunk = tagged & ~(uintptr_t)1;
-    return publish(tls, (void *)chunk) ? begin_life(tls, chunk, size_flags) : NULL;
-}
-
-void *pfa_chunk_alloc_region(pfa_tls_t *tls, size_t size, uint64_t flags)
-{
-    if (PFA_UNLIKELY(tls->region_heap == NULL || tls->region_backoff != 0) && !prepare_region_heap(tls)) {
-        return NULL;
-    }
-    size_t slot_size = size < PFA_REGION_SLOT_MIN ? PFA_REGION_SLOT_MIN : size;
-    uintptr_t tagged =
-        (uintptr_t)pfa_backing_heap_malloc(tls->region_heap, slot_size, (flags & PFA_FLAG_ZEROED) != 0);
-    if (PFA_UNLIKELY((tagged & 1) != 0 || tagged == 0)) {
-        return begin_first_life(tls, tagged, size | flags);
-    }
-    return begin_life(tls, tagged, size | flags);
-}
-
-static void *region_aligned(pfa_tls_t *tls, const pfa_request_t *request)
+static void *region_alloc(pfa_tls_t *tls, const pfa_request_t *request)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
     }
-    size_t slot_size = request->size < PFA_REGION_SLOT_MIN ? PFA_REGION_SLOT_MIN : request->size;
-    void *tagged = pfa_backing_heap_aligned(tls->region_heap, slot_size, request->align,
-                                            (request->flags & PFA_FLAG_ZEROED) != 0);
-    return begin_first_life(tls, (uintptr_t)tagged, request->size | request->flags);
+    size_t slot_size = pfa_life_slot_size(request->size);
+    bool zero = (request->flags & PFA_FLAG_ZEROED) != 0;
+    void *chunk = request->align == 0
+                      ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
+                      : pfa_backing_heap_aligned(tls->region_heap, slot_size, request->align, zero);
+    if (chunk == NULL) {
+        return region_failed(tls);
+    }
+    if (!publish(tls, chunk)) {
+        return NULL;
+    }
+    if (pfa_life_begin(tls, (uintptr_t)chunk, request->size | request->flags, pfa_clock_now(tls))) {
+        pfa_live_settle(tls);
+    }
+    return chunk;
 }
 
 /* --- large chunks ------------------------------------------------------------------------------------------------ */
@@ -151,6 +101,13 @@ static unsigned large_class(uint64_t size)
     unsigned top = 63u - (unsigned)__builtin_clzll(size | 1);
     unsigned class = PFA_CLASS_LARGE + (top > 16 ? top - 16 : 0);
     return class < PFA_CLASS_COUNT ? class : PFA_CLASS_COUNT - 1;
+}
+
+static void count_large_birth(pfa_tls_t *tls, uint64_t size_flags)
+{
+    if (pfa_life_count_birth(tls, large_class(pfa_size_of(size_flags)), size_flags)) {
+        pfa_live_settle(tls);
+    }
 }
 
 static PFA_COLD void *large_failed(pfa_tls_t *tls, const char *what)
@@ -169,12 +126,11 @@ static void *large_memory(pfa_tls_t *tls, const pfa_request_t *request, bool *ou
     }
     *outside = false;
     if (tls->large_heap != NULL && request->align <= PFA_PLAIN_ALIGN_MAX) {
-        uintptr_t tagged = (uintptr_t)(request->align == 0
-                                           ? pfa_backing_heap_malloc(tls->large_heap, request->size, zero)
-                                           : pfa_backing_heap_aligned(tls->large_heap, request->size, request->align,
-                                                                      zero));
-        if (tagged != 0) {
-            return (void *)(tagged & ~(uintptr_t)1);
+        void *chunk = request->align == 0
+                          ? pfa_backing_heap_malloc(tls->large_heap, request->size, zero)
+                          : pfa_backing_heap_aligned(tls->large_heap, request->size, request->align, zero);
+        if (chunk != NULL) {
+            return chunk;
         }
     }
     *outside = true;
@@ -211,13 +167,13 @@ static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request)
     node->start = (uintptr_t)chunk;
     node->size = pfa_backing_usable(chunk);
     uint64_t size_flags = request->size | request->flags | PFA_FLAG_LARGE;
-    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->thread->number, 0);
+    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         pfa_backing_free(chunk);
         pfa_backing_free(node);
         return large_failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
-    count_birth(tls, large_class(request->size), size_flags);
+    count_large_birth(tls, size_flags);
     return chunk;
 }
 
@@ -269,7 +225,7 @@ static pfa_verdict_t large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t
     uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
     pfa_store_relaxed(&node->record.size_flags, (size_flags & ~PFA_FLAG_LIVE) | PFA_FLAG_FREED);
     pfa_rcu_read_unlock();
-    count_death(tls, large_class(pfa_size_of(size_flags)), size_flags);
+    pfa_life_count_death(tls, large_class(pfa_size_of(size_flags)), size_flags);
     pfa_intervalmap_retire(node);
     pfa_backing_free((void *)address);
     if (pfa_chunk_want_reclaim != NULL) {
@@ -290,60 +246,47 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request)
     if (request->size > PFA_REGION_CHUNK_MAX || request->align > PFA_REGION_CHUNK_MAX - request->size) {
         return request->size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, request) : NULL;
     }
-    return request->align == 0 ? pfa_chunk_alloc_region(tls, request->size, request->flags)
-                               : region_aligned(tls, request);
+    return region_alloc(tls, request);
 }
 
-static PFA_COLD pfa_verdict_t judge_slot(uintptr_t address, uint64_t offset, uint64_t word, pfa_finding_t *finding)
+static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
 {
-    pfa_slot_t slot;
+    uint64_t word = pfa_region_word(offset);
+    pfa_place_t place = pfa_region_place(offset, word);
     if (word == 0) {
         describe(finding, PFA_CHUNK_FOREIGN, 0, NULL);
-    } else if (!pfa_region_slot(offset, word, &slot)) {
+    } else if (place.distance < 0) {
         describe(finding, PFA_CHUNK_INTERIOR, 0, NULL);
     } else {
-        uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
-        uintptr_t start = pfa_range.base + slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
-        pfa_verdict_t verdict = address != start                       ? PFA_CHUNK_INTERIOR
-                                : (size_flags & PFA_FLAG_LIVE) != 0    ? PFA_CHUNK_LIVE
-                                : (size_flags & PFA_FLAG_FREED) != 0   ? PFA_CHUNK_FREED
-                                                                       : PFA_CHUNK_FOREIGN;
-        describe(finding, verdict, start, slot.record);
+        uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
+        uint64_t start = offset - pfa_place_within(&place, word) + ((uint64_t)place.record->lead << PFA_LEAD_SHIFT);
+        pfa_verdict_t verdict = (size_flags & (PFA_FLAG_LIVE | PFA_FLAG_FREED)) == 0 ? PFA_CHUNK_FOREIGN
+                                : offset != start                                    ? PFA_CHUNK_INTERIOR
+                                : (size_flags & PFA_FLAG_LIVE) != 0                  ? PFA_CHUNK_LIVE
+                                                                                     : PFA_CHUNK_FREED;
+        describe(finding, verdict, pfa_range.base + start, place.record);
     }
     return finding->verdict;
 }
 
-bool pfa_chunk_free_region(pfa_tls_t *tls, uintptr_t address)
+static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
-    if (PFA_UNLIKELY(offset >= pfa_range.region_span)) {
-        return false;
+    if (judge_slot(offset, finding) == PFA_CHUNK_LIVE) {
+        uint64_t word = pfa_region_word(offset);
+        pfa_record_t *record = pfa_region_place(offset, word).record;
+        pfa_store_relaxed(&record->size_flags, finding->size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+        pfa_life_count_death(tls, pfa_word_class(word), finding->size_flags);
+        pfa_backing_free((void *)address);
     }
-    uint64_t word = pfa_region_word(offset);
-    pfa_slot_t slot;
-    if (PFA_UNLIKELY(word == 0) || PFA_UNLIKELY(!pfa_region_slot(offset, word, &slot))) {
-        return false;
-    }
-    uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
-    uint64_t start = slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
-    if (PFA_UNLIKELY((size_flags & PFA_FLAG_LIVE) == 0) || PFA_UNLIKELY(start != offset)) {
-        return false;
-    }
-    /* Before the slot can be handed out again, since its next owner writes the same record. */
-    pfa_store_relaxed(&slot.record->size_flags, size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
-    count_death(tls, pfa_word_class(word), size_flags);
-    pfa_backing_free((void *)address);
-    return true;
+    return finding->verdict;
 }
 
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
-    if (pfa_chunk_free_region(tls, address)) {
-        return finding->verdict = PFA_CHUNK_LIVE;
-    }
     if (offset < pfa_range.region_span) {
-        return judge_slot(address, offset, pfa_region_word(offset), finding);
+        return region_free(tls, address, finding);
     }
     if (offset < pfa_range.total_span || pfa_load_relaxed(&pfa_range.large.has_outside)) {
         return large_free(tls, address, finding);
@@ -356,7 +299,7 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
     if (offset < pfa_range.region_span) {
-        (void)judge_slot(address, offset, pfa_region_word(offset), finding);
+        (void)judge_slot(offset, finding);
         return;
     }
     if (offset >= pfa_range.total_span && !pfa_load_relaxed(&pfa_range.large.has_outside)) {
@@ -376,10 +319,13 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, uint64_t w
         uint64_t old = pfa_load_relaxed(&hit.record->size_flags);
         bool large = (old & PFA_FLAG_LARGE) != 0;
         unsigned class = large ? 0 : pfa_word_class(pfa_region_word(address - pfa_range.base));
-        count_death(tls, large ? large_class(pfa_size_of(old)) : class, old);
+        pfa_life_count_death(tls, large ? large_class(pfa_size_of(old)) : class, old);
         uint64_t fresh = size | (old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED)) | PFA_FLAG_REALLOC | weight;
-        pfa_record_begin(hit.record, pfa_clock_now(tls), fresh, tls->thread->number, hit.record->lead);
-        count_birth(tls, large ? large_class(size) : class, fresh);
+        pfa_record_begin(hit.record, pfa_clock_now(tls), fresh,
+                         tls->record_tail | pfa_record_tail(0, hit.record->lead));
+        if (pfa_life_count_birth(tls, large ? large_class(size) : class, fresh)) {
+            pfa_live_settle(tls);
+        }
     }
     pfa_rcu_read_unlock();
 }

@@ -18,9 +18,6 @@ typedef struct pfa_request {
 /* A recorded chunk, or NULL if none can be had (no room for its record, arena full, no memory): the caller then takes a
  * plain one. */
 void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request);
-/* The same for what is most frequent: the usual alignment, at most PFA_REGION_CHUNK_MAX bytes. */
-void *pfa_chunk_alloc_region(pfa_tls_t *tls, size_t size, uint64_t flags);
-
 typedef enum pfa_verdict {
     PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */
     PFA_CHUNK_PLAIN,       /* as far as can be told, a chunk without a record starts here */
@@ -41,10 +38,6 @@ typedef struct pfa_finding {
 /* Ends the life of the recorded chunk that starts at `address` and gives its memory back; anything else is left as it is
  * and described in *finding. Returns what it found, PFA_CHUNK_LIVE if it did what it should. */
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding);
-/* The same for what is most frequent: false, and nothing done, unless a live chunk of a region starts there. The thread
- * must have its counters. */
-bool pfa_chunk_free_region(pfa_tls_t *tls, uintptr_t address);
-
 /* Only looks. */
 void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
 

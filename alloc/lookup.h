@@ -9,7 +9,7 @@ typedef struct pfa_hit {
     pfa_record_t *record; /* live at the time of the look-up */
 } pfa_hit_t;
 
-/* Budget: outside the profiled range, one load, one subtraction, one compare; in R two loads more and one multiply; no
+/* Budget: outside the profiled range, one load, one subtraction, one compare; in R four loads and three multiplies more; no
  * call, no atomic, no lock. Safe on any value at any time. The record of a large chunk may be used inside the RCU read
  * section that the call was made in only (alloc/intervalmap.h); one of a region chunk stays readable for ever. */
 PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
@@ -20,14 +20,15 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
     }
     if (PFA_LIKELY(offset < pfa_range.region_span)) {
         uint64_t word = pfa_region_word(offset);
-        pfa_slot_t slot;
-        if (word == 0 || !pfa_region_slot(offset, word, &slot)) {
+        pfa_place_t place = pfa_region_place(offset, word);
+        if (PFA_UNLIKELY(word == 0) || PFA_UNLIKELY(place.distance < 0)) {
             return false;
         }
-        uint64_t size_flags = pfa_load_relaxed(&slot.record->size_flags);
-        hit->record = slot.record;
-        hit->start = pfa_range.base + slot.start + ((uint64_t)slot.record->lead << PFA_LEAD_SHIFT);
-        return (size_flags & PFA_FLAG_LIVE) != 0 && address >= hit->start;
+        uint64_t within = pfa_place_within(&place, word);
+        uint64_t lead = (uint64_t)place.record->lead << PFA_LEAD_SHIFT;
+        hit->record = place.record;
+        hit->start = address - within + lead;
+        return (pfa_load_relaxed(&place.record->size_flags) & PFA_FLAG_LIVE) != 0 && within >= lead;
     }
     pfa_large_t *large = pfa_intervalmap_find(&pfa_range.large, address);
     if (large == NULL) {

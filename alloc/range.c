@@ -10,6 +10,7 @@
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 enum { COMMIT_SLICES_SHIFT = 4 };
+_Static_assert((PFA_RECORD_STRIDE << COMMIT_SLICES_SHIFT) % 65536 == 0, "pieces are whole pages, whatever their size");
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
@@ -90,7 +91,7 @@ static uint64_t wanted_region_span(void)
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
-    release(range->records, range->region_span << (PFA_RECORD_STRIDE_SHIFT - PFA_SLICE_SHIFT));
+    release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * PFA_RECORD_STRIDE);
     release((uintptr_t)range->slices, (range->region_span >> PFA_SLICE_SHIFT) * sizeof *range->slices);
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->committed, (range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1);
@@ -102,7 +103,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span)
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};
     int err = reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : reserve(slices << PFA_RECORD_STRIDE_SHIFT, &fresh.records);
+    err = err != 0 ? err : reserve(slices * PFA_RECORD_STRIDE, &fresh.records);
     err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table((slices >> COMMIT_SLICES_SHIFT) + 1, &table[1]);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
@@ -158,7 +159,7 @@ int pfa_range_commit_records(uint64_t slice)
         return 0;
     }
     /* Two threads may both do this: the second changes nothing. */
-    size_t size = (size_t)1 << (PFA_RECORD_STRIDE_SHIFT + COMMIT_SLICES_SHIFT);
+    size_t size = PFA_RECORD_STRIDE << COMMIT_SLICES_SHIFT;
     int err = -pfa_sys_protect((void *)(pfa_range.records + unit * size), size, PROT_READ | PROT_WRITE);
     if (err == 0) {
         pfa_store_release(&pfa_range.committed[unit], 1); /* partner: the acquire load above */

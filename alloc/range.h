@@ -12,7 +12,7 @@
  *
  *   record area M: PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
  *   +--------------------------------------------------------------------+
- *   ^ records                                   records + 4 * region_span
+ *   ^ records                                   records + slices of R * PFA_RECORD_STRIDE
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here but plain_words is written under PFA_LOCK_RANGE
@@ -31,9 +31,9 @@
 /* Region slots are at least 16 bytes, so a slice has at most 4096 of them. */
 #define PFA_REGION_SLOT_MIN 16
 #define PFA_RECORDS_PER_SLICE (((size_t)1 << PFA_SLICE_SHIFT) / PFA_REGION_SLOT_MIN)
-#define PFA_RECORD_STRIDE_SHIFT 18
-_Static_assert(PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) == (size_t)1 << PFA_RECORD_STRIDE_SHIFT,
-               "the records of a slice fill one stride");
+/* The records of a slice, and one page more: without it slot n of every region had its record in the same cache set,
+ * and a few dozen regions evicted each other from the second-level cache. */
+#define PFA_RECORD_STRIDE (PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + 4096)
 
 typedef struct pfa_range {
     uintptr_t plain_base;

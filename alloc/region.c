@@ -5,6 +5,8 @@
 
 #include <sys/mman.h>
 
+uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
+
 unsigned pfa_region_class(uint64_t slot_size)
 {
     /* As mimalloc bins: every multiple of 8 up to 64, then four steps to each power of two. */
@@ -18,50 +20,27 @@ unsigned pfa_region_class(uint64_t slot_size)
     return class < PFA_CLASS_REGIONS ? class : PFA_CLASS_REGIONS - 1;
 }
 
-uint64_t pfa_region_class_size(unsigned class)
-{
-    for (uint64_t size = PFA_REGION_SLOT_MIN; size <= PFA_REGION_CHUNK_MAX;) {
-        if (pfa_region_class(size) == class && pfa_region_class(size + 8) != class) {
-            return size;
-        }
-        size += size < 64 ? 8 : (uint64_t)1 << (61 - __builtin_clzll(size));
-    }
-    return 0;
-}
-
 uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
 {
     uint64_t reciprocal = (((uint64_t)1 << PFA_RECIPROCAL_BITS) + slot_size - 1) / slot_size;
-    return PFA_WORD_VALID | reciprocal | (slot_size / 8) << PFA_WORD_SIZE_SHIFT | back << PFA_WORD_BACK_SHIFT |
-           (uint64_t)lead << PFA_WORD_LEAD_SHIFT | (uint64_t)pfa_region_class(slot_size) << PFA_WORD_CLASS_SHIFT;
-}
-
-/* Gives the pages of records number `from` up to `to` of a slice back; both are whole pages of them. */
-static void drop_records(uint64_t slice, uint64_t from, uint64_t to)
-{
-    while (from < to) {
-        /* Up to where the turned order wraps. */
-        uintptr_t begin = (uintptr_t)pfa_region_record(slice, from);
-        uintptr_t stride_end = pfa_range.records + ((slice + 1) << PFA_RECORD_STRIDE_SHIFT);
-        uint64_t count = (stride_end - begin) >> PFA_RECORD_SHIFT;
-        count = count < to - from ? count : to - from;
-        (void)pfa_sys_advise((void *)begin, count << PFA_RECORD_SHIFT, MADV_DONTNEED);
-        from += count;
-    }
+    uint64_t reach = (back << PFA_SLICE_SHIFT) + (lead ? 0 : PFA_REGION_LEAD);
+    return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach | pfa_region_class(slot_size);
 }
 
 /* A slice of small slots that now gets big ones leaves records behind that nobody will use: gives their memory back. */
 static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_word)
 {
-    enum { RECORDS_PER_PAGE = 4096 >> PFA_RECORD_SHIFT, WORTH_IT = 8 * RECORDS_PER_PAGE };
+    enum { PAGE = 4096, WORTH_IT = 32 * 1024 };
     if (old_word == 0) {
         return;
     }
     uint64_t slice_size = (uint64_t)1 << PFA_SLICE_SHIFT;
-    uint64_t had = slice_size / pfa_word_slot_size(old_word) & ~(uint64_t)(RECORDS_PER_PAGE - 1);
-    uint64_t needs = (slice_size / pfa_word_slot_size(new_word) + RECORDS_PER_PAGE) & ~(uint64_t)(RECORDS_PER_PAGE - 1);
+    uint64_t had = slice_size / pfa_word_slot_size(old_word) * sizeof(pfa_record_t) & ~(uint64_t)(PAGE - 1);
+    uint64_t needs = (slice_size / pfa_word_slot_size(new_word) + 1) * sizeof(pfa_record_t);
+    needs = (needs + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     if (had >= needs + WORTH_IT) {
-        drop_records(slice, needs, had);
+        (void)pfa_sys_advise((void *)(pfa_range.records + slice * PFA_RECORD_STRIDE + needs), had - needs,
+                             MADV_DONTNEED);
     }
 }
 
@@ -91,6 +70,8 @@ int pfa_region_publish(const void *chunk)
             return err;
         }
     }
+    /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
+    pfa_region_sizes[pfa_region_class(page.slot_size)] = (uint32_t)page.slot_size;
     for (uint64_t back = 0; back < page.slices; back++) {
         uint64_t word = pfa_region_make_word(page.slot_size, lead, back);
         drop_old_records(first + back, pfa_load_relaxed(&pfa_range.slices[first + back]), word);

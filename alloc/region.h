@@ -1,52 +1,55 @@
-/* Regions: from any address in R to its slot and record with one load, one multiply and one add.
+/* Regions: from any address in R to its slot and record with one load and two multiplies.
  *
  * A region is one mimalloc page of one size class. Each 64 KiB slice of R has one word in pfa_range.slices that tells
  * everything about the region it belongs to; the word is written when the first chunk of a new page is handed out, by
  * the thread that owns the page, and read in one piece, so a reader racing with a rewrite sees one region or the other.
  *
- *   bits  0-36  reciprocal: ceil(2^40 / slot size)
- *   bits 37-51  slot size / 8
- *   bits 52-54  how many slices before this one the region begins
- *   bit  55     the first slot begins PFA_REGION_LEAD bytes into the region
- *   bits 56-62  size class, for counting
- *   bit  63     set in every valid word
+ *   bits  0-5   size class
+ *   bits  6-18  reach: how far the slice's first byte lies behind the first slot, plus PFA_REGION_LEAD (which is how far
+ *               it can lie before it), a multiple of 64; its bits 16-18 are the number of slices before this one
+ *   bits 31-63  reciprocal: ceil(2^36 / slot size), never 0
  *
- *   slot   = ((address - first slot) * reciprocal) >> 40
- *   record = records + (first slice << 18) + (((first slice << 12) + (slot << 6)) mod 2^18)
+ *   distance = (address mod 2^16) + reach - PFA_REGION_LEAD      from the first slot
+ *   slot     = (distance * reciprocal) >> 36
+ *   record   = records + first slice * PFA_RECORD_STRIDE + slot * 64
  *
- * The middle term turns the records of each slice by a page against its neighbour's. Without it slot n of every region
- * had its record in the same cache set, and a few dozen regions evicted each other from the second-level cache.
- *
- * The division is exact for every offset below 2^19 (8 slices) and every slot size from 16 to 2^17: the reciprocal is
- * too big by e < slot size, so the quotient is off by offset * e / (slot size * 2^40) < 2^19 / 2^40, less than the
- * smallest distance 1/slot size of a fraction from the next integer. tests/unit/test_region.c tries them all. */
+ * The division is exact: the reciprocal times the slot size is 2^36 + e with e < slot size <= 2^17, and distances are
+ * below 2^19, so distance * e < 2^36. The lower 36 bits of the product are the place within the slot, scaled: below the
+ * reciprocal exactly for the slot's first byte. tests/unit/test_region.c tries all sizes and offsets. */
 #ifndef PFA_ALLOC_REGION_H
 #define PFA_ALLOC_REGION_H
 
 #include "alloc/range.h"
 #include "base/atomic.h"
 
-#define PFA_RECIPROCAL_BITS 40
-#define PFA_RECORD_TURN_SHIFT 12
-#define PFA_WORD_RECIPROCAL_MASK (((uint64_t)1 << 37) - 1)
-#define PFA_WORD_SIZE_SHIFT 37
-#define PFA_WORD_BACK_SHIFT 52
-#define PFA_WORD_LEAD_SHIFT 55
-#define PFA_WORD_CLASS_SHIFT 56
-#define PFA_WORD_VALID ((uint64_t)1 << 63)
-_Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= PFA_WORD_RECIPROCAL_MASK,
-               "the reciprocal of the smallest slot fits its field");
-_Static_assert(PFA_REGION_CHUNK_MAX / 8 < (1u << 15), "the biggest slot fits its field");
-_Static_assert(PFA_REGION_SLICES_MAX <= 8, "the way back to the first slice fits its field");
+#define PFA_RECIPROCAL_BITS 36
+#define PFA_WORD_RECIPROCAL_SHIFT 31
+#define PFA_WORD_REACH_MASK 0x7ffc0u
+#define PFA_WORD_BACK_SHIFT 16
+#define PFA_WORD_CLASS_MASK 0x3fu
+_Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= (uint64_t)1 << 32,
+               "the reciprocal of the smallest slot fits its 33 bits");
+_Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances have 19 bits");
+_Static_assert(((PFA_REGION_SLICES_MAX - 1) << PFA_SLICE_SHIFT) + PFA_REGION_LEAD <= PFA_WORD_REACH_MASK,
+               "the reach fits its field");
+_Static_assert(PFA_REGION_LEAD % 64 == 0, "the reach is a multiple of 64");
 
-PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
+PFA_INLINE uint64_t pfa_word_reciprocal(uint64_t word)
 {
-    return ((word >> PFA_WORD_SIZE_SHIFT) & 0x7fff) << 3;
+    return word >> PFA_WORD_RECIPROCAL_SHIFT;
 }
 
 PFA_INLINE unsigned pfa_word_class(uint64_t word)
 {
-    return (unsigned)(word >> PFA_WORD_CLASS_SHIFT) & 0x7f;
+    return (unsigned)(word & PFA_WORD_CLASS_MASK);
+}
+
+/* Slot sizes by class. */
+extern uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
+
+PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
+{
+    return pfa_region_sizes[pfa_word_class(word)];
 }
 
 /* The word of the slice that an offset into R lies in; 0 if no region was ever there. */
@@ -56,30 +59,35 @@ PFA_INLINE uint64_t pfa_region_word(uint64_t offset)
     return pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT]);
 }
 
-typedef struct pfa_slot {
-    uint64_t start; /* offset into R of the slot's first byte */
+/* Where an offset into R lies in its region, given its slice's word. */
+typedef struct pfa_place {
+    int64_t distance;  /* from the first slot; negative in the lead of a region, which no slot covers */
+    uint64_t scaled;   /* distance * reciprocal */
     pfa_record_t *record;
-} pfa_slot_t;
+} pfa_place_t;
 
-/* Where the record of a slot is, given its region's first slice. */
-PFA_INLINE pfa_record_t *pfa_region_record(uint64_t first_slice, uint64_t index)
+/* The rest behind the last slot is taken for a slot too; its record is never live. */
+PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset, uint64_t word)
 {
-    uint64_t within = (first_slice << PFA_RECORD_TURN_SHIFT) + (index << PFA_RECORD_SHIFT);
-    return (pfa_record_t *)(pfa_range.records + (first_slice << PFA_RECORD_STRIDE_SHIFT) +
-                            (within & (((uint64_t)1 << PFA_RECORD_STRIDE_SHIFT) - 1)));
+    pfa_place_t place;
+    uint64_t first_slice = (offset >> PFA_SLICE_SHIFT) - ((word >> PFA_WORD_BACK_SHIFT) & 7);
+    place.distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
+    place.scaled = (uint64_t)place.distance * pfa_word_reciprocal(word);
+    place.record = (pfa_record_t *)(pfa_range.records + first_slice * PFA_RECORD_STRIDE) +
+                   (place.scaled >> PFA_RECIPROCAL_BITS);
+    return place;
 }
 
-/* The slot that an offset into R lies in, given its slice's word. False for the lead of a region, which no slot covers.
- * The rest behind the last slot is taken for a slot too; its record is never live. */
-PFA_INLINE bool pfa_region_slot(uint64_t offset, uint64_t word, pfa_slot_t *slot)
+/* Is it the first byte of a slot? */
+PFA_INLINE bool pfa_place_is_start(const pfa_place_t *place, uint64_t word)
 {
-    uint64_t first_slice = (offset >> PFA_SLICE_SHIFT) - ((word >> PFA_WORD_BACK_SHIFT) & 7);
-    uint64_t first_slot = (first_slice << PFA_SLICE_SHIFT) + ((word >> PFA_WORD_LEAD_SHIFT) & 1) * PFA_REGION_LEAD;
-    uint64_t distance = offset - first_slot;
-    uint64_t index = (distance * (word & PFA_WORD_RECIPROCAL_MASK)) >> PFA_RECIPROCAL_BITS;
-    slot->start = first_slot + index * pfa_word_slot_size(word);
-    slot->record = pfa_region_record(first_slice, index);
-    return (int64_t)distance >= 0;
+    return (place->scaled & (((uint64_t)1 << PFA_RECIPROCAL_BITS) - 1)) < pfa_word_reciprocal(word);
+}
+
+/* How far into its slot it is. */
+PFA_INLINE uint64_t pfa_place_within(const pfa_place_t *place, uint64_t word)
+{
+    return (uint64_t)place->distance - (place->scaled >> PFA_RECIPROCAL_BITS) * pfa_word_slot_size(word);
 }
 
 /* The word of a region's slice number `back`, of slots of that size and with or without lead. */
@@ -89,8 +97,7 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back);
  * chunk, before it is handed out. Returns 0 or an errno value. */
 int pfa_region_publish(const void *chunk);
 
-/* The class of a slot size, and the slot size of a class (0 if the class has none). */
+/* The class of a slot size. */
 unsigned pfa_region_class(uint64_t slot_size);
-uint64_t pfa_region_class_size(unsigned class);
 
 #endif

@@ -9,6 +9,8 @@
 #define PFA_COLD __attribute__((cold, noinline))
 #define PFA_NOINLINE __attribute__((noinline))
 #define PFA_INLINE static inline __attribute__((always_inline))
+/* Takes in all it calls that is not PFA_NOINLINE, across files with link-time optimisation. */
+#define PFA_FLATTEN __attribute__((flatten))
 #define PFA_EXPORT __attribute__((visibility("default")))
 #define PFA_WEAK __attribute__((weak))
 #define PFA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))

@@ -123,6 +123,7 @@ void pfa_text_vadd(pfa_text_t *text, const char *f, va_list original)
             put(text, (char)va_arg(args, int));
             break;
         case 'd':
+        case 'i':
             put_signed(text, spec.length > 0 ? va_arg(args, long) : va_arg(args, int), &spec);
             break;
         case 'u':

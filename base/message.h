@@ -15,7 +15,7 @@ typedef struct pfa_text {
     size_t used;
 } pfa_text_t;
 
-/* Understands %s %d %u %x %c %p %% with l and z lengths, 0 and - flags, a width (also *) and .* for %s. Always
+/* Understands %s %d %i %u %x %c %p %% with l and z lengths, 0 and - flags, a width (also *) and .* for %s. Always
  * zero-terminated if there is room for one byte. */
 void pfa_text_vadd(pfa_text_t *text, const char *format, va_list args);
 void pfa_text_add(pfa_text_t *text, const char *format, ...) PFA_PRINTF(2, 3);

@@ -1,8 +1,10 @@
-/* The thread's block of fast-path state. Owned by its thread; other threads write `threshold` alone.
+/* The thread's block of fast-path state. Owned by its thread; other threads write `countdown` alone.
  *
- * One threshold covers every reason to leave malloc's fast path (STYLE, habit 5). A block starts as zeros, so the first
- * allocation of a thread is already "over the threshold" and gets its set-up; recording everything keeps it at 0;
- * sampling puts it at the next sample point; off puts it out of reach; and a mode change stores 0 from outside. */
+ * One countdown covers every reason to leave malloc's fast path (STYLE, habit 5): each allocation takes its bytes off it,
+ * and below zero malloc goes the long way. A block starts as zeros, so the first allocation of a thread gets its set-up;
+ * recording everything leaves it below zero; sampling sets it to the distance of the next sample point; off sets it to
+ * PFA_COUNTDOWN_OFF; and a mode change stores -1 from outside. That store can be lost when it falls into the middle of
+ * the owner's subtraction: whoever changes the mode looks again (pfa_thread_list_interrupt), and off is not for ever. */
 #ifndef PFA_BASE_TLS_H
 #define PFA_BASE_TLS_H
 
@@ -17,23 +19,26 @@ typedef enum pfa_thread_state {
     PFA_THREAD_GONE      /* its destructors have run: allocations are plain from now on */
 } pfa_thread_state_t;
 
+#define PFA_COUNTDOWN_OFF ((int64_t)64 << 20)
+
 typedef struct pfa_tls {
-    uint64_t allocated;         /* bytes asked for by this thread so far */
-    _Atomic uint64_t threshold; /* malloc leaves the fast path when `allocated` reaches this */
+    int64_t countdown;          /* bytes until malloc leaves the fast path */
+    uint64_t record_tail;       /* the last word of the records it makes: its number (meta/record.h) */
     struct pfa_thread *thread;  /* its counters and identity (meta/thread.h) */
     void *region_heap;          /* backing heaps in the profiled range, made on first use */
     void *large_heap;
+    void *region_heap_aside;    /* the region heap while it waits after a failure */
     uint64_t clock;             /* the last time given to a record (meta/clock.h) */
     uint64_t clock_reading;     /* the last reading of the counter */
     uint64_t random;            /* state of the sampler's generator */
     int64_t live_delta;         /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
-    uint32_t epoch;             /* of the mode that the threshold was set for; 0: not set up, or gone */
+    _Atomic uint32_t epoch;     /* of the mode that the countdown was set for; 0: not set up, or gone */
     uint32_t clock_dense;       /* calls in a row that came right after one another */
     uint32_t region_backoff;    /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
     uint8_t state;              /* pfa_thread_state_t */
-    uint8_t mode;               /* pfa_mode_t that the threshold was set for */
+    uint8_t mode;               /* pfa_mode_t that the countdown was set for */
     uint8_t clock_skips;        /* times to give out before the counter is read again */
     uint8_t exit_rounds;        /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;

@@ -19,7 +19,7 @@ static void *run(void *unused)
 {
     /* Our own allocations are nobody's business: no set-up, no counting. */
     pfa_tls.state = PFA_THREAD_GONE;
-    pfa_store_relaxed(&pfa_tls.threshold, UINT64_MAX);
+    pfa_tls.countdown = PFA_COUNTDOWN_OFF;
     for (;;) {
         while (pfa_swap_acq_rel(&pending, 0) == 0) {
             pfa_sys_futex_wait(&pending, 0, 0);

@@ -28,19 +28,18 @@ PFA_EXPORT void profalloc_counters(profalloc_counters_t *counters)
     }
     pfa_counters_sum(&sum);
     for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
-        allocations += pfa_load_relaxed(&sum.by_class[class].allocations);
-        frees += pfa_load_relaxed(&sum.by_class[class].frees);
-        counters->bytes_allocated += pfa_load_relaxed(&sum.by_class[class].bytes);
-        counters->bytes_freed += pfa_load_relaxed(&sum.by_class[class].freed_bytes);
+        allocations += pfa_read_counter(&sum.by_class[class].allocations);
+        frees += pfa_read_counter(&sum.by_class[class].frees);
+        counters->bytes_allocated += pfa_read_counter(&sum.by_class[class].bytes);
+        counters->bytes_freed += pfa_read_counter(&sum.by_class[class].freed_bytes);
     }
     counters->allocations = allocations / PFA_COUNT_ONE;
     counters->frees = frees / PFA_COUNT_ONE;
     counters->live_chunks = (allocations - frees) / PFA_COUNT_ONE;
     counters->live_bytes = counters->bytes_allocated - counters->bytes_freed;
     counters->peak_bytes = pfa_live_peak();
-    counters->recorded = pfa_load_relaxed(&sum.recorded);
-    counters->unrecorded = pfa_load_relaxed(&sum.unrecorded);
-    counters->bad_frees = pfa_load_relaxed(&sum.bad_frees);
+    counters->unrecorded = pfa_read_counter(&sum.unrecorded);
+    counters->bad_frees = pfa_read_counter(&sum.bad_frees);
 }
 
 PFA_EXPORT const char *profalloc_version(void)

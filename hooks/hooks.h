@@ -9,23 +9,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. */
-void *pfa_slow_malloc(size_t size);
+/* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
+ * bytes asked for were taken off the countdown before. */
+PFA_NOINLINE void *pfa_slow_malloc(size_t size);
 void *pfa_slow_alloc(const pfa_request_t *request);
 void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
-void pfa_slow_free(void *chunk, const void *caller);
+PFA_NOINLINE void pfa_slow_free(void *chunk, const void *caller);
 size_t pfa_usable_size(void *chunk, const void *caller);
 
-/* True when this many more bytes may be taken on the fast path; then they are counted. */
+/* Takes the bytes off the countdown; true when the allocation may go the fast way. */
 PFA_INLINE bool pfa_fast_allowed(size_t size)
 {
-    pfa_tls_t *tls = &pfa_tls;
-    uint64_t allocated = tls->allocated + size;
-    if (PFA_UNLIKELY(allocated >= pfa_load_relaxed(&tls->threshold))) {
-        return false;
-    }
-    tls->allocated = allocated;
-    return true;
+    return PFA_LIKELY((pfa_tls.countdown = (int64_t)((uint64_t)pfa_tls.countdown - size)) >= 0);
 }
 
 /* True for an address that free may hand straight to mimalloc: in plain space and a multiple of 8. The rotation puts the

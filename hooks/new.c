@@ -16,12 +16,19 @@ typedef struct nothrow nothrow_t;
 PFA_WEAK get_handler_t _ZSt15get_new_handlerv;       /* std::get_new_handler() */
 PFA_WEAK handler_t _ZSt17__throw_bad_allocv;         /* std::__throw_bad_alloc() */
 
+/* Weak too: a static program without dlopen need not get it because of us. */
+#pragma weak dlopen
+#pragma weak dlsym
+
 #define CALLER __builtin_return_address(0)
 
 /* A C++ runtime that came later, by dlopen, is not seen by the weak symbols: asks for it by name. */
 static void *runtime_function(const char *name)
 {
     static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1"};
+    if (dlopen == NULL || dlsym == NULL) {
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
         void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
         void *function = runtime != NULL ? dlsym(runtime, name) : NULL;

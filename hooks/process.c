@@ -38,7 +38,7 @@ static int start_locked(uint64_t period)
     int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range);
     if (err == 0) {
         err = pfa_sampler_set(period);
-        pfa_thread_list_interrupt();
+        pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
     }
     return err;
 }
@@ -55,7 +55,7 @@ void pfa_process_stop(void)
 {
     pfa_lock(PFA_LOCK_PROCESS);
     (void)pfa_sampler_set(0);
-    pfa_thread_list_interrupt();
+    pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
     pfa_unlock(PFA_LOCK_PROCESS);
 }
 

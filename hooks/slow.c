@@ -1,35 +1,31 @@
 /* Owns the long ways: what malloc, realloc and free do when the fast path said no. Nothing here may call a function that
  * this library replaces. */
+#include "alloc/life.h"
 #include "hooks/hooks.h"
-#include "meta/thread.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Sets the threshold for the mode in force. */
+/* Sets the countdown for the mode in force. */
 static void rearm(pfa_tls_t *tls)
 {
     uint32_t epoch = pfa_load_acquire(&pfa_sampling.epoch);
-    uint64_t threshold = UINT64_MAX;
     pfa_mode_t mode = (pfa_mode_t)pfa_load_acquire(&pfa_sampling.mode);
-    switch (mode) {
-    case PFA_MODE_OFF:
-        break;
-    case PFA_MODE_SAMPLED:
-        threshold = tls->allocated +
-                    pfa_sampler_distance(&tls->random, pfa_sampler_period(pfa_load_acquire(&pfa_sampling.weight_class)));
-        break;
-    case PFA_MODE_FULL:
-        threshold = 0;
+    int64_t countdown = -1;
+    if (mode == PFA_MODE_OFF) {
+        countdown = PFA_COUNTDOWN_OFF;
+    } else if (mode == PFA_MODE_SAMPLED) {
+        unsigned weight_class = pfa_load_acquire(&pfa_sampling.weight_class);
+        countdown = (int64_t)pfa_sampler_distance(&tls->random, pfa_sampler_period(weight_class));
     }
-    tls->epoch = epoch;
     tls->mode = (uint8_t)mode;
-    pfa_store_relaxed(&tls->threshold, threshold);
+    __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
+    pfa_store_relaxed(&tls->epoch, epoch);
     /* Partner: the fence in pfa_sampler_set. If the mode changed while we were at it, we see that here, or whoever
-     * changed it clears the threshold after us. */
+     * changed it finds us at the old epoch. */
     pfa_fence_seq_cst();
     if (pfa_load_relaxed(&pfa_sampling.epoch) != epoch) {
-        pfa_store_relaxed(&tls->threshold, 0);
+        __atomic_store_n(&tls->countdown, -1, __ATOMIC_RELAXED);
     }
 }
 
@@ -48,26 +44,29 @@ static inline bool records_all(const pfa_tls_t *tls)
     return PFA_LIKELY(tls->epoch == pfa_load_relaxed(&pfa_sampling.epoch)) && PFA_LIKELY(tls->mode == PFA_MODE_FULL);
 }
 
-/* Decides whether the allocation of this many bytes is recorded, and counts the bytes. */
+/* Decides whether an allocation is recorded whose bytes were just taken off the countdown. */
 static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
 {
+    *weight = 0;
     if (tls->state != PFA_THREAD_READY && !pfa_thread_enter(tls)) {
         return false;
     }
     if (tls->epoch != pfa_load_relaxed(&pfa_sampling.epoch)) {
         rearm(tls);
+        tls->countdown -= (int64_t)(size & INT64_MAX);
     }
-    tls->allocated += size;
-    *weight = 0;
+    if (tls->countdown >= 0) {
+        return false;
+    }
     if (tls->mode == PFA_MODE_FULL) {
         return true;
     }
-    if (tls->mode == PFA_MODE_OFF || tls->allocated < pfa_load_relaxed(&tls->threshold)) {
-        return false;
+    bool due = tls->mode == PFA_MODE_SAMPLED;
+    if (due) {
+        *weight = (uint64_t)pfa_load_acquire(&pfa_sampling.weight_class) << PFA_WEIGHT_SHIFT;
     }
-    *weight = (uint64_t)pfa_load_acquire(&pfa_sampling.weight_class) << PFA_WEIGHT_SHIFT;
     rearm(tls);
-    return true;
+    return due;
 }
 
 static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, const pfa_request_t *request)
@@ -92,16 +91,44 @@ static PFA_NOINLINE void *allocate(const pfa_request_t *request)
     return chunk != NULL ? chunk : unrecorded(tls, request);
 }
 
-/* Recording everything, this is malloc: kept short. */
-void *pfa_slow_malloc(size_t size)
+static PFA_NOINLINE void *allocate_plainly_asked(size_t size)
+{
+    return allocate(&(pfa_request_t){size, 0, 0});
+}
+
+static PFA_NOINLINE void *settle_live(void *chunk)
+{
+    pfa_live_settle(&pfa_tls);
+    return chunk;
+}
+
+PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
+{
+    void *chunk = pfa_backing_heap_pop(tls->region_heap, pfa_life_slot_size(size));
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        return allocate_plainly_asked(size);
+    }
+    bool settle = pfa_life_begin(tls, (uintptr_t)chunk, size, now);
+    return PFA_LIKELY(!settle) ? chunk : settle_live(chunk);
+}
+
+static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
-    if (PFA_LIKELY(records_all(tls)) && PFA_LIKELY(size <= PFA_REGION_CHUNK_MAX)) {
-        tls->allocated += size;
-        void *chunk = pfa_chunk_alloc_region(tls, size, 0);
-        return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, &(pfa_request_t){size, 0, 0});
+    return allocate_recorded(tls, size, pfa_clock_read(tls));
+}
+
+/* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. */
+PFA_FLATTEN void *pfa_slow_malloc(size_t size)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
+        return allocate_plainly_asked(size);
     }
-    return allocate(&(pfa_request_t){size, 0, 0});
+    if (!pfa_clock_can_skip(tls)) {
+        return allocate_reading_clock(size);
+    }
+    return allocate_recorded(tls, size, pfa_clock_skip(tls));
 }
 
 void *pfa_slow_alloc(const pfa_request_t *request)
@@ -119,8 +146,9 @@ static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const voi
     pfa_report_bad(call, what[finding->verdict], chunk, finding, caller);
 }
 
-static PFA_NOINLINE void free_elsewhere(pfa_tls_t *tls, void *chunk, const void *caller)
+static PFA_NOINLINE void free_elsewhere(void *chunk, const void *caller)
 {
+    pfa_tls_t *tls = &pfa_tls;
     pfa_finding_t finding;
     if (chunk == NULL) {
         return;
@@ -138,12 +166,24 @@ static PFA_NOINLINE void free_elsewhere(pfa_tls_t *tls, void *chunk, const void 
     }
 }
 
-/* Recording everything, this is free: kept short. */
+static PFA_NOINLINE void settle_and_free(void *chunk)
+{
+    pfa_live_settle(&pfa_tls);
+    pfa_backing_free(chunk);
+}
+
+/* Recording everything, this is free: kept short, all that is rare a tail call. */
 void pfa_slow_free(void *chunk, const void *caller)
 {
-    pfa_tls_t *tls = &pfa_tls;
-    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(!pfa_chunk_free_region(tls, (uintptr_t)chunk))) {
-        free_elsewhere(tls, chunk, caller);
+    switch (pfa_life_end(&pfa_tls, (uintptr_t)chunk)) {
+    case PFA_LIFE_ENDED:
+        pfa_backing_free(chunk);
+        break;
+    case PFA_LIFE_ENDED_SETTLE:
+        settle_and_free(chunk);
+        break;
+    case PFA_LIFE_NOT:
+        free_elsewhere(chunk, caller);
     }
 }
 
@@ -191,7 +231,7 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
 void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
 {
     if (chunk == NULL) {
-        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
+        return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
     }
     if (size == 0) {
         pfa_slow_free(chunk, caller);
@@ -205,7 +245,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         return NULL;
     }
     uint64_t weight = 0;
-    bool due = is_due(&pfa_tls, size, &weight);
+    bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
     bool recorded = finding.verdict == PFA_CHUNK_LIVE;
     if (!due && !recorded) {
         return pfa_backing_realloc(chunk, size);

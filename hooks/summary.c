@@ -23,8 +23,8 @@ static uint64_t chunks(uint64_t count)
 
 static figures_t figures_of(const pfa_class_counters_t *counters)
 {
-    return (figures_t){chunks(pfa_load_relaxed(&counters->allocations)), pfa_load_relaxed(&counters->bytes),
-                       chunks(pfa_load_relaxed(&counters->frees)), pfa_load_relaxed(&counters->freed_bytes)};
+    return (figures_t){chunks(pfa_read_counter(&counters->allocations)), pfa_read_counter(&counters->bytes),
+                       chunks(pfa_read_counter(&counters->frees)), pfa_read_counter(&counters->freed_bytes)};
 }
 
 static void add_size(pfa_text_t *text, uint64_t bytes)
@@ -45,7 +45,7 @@ static void print_class(const char *prefix, unsigned class, const figures_t *f)
     pfa_text_t name = {label, sizeof label, 0};
     if (class < PFA_CLASS_REGIONS) {
         pfa_text_add(&name, "<= ");
-        add_size(&name, pfa_region_class_size(class));
+        add_size(&name, pfa_region_sizes[class]);
     } else {
         pfa_text_add(&name, "< ");
         add_size(&name, (uint64_t)1 << (class - PFA_CLASS_LARGE + 17));
@@ -114,11 +114,11 @@ void pfa_summary_print(void)
     print_line(prefix, "live at exit", total.allocations - total.frees, total.bytes - total.freed_bytes);
     pfa_say("  %-12s %14s        %16lu bytes", "peak", "", (unsigned long)pfa_live_peak());
     print_classes(prefix, &sum);
-    if (pfa_load_relaxed(&sum.unrecorded) != 0) {
+    if (pfa_read_counter(&sum.unrecorded) != 0) {
         pfa_say("  %lu chunks could not be recorded and are missing above",
-                (unsigned long)pfa_load_relaxed(&sum.unrecorded));
+                (unsigned long)pfa_read_counter(&sum.unrecorded));
     }
-    if (pfa_load_relaxed(&sum.bad_frees) != 0) {
-        pfa_say("  %lu frees of what was no chunk", (unsigned long)pfa_load_relaxed(&sum.bad_frees));
+    if (pfa_read_counter(&sum.bad_frees) != 0) {
+        pfa_say("  %lu frees of what was no chunk", (unsigned long)pfa_read_counter(&sum.bad_frees));
     }
 }

@@ -21,14 +21,14 @@ static void leave(void *arg)
     }
     pfa_thread_t *thread = tls->thread;
     tls->state = PFA_THREAD_GONE;
-    tls->epoch = 0;
+    pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
     tls->thread = NULL;
     tls->region_heap = NULL;
     tls->large_heap = NULL;
-    /* Off the list first: nobody may write the threshold of a thread whose memory goes away. */
+    /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
     pfa_thread_list_leave(thread);
-    pfa_store_relaxed(&tls->threshold, UINT64_MAX);
+    tls->countdown = PFA_COUNTDOWN_OFF;
     /* The main thread's heap stays: giving up its heaps would put recorded regions into its default heap, which lives
      * on. */
     if (!tls->is_main) {
@@ -53,6 +53,7 @@ bool pfa_thread_enter(pfa_tls_t *tls)
         tls->state = PFA_THREAD_NEW;
         return false;
     }
+    tls->record_tail = pfa_record_tail(tls->thread->number, 0);
     tls->is_main = pfa_sys_tid() == pfa_sys_pid();
     tls->random = pfa_sys_random() | 1;
     /* May allocate: it then comes back here and is turned away above. */

@@ -30,7 +30,6 @@ typedef struct profalloc_counters {
     uint64_t live_chunks;
     uint64_t live_bytes;
     uint64_t peak_bytes; /* exact with one thread; with more, within 64 KiB for each */
-    uint64_t recorded;   /* chunks that got a record */
     uint64_t unrecorded; /* chunks that should have got one, but there was no room */
     uint64_t bad_frees;  /* double frees and frees of what is no chunk */
 } profalloc_counters_t;

@@ -30,10 +30,15 @@ typedef struct pfa_record {
     uint32_t writes;
     uint32_t stack;
     uint32_t type;
-    uint16_t thread;
-    uint16_t tag;
-    uint16_t last_thread;
-    uint16_t lead;
+    union {
+        struct {
+            uint16_t thread;
+            uint16_t tag;
+            uint16_t last_thread;
+            uint16_t lead;
+        };
+        uint64_t tail;
+    };
 } pfa_record_t;
 
 #define PFA_RECORD_SHIFT 6
@@ -72,10 +77,9 @@ static inline unsigned pfa_weight_class_of(uint64_t size_flags)
     return (unsigned)((size_flags & PFA_WEIGHT_MASK) >> PFA_WEIGHT_SHIFT);
 }
 
-/* Fills a record for a new chunk. The last store makes it live; a reader that sees it live through the chunk's own
- * publication by the program sees the rest too. */
-static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint16_t thread,
-                                    uint16_t lead)
+/* Fills a record for a new chunk; `tail` is its last word: thread, tag 0, last_thread 0, lead. The last store makes it
+ * live; a reader that sees it live through the chunk's own publication by the program sees the rest too. */
+static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint64_t tail)
 {
     record->alloc_time = now;
     record->first_access = 0;
@@ -86,11 +90,14 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
     record->writes = 0;
     record->stack = 0;
     record->type = 0;
-    record->thread = thread;
-    record->tag = 0;
-    record->last_thread = 0;
-    record->lead = lead;
+    record->tail = tail;
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
+}
+
+/* The last word of a record: a little-endian view of its four halves, on both architectures. */
+static inline uint64_t pfa_record_tail(uint16_t thread, uint16_t lead)
+{
+    return (uint64_t)thread | (uint64_t)lead << 48;
 }
 
 #endif

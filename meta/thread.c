@@ -60,10 +60,10 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
 static void add_counters(pfa_counters_t *sum, const pfa_counters_t *part)
 {
     /* All members are counters of one type, so both are arrays of them. */
-    _Atomic uint64_t *to = (_Atomic uint64_t *)sum;
-    const _Atomic uint64_t *from = (const _Atomic uint64_t *)part;
+    pfa_counter_t *to = (pfa_counter_t *)sum;
+    const pfa_counter_t *from = (const pfa_counter_t *)part;
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
-        pfa_store_relaxed(&to[i], pfa_load_relaxed(&to[i]) + pfa_load_relaxed(&from[i]));
+        to[i] += pfa_read_counter(&from[i]);
     }
 }
 
@@ -110,13 +110,29 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     }
 }
 
-void pfa_thread_list_interrupt(void)
+/* One pass over the threads; true if one of them may not have noticed yet. */
+static bool interrupt_once(uint32_t epoch)
 {
-    pfa_lock(PFA_LOCK_THREADS);
+    bool pending = false;
     for (pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
-        /* Relaxed: what the thread must then see was stored before a full fence by the caller, partner of the fence
-         * in hooks/slow.c rearm(). */
-        pfa_store_relaxed(&thread->tls->threshold, 0);
+        int64_t *countdown = &thread->tls->countdown;
+        /* Relaxed: what the thread must then see was stored before a full fence by the caller, partner of the fence in
+         * hooks/slow.c rearm(). */
+        if (pfa_load_relaxed(&thread->tls->epoch) != epoch && __atomic_load_n(countdown, __ATOMIC_RELAXED) >= 0) {
+            __atomic_store_n(countdown, -1, __ATOMIC_RELAXED);
+            pending = true;
+        }
+    }
+    return pending;
+}
+
+void pfa_thread_list_interrupt(uint32_t epoch)
+{
+    enum { PASSES = 64 };
+    pfa_lock(PFA_LOCK_THREADS);
+    for (int pass = 0; pass < PASSES && interrupt_once(epoch); pass++) {
+        /* Long enough for a subtraction that was under way to end and show itself. */
+        pfa_sys_yield();
     }
     pfa_unlock(PFA_LOCK_THREADS);
 }

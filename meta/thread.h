@@ -22,17 +22,16 @@ enum { PFA_CLASS_REGIONS = 64, PFA_CLASS_LARGE = 64, PFA_CLASS_COUNT = 96 };
 #define PFA_COUNT_ONE 1024u
 
 typedef struct pfa_class_counters {
-    _Atomic uint64_t allocations; /* in 1/PFA_COUNT_ONE */
-    _Atomic uint64_t bytes;
-    _Atomic uint64_t frees; /* in 1/PFA_COUNT_ONE */
-    _Atomic uint64_t freed_bytes;
+    pfa_counter_t allocations; /* in 1/PFA_COUNT_ONE */
+    pfa_counter_t bytes;
+    pfa_counter_t frees; /* in 1/PFA_COUNT_ONE */
+    pfa_counter_t freed_bytes;
 } pfa_class_counters_t;
 
 typedef struct pfa_counters {
     pfa_class_counters_t by_class[PFA_CLASS_COUNT];
-    _Atomic uint64_t recorded;   /* chunks that got a record */
-    _Atomic uint64_t unrecorded; /* chunks that should have, but there was no room for one */
-    _Atomic uint64_t bad_frees;
+    pfa_counter_t unrecorded; /* chunks that should have, but there was no room for one */
+    pfa_counter_t bad_frees;
 } pfa_counters_t;
 
 typedef struct pfa_thread {
@@ -51,8 +50,8 @@ void pfa_thread_list_leave(pfa_thread_t *thread);
 /* In a fork child: only the caller lives on. PFA_LOCK_THREADS is free. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
-/* Makes every thread's next allocation leave the fast path. */
-void pfa_thread_list_interrupt(void);
+/* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. */
+void pfa_thread_list_interrupt(uint32_t epoch);
 
 /* Sum over all threads, dead ones included. */
 void pfa_counters_sum(pfa_counters_t *sum);
@@ -65,33 +64,26 @@ uint64_t pfa_live_peak(void);
 /* For a thread without a block (its destructors have run): slower, under the lock. */
 PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
 
-static inline void pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
+/* True when the thread holds back so much that the live total should be settled now. */
+static inline bool pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
 {
     pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
     pfa_own_add(&counters->allocations, chunks);
     pfa_own_add(&counters->bytes, bytes);
-    tls->live_delta += (int64_t)bytes;
-    if (tls->live_delta > tls->live_delta_peak) {
-        tls->live_delta_peak = tls->live_delta;
-        if (PFA_UNLIKELY(tls->live_delta > PFA_LIVE_SLACK)) {
-            pfa_live_settle(tls);
-        }
+    int64_t delta = tls->live_delta += (int64_t)bytes;
+    if (delta > tls->live_delta_peak) {
+        tls->live_delta_peak = delta;
     }
+    return PFA_UNLIKELY(delta > PFA_LIVE_SLACK);
 }
 
-static inline void pfa_count_free(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
+static inline bool pfa_count_free(pfa_tls_t *tls, pfa_thread_t *thread, unsigned class, uint64_t chunks,
+                                  uint64_t bytes)
 {
-    if (PFA_UNLIKELY(tls->thread == NULL)) {
-        pfa_count_orphan_free(class, chunks, bytes);
-        return;
-    }
-    pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
+    pfa_class_counters_t *counters = &thread->counters.by_class[class];
     pfa_own_add(&counters->frees, chunks);
     pfa_own_add(&counters->freed_bytes, bytes);
-    tls->live_delta -= (int64_t)bytes;
-    if (PFA_UNLIKELY(tls->live_delta < -PFA_LIVE_SLACK)) {
-        pfa_live_settle(tls);
-    }
+    return PFA_UNLIKELY((tls->live_delta -= (int64_t)bytes) < -PFA_LIVE_SLACK);
 }
 
 #endif
