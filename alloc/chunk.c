@@ -38,6 +38,7 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
 {
     static _Atomic bool said;
     tls->region_backoff = BACKOFF;
+    pfa_clock_stop_skipping(tls);
     tls->region_heap_aside = tls->region_heap;
     tls->region_heap = NULL;
     say_once(&said, "the profiled range is full or has no memory: some chunks are not recorded");
@@ -223,7 +224,7 @@ static pfa_verdict_t large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t
         return finding->verdict = verdict == PFA_CHUNK_LIVE ? PFA_CHUNK_FREED : verdict;
     }
     uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
-    pfa_store_relaxed(&node->record.size_flags, (size_flags & ~PFA_FLAG_LIVE) | PFA_FLAG_FREED);
+    pfa_record_end(&node->record, size_flags);
     pfa_rcu_read_unlock();
     pfa_life_count_death(tls, large_class(pfa_size_of(size_flags)), size_flags);
     pfa_intervalmap_retire(node);
@@ -275,7 +276,7 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
     if (judge_slot(offset, finding) == PFA_CHUNK_LIVE) {
         uint64_t word = pfa_region_word(offset);
         pfa_record_t *record = pfa_region_place(offset, word).record;
-        pfa_store_relaxed(&record->size_flags, finding->size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+        pfa_record_end(record, finding->size_flags);
         pfa_life_count_death(tls, pfa_word_class(word), finding->size_flags);
         pfa_backing_free((void *)address);
     }

@@ -81,10 +81,8 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     if (PFA_UNLIKELY(thread == NULL) || PFA_UNLIKELY(offset >= pfa_range.region_span)) {
         return PFA_LIFE_NOT;
     }
+    /* A word of zeros has the reciprocal 0, and nothing is a start by it. */
     uint64_t word = pfa_region_word(offset);
-    if (PFA_UNLIKELY(word == 0)) {
-        return PFA_LIFE_NOT;
-    }
     pfa_place_t place = pfa_region_place(offset, word);
     if (PFA_UNLIKELY(place.distance < 0) || PFA_UNLIKELY(!pfa_place_is_start(&place, word))) {
         return PFA_LIFE_NOT;
@@ -93,7 +91,7 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     if (PFA_UNLIKELY((size_flags & (PFA_FLAG_LIVE | PFA_FLAG_ALIGNED | PFA_WEIGHT_MASK)) != PFA_FLAG_LIVE)) {
         return PFA_LIFE_NOT;
     }
-    pfa_store_relaxed(&place.record->size_flags, size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+    pfa_record_end(place.record, size_flags);
     return pfa_count_free(tls, thread, pfa_word_class(word), PFA_COUNT_ONE, pfa_size_of(size_flags))
                ? PFA_LIFE_ENDED_SETTLE
                : PFA_LIFE_ENDED;

@@ -19,6 +19,7 @@ static void rearm(pfa_tls_t *tls)
         countdown = (int64_t)pfa_sampler_distance(&tls->random, pfa_sampler_period(weight_class));
     }
     tls->mode = (uint8_t)mode;
+    pfa_clock_stop_skipping(tls);
     __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
     pfa_store_relaxed(&tls->epoch, epoch);
     /* Partner: the fence in pfa_sampler_set. If the mode changed while we were at it, we see that here, or whoever
@@ -115,20 +116,20 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
 static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
-    return allocate_recorded(tls, size, pfa_clock_read(tls));
-}
-
-/* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. */
-PFA_FLATTEN void *pfa_slow_malloc(size_t size)
-{
-    pfa_tls_t *tls = &pfa_tls;
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
         return allocate_plainly_asked(size);
     }
-    if (!pfa_clock_can_skip(tls)) {
-        return allocate_reading_clock(size);
-    }
-    return allocate_recorded(tls, size, pfa_clock_skip(tls));
+    return allocate_recorded(tls, size, pfa_clock_read(tls));
+}
+
+/* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. While
+ * the clock may be skipped (meta/clock.h) nothing else has changed either: whatever ends the state in which everything
+ * is recorded into the region heap ends the skipping too. */
+PFA_FLATTEN void *pfa_slow_malloc(size_t size)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    return PFA_LIKELY(pfa_clock_can_skip(tls)) ? allocate_recorded(tls, size, pfa_clock_skip(tls))
+                                               : allocate_reading_clock(size);
 }
 
 void *pfa_slow_alloc(const pfa_request_t *request)

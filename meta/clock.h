@@ -31,6 +31,12 @@ PFA_INLINE uint64_t pfa_clock_skip(pfa_tls_t *tls)
     return ++tls->clock;
 }
 
+/* Makes the next call read the counter. */
+PFA_INLINE void pfa_clock_stop_skipping(pfa_tls_t *tls)
+{
+    tls->clock_skips = 0;
+}
+
 PFA_INLINE uint64_t pfa_clock_now(pfa_tls_t *tls)
 {
     return pfa_clock_can_skip(tls) ? pfa_clock_skip(tls) : pfa_clock_read(tls);

@@ -94,6 +94,12 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
 }
 
+/* Turns live into freed, given what was read of the word. */
+static inline void pfa_record_end(pfa_record_t *record, uint64_t size_flags)
+{
+    pfa_store_relaxed(&record->size_flags, size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+}
+
 /* The last word of a record: a little-endian view of its four halves, on both architectures. */
 static inline uint64_t pfa_record_tail(uint16_t thread, uint16_t lead)
 {

@@ -122,6 +122,8 @@ static bool interrupt_once(uint32_t epoch)
             __atomic_store_n(countdown, -1, __ATOMIC_RELAXED);
             pending = true;
         }
+        /* Lost like the other store can be, this one is made good after the few calls that were left. */
+        __atomic_store_n(&thread->tls->clock_skips, 0, __ATOMIC_RELAXED);
     }
     return pending;
 }

@@ -15,6 +15,7 @@ A program says in lines of its head comment how it wants to be run; without any,
     expect=exit:N      how the program ends, default exit:0;  expect=signal:NAME for a signal
     says=REGEX         a line that the library must say (without its "profalloc: "), may be repeated: these lines, in
                        this order, and no others
+    may_say=REGEX      a line that it may say, once; may be repeated
     limit=NAME:SIZE    a resource limit, such as AS:256M or NPROC:0; may be repeated
     user=nobody        not as root
     close=FD,...       descriptors that are closed when the program starts
@@ -73,6 +74,7 @@ class Run:
     env: list = dataclasses.field(default_factory=list)
     expect: str = "exit:0"
     says: list = dataclasses.field(default_factory=list)
+    may_say: list = dataclasses.field(default_factory=list)
     limit: list = dataclasses.field(default_factory=list)
     user: str = ""
     close: str = ""
@@ -296,6 +298,10 @@ def judge_figures(executable, run, mode, outcome):
 
 def judge_lines(run, outcome):
     lines = [line.removeprefix(PREFIX) for line in outcome.stderr.splitlines() if line.startswith(PREFIX)]
+    for regex in run.may_say:
+        allowed = next((line for line in lines if re.fullmatch(regex, line)), None)
+        if allowed is not None:
+            lines.remove(allowed)
     fits = len(lines) == len(run.says) and all(map(re.fullmatch, run.says, lines))
     if not fits:
         raise Failure("the library said:\n" + "".join(f"    {line}\n" for line in lines or ["nothing"]) + "  expected:\n" +

@@ -1,11 +1,10 @@
 /* A daemon closes every descriptor and opens files of its own, which then are numbers 0, 1 and 2. What we have to say
  * must never end up in them, nor may we close or use a descriptor that is no longer ours.
  *
- * run: conf=summary:true says="prog_daemon.*" says=" .*" says=" .*" says=" .*" says=" .*" says=" .*" says=" .*" modes=off
- * run: modes=off,full
- * run: modes=off,full conf=summary:true arg=all
- * run: modes=off,full conf=abort:true expect=signal:ABRT
- * run: modes=off,full conf=abort:true,summary:true arg=all expect=signal:ABRT */
+ * run: modes=off,full arg=2
+ * run: modes=off,full arg=0 conf=summary:true
+ * run: modes=off,full arg=2 conf=abort:true expect=signal:ABRT
+ * run: modes=off,full arg=0 conf=abort:true,summary:true expect=signal:ABRT */
 #include "trap.h"
 
 #include <fcntl.h>
@@ -25,7 +24,8 @@ int main(int argc, char **argv)
 {
     static int global[16];
     char path[] = "/tmp/trap.XXXXXX";
-    int first = argc > 1 && strcmp(argv[1], "all") == 0 ? 0 : 2;
+    CHECK(argc == 2);
+    int first = atoi(argv[1]);
     free(malloc(100));
     file = mkstemp(path);
     CHECK(file >= 0 && unlink(path) == 0 && write(file, "hello", 5) == 5);

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-enum { THREADS = 3, FORKS = 150, KEPT = 300 };
+enum { THREADS = 3, FORKS = 100, KEPT = 300 };
 
 static atomic_bool done;
 static void *kept[KEPT];
@@ -16,7 +16,7 @@ static void *churn(void *arg)
 {
     uint64_t random = (uintptr_t)arg;
     while (!done) {
-        size_t size = random_size(&random, next_random(&random) % 32 == 0 ? 1 << 20 : 3000);
+        size_t size = random_size(&random, next_random(&random) % 64 == 0 ? 400000 : 3000);
         void *chunk = malloc(size);
         memset(chunk, 0x77, size < 4096 ? size : 4096);
         free(atomic_exchange(&exchange[next_random(&random) % 64], chunk)); /* mostly another thread's */

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { KEYS = 60, THREADS = 200, SIZE = 200, LARGE = 200000 };
+enum { KEYS = 60, THREADS = 60, SIZE = 200, LARGE = 200000 };
 
 typedef struct value {
     unsigned round;

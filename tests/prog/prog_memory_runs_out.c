@@ -1,10 +1,16 @@
 /* At a limit malloc returns NULL with ENOMEM and nothing else happens: what was allocated stays whole, can be freed, and
  * gives room again. A good part of what the limit allows must be had.
  *
- * run: limit=AS:256M arg=24
- * run: limit=AS:1G arg=160
- * run: limit=AS:3G arg=500
- * run: limit=DATA:256M arg=40 */
+ * What recording reserved for small chunks cannot serve large ones and the other way round, so less is had then.
+ *
+ * run: modes=off limit=AS:256M arg=100
+ * run: modes=off limit=AS:1G arg=600
+ * run: modes=off limit=AS:3G arg=2000
+ * run: modes=off limit=DATA:256M arg=100
+ * run: modes=sampled,often,full limit=AS:256M arg=50 may_say="no (address space|memory) .*" may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=AS:1G arg=300 may_say="no (address space|memory) .*" may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=AS:3G arg=900 may_say="no (address space|memory) .*" may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=DATA:256M arg=20 may_say="no (address space|memory) .*" may_say="the profiled range .*" */
 #include "trap.h"
 
 enum { SMALL = 60, MEDIUM = 30000, LARGE = 1 << 20 };
@@ -43,6 +49,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     size_t least = strtoul(argv[1], NULL, 10) << 20;
+    size_t huge = opaque_size((size_t)4 << 30);
     static const size_t sizes[] = {LARGE, SMALL, MEDIUM, LARGE};
     for (int i = 0; i < 4; i++) {
         link_t *chain = NULL;
@@ -51,8 +58,8 @@ int main(int argc, char **argv)
         CHECK(got >= least, "only %zu MiB in chunks of %zu bytes", got >> 20, sizes[i]);
         (void)take_all(SMALL, &rest); /* now nothing at all is left */
         errno = 0;
-        CHECK(realloc(chain, LARGE * 64) == NULL && errno == ENOMEM);
-        CHECK(calloc(LARGE, 64) == NULL && aligned_alloc(4096, LARGE * 64) == NULL);
+        CHECK(realloc(chain, huge) == NULL && errno == ENOMEM);
+        CHECK(calloc(1, huge) == NULL && aligned_alloc(4096, huge) == NULL);
         give_back(SMALL, rest);
         give_back(sizes[i], chain);
     }

@@ -1,7 +1,6 @@
 /* A new-handler that gives back a reserve: operator new then succeeds, at a real limit and not at a size that cannot be.
  *
- * run: limit=AS:1G says="(the profiled range|no address space|no memory).*" modes=full
- * run: limit=AS:1G modes=off,sampled,often */
+ * run: limit=AS:1G may_say="the profiled range .*" may_say="no (address space|memory) .*" */
 #include "trap.h"
 
 #include <new>

@@ -1,10 +1,9 @@
-/* Not one descriptor can be opened.
- *
- * run: limit=NOFILE:3 */
+/* Not one descriptor can be opened, neither by a thread that starts nor when recording starts. */
 #include "trap.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 static void *run(void *arg)
 {
@@ -23,7 +22,10 @@ static void *run(void *arg)
 int main(void)
 {
     pthread_t thread;
-    CHECK(open("/dev/null", O_RDONLY) == -1 && errno == EMFILE);
+    struct rlimit none = {3, 3};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0 && open("/dev/null", O_RDONLY) == -1 && errno == EMFILE);
+    run(NULL);
+    CHECK(LIBRARY_CALL(profalloc_start)(1) == 0);
     run(NULL);
     CHECK(pthread_create(&thread, NULL, run, NULL) == 0);
     pthread_join(thread, NULL);

@@ -11,6 +11,8 @@ static uint64_t bytes;
 static uint64_t frees;
 static uint64_t freed_bytes;
 
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
 static void born(size_t size)
 {
     allocations++;
@@ -26,6 +28,7 @@ static void died(size_t size)
 static void *work(void *arg)
 {
     uint64_t random = 4711;
+    pthread_mutex_lock(&gate);
     for (int i = 0; i < 20000; i++) {
         size_t first = random_size(&random, i % 40 == 0 ? 3 << 20 : 3000);
         size_t second = random_size(&random, 2 * first + 10);
@@ -42,6 +45,7 @@ static void *work(void *arg)
             died(first);
         }
     }
+    pthread_mutex_unlock(&gate);
     return arg;
 }
 
@@ -50,10 +54,16 @@ int main(void)
     static char buffer[BUFSIZ];
     pthread_t thread;
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* printf allocates nothing then */
-    work(NULL);
+    pthread_mutex_lock(&gate);
     CHECK(pthread_create(&thread, NULL, work, NULL) == 0);
+    profalloc_counters_t before = counters(); /* what the loader and the C library took for themselves */
+    allocations = before.allocations;
+    bytes = before.bytes_allocated;
+    frees = before.frees;
+    freed_bytes = before.bytes_freed;
+    pthread_mutex_unlock(&gate);
     pthread_join(thread, NULL);
-    /* What the loader and the C library took before and beside us is there too; that is known from the start. */
+    work(NULL);
     printf("allocations %lu %lu\n", (unsigned long)allocations, (unsigned long)bytes);
     printf("frees %lu %lu\n", (unsigned long)frees, (unsigned long)freed_bytes);
     printf("live at exit %lu %lu\n", (unsigned long)(allocations - frees), (unsigned long)(bytes - freed_bytes));

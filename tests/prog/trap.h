@@ -28,7 +28,7 @@
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            trap_fail(__FILE__, __LINE__, #condition, " " __VA_ARGS__);                                                 \
+            trap_fail(__FILE__, __LINE__, #condition, " " __VA_ARGS__);                                                \
         }                                                                                                              \
     } while (0)
 
