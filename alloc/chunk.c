@@ -188,6 +188,13 @@ static void describe(pfa_finding_t *finding, pfa_verdict_t verdict, uintptr_t st
     }
 }
 
+static pfa_verdict_t verdict_of(uint64_t size_flags, bool at_start)
+{
+    static const pfa_verdict_t by_state[] = {PFA_CHUNK_FOREIGN, PFA_CHUNK_LIVE, PFA_CHUNK_FREED, PFA_CHUNK_SILENT};
+    pfa_verdict_t verdict = by_state[size_flags >> 48 & 3];
+    return at_start || verdict == PFA_CHUNK_FOREIGN ? verdict : PFA_CHUNK_INTERIOR;
+}
+
 /* Not a recorded chunk's start: is it at least a place where mimalloc may have put one? */
 static pfa_verdict_t judge_unrecorded(uintptr_t address)
 {
@@ -204,7 +211,8 @@ static void judge_large(uintptr_t address, pfa_finding_t *finding)
 {
     const pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
-        describe(finding, address == node->start ? PFA_CHUNK_LIVE : PFA_CHUNK_INTERIOR, node->start, &node->record);
+        describe(finding, verdict_of(pfa_load_relaxed(&node->record.size_flags), address == node->start), node->start,
+                 &node->record);
     } else if (address - pfa_range.base < pfa_range.total_span) {
         describe(finding, PFA_CHUNK_FREED, 0, NULL); /* in L, where only recorded chunks are */
     } else {
@@ -218,15 +226,19 @@ static pfa_verdict_t large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t
     pfa_large_t *node = pfa_intervalmap_remove(&pfa_range.large, address);
     if (node == NULL) {
         judge_large(address, finding);
-        pfa_verdict_t verdict = finding->verdict;
         pfa_rcu_read_unlock();
         /* Found alive again here means that two threads free it at once and the other was first. */
-        return finding->verdict = verdict == PFA_CHUNK_LIVE ? PFA_CHUNK_FREED : verdict;
+        if (finding->verdict == PFA_CHUNK_LIVE || finding->verdict == PFA_CHUNK_SILENT) {
+            finding->verdict = PFA_CHUNK_FREED;
+        }
+        return finding->verdict;
     }
     uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
     pfa_record_end(&node->record, size_flags);
     pfa_rcu_read_unlock();
-    pfa_life_count_death(tls, large_class(pfa_size_of(size_flags)), size_flags);
+    if (pfa_is_live(size_flags)) {
+        pfa_life_count_death(tls, large_class(pfa_size_of(size_flags)), size_flags);
+    }
     pfa_intervalmap_retire(node);
     pfa_backing_free((void *)address);
     if (pfa_chunk_want_reclaim != NULL) {
@@ -259,13 +271,10 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
     } else if (place.distance < 0) {
         describe(finding, PFA_CHUNK_INTERIOR, 0, NULL);
     } else {
-        uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-        uint64_t start = offset - pfa_place_within(&place, word) + ((uint64_t)place.record->lead << PFA_LEAD_SHIFT);
-        pfa_verdict_t verdict = (size_flags & (PFA_FLAG_LIVE | PFA_FLAG_FREED)) == 0 ? PFA_CHUNK_FOREIGN
-                                : offset != start                                    ? PFA_CHUNK_INTERIOR
-                                : (size_flags & PFA_FLAG_LIVE) != 0                  ? PFA_CHUNK_LIVE
-                                                                                     : PFA_CHUNK_FREED;
-        describe(finding, verdict, pfa_range.base + start, place.record);
+        uint64_t lead = (uint64_t)place.record->lead << PFA_LEAD_SHIFT;
+        uint64_t within = pfa_place_within(&place, word);
+        pfa_verdict_t verdict = verdict_of(pfa_load_relaxed(&place.record->size_flags), within == lead);
+        describe(finding, verdict, pfa_range.base + offset - within + lead, place.record);
     }
     return finding->verdict;
 }
@@ -273,14 +282,17 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
 static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
-    if (judge_slot(offset, finding) == PFA_CHUNK_LIVE) {
+    pfa_verdict_t verdict = judge_slot(offset, finding);
+    if (verdict == PFA_CHUNK_LIVE || verdict == PFA_CHUNK_SILENT) {
         uint64_t word = pfa_region_word(offset);
-        pfa_record_t *record = pfa_region_place(offset, word).record;
-        pfa_record_end(record, finding->size_flags);
-        pfa_life_count_death(tls, pfa_word_class(word), finding->size_flags);
+        pfa_record_end(pfa_region_place(offset, word).record, finding->size_flags);
+        if (verdict == PFA_CHUNK_LIVE) {
+            pfa_life_count_death(tls, pfa_word_class(word), finding->size_flags);
+        }
         pfa_backing_free((void *)address);
+        return PFA_CHUNK_LIVE;
     }
-    return finding->verdict;
+    return verdict;
 }
 
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
@@ -312,21 +324,37 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
     pfa_rcu_read_unlock();
 }
 
-void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, uint64_t weight)
+static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t size, bool due, uint64_t weight)
 {
-    pfa_hit_t hit;
-    pfa_rcu_read_lock();
-    if (pfa_lookup(address, &hit)) {
-        uint64_t old = pfa_load_relaxed(&hit.record->size_flags);
-        bool large = (old & PFA_FLAG_LARGE) != 0;
-        unsigned class = large ? 0 : pfa_word_class(pfa_region_word(address - pfa_range.base));
+    uint64_t old = pfa_load_relaxed(&record->size_flags);
+    uint64_t kept = old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED | PFA_FLAG_LEAD);
+    bool large = (old & PFA_FLAG_LARGE) != 0;
+    if (pfa_is_live(old)) {
         pfa_life_count_death(tls, large ? large_class(pfa_size_of(old)) : class, old);
-        uint64_t fresh = size | (old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED)) | PFA_FLAG_REALLOC | weight;
-        pfa_record_begin(hit.record, pfa_clock_now(tls), fresh,
-                         tls->record_tail | pfa_record_tail(0, hit.record->lead));
-        if (pfa_life_count_birth(tls, large ? large_class(size) : class, fresh)) {
-            pfa_live_settle(tls);
-        }
+    }
+    if (!due) {
+        pfa_store_relaxed(&record->size_flags, size | kept | PFA_FLAGS_SILENT);
+        return;
+    }
+    uint64_t fresh = size | kept | PFA_FLAG_REALLOC | weight;
+    pfa_record_begin(record, pfa_clock_now(tls), fresh, tls->record_tail | pfa_record_tail(0, record->lead));
+    if (pfa_life_count_birth(tls, large ? large_class(size) : class, fresh)) {
+        pfa_live_settle(tls);
+    }
+}
+
+void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight)
+{
+    uint64_t offset = address - pfa_range.base;
+    if (offset < pfa_range.region_span) {
+        uint64_t word = pfa_region_word(offset);
+        resize(tls, pfa_region_place(offset, word).record, pfa_word_class(word), size, due, weight);
+        return;
+    }
+    pfa_rcu_read_lock();
+    pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
+    if (node != NULL) {
+        resize(tls, &node->record, 0, size, due, weight);
     }
     pfa_rcu_read_unlock();
 }

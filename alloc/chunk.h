@@ -18,8 +18,10 @@ typedef struct pfa_request {
 /* A recorded chunk, or NULL if none can be had (no room for its record, arena full, no memory): the caller then takes a
  * plain one. */
 void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request);
+/* Up to PFA_CHUNK_PLAIN it is a chunk. */
 typedef enum pfa_verdict {
     PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */
+    PFA_CHUNK_SILENT,      /* a chunk starts here that lies where recorded ones do, and is not recorded now */
     PFA_CHUNK_PLAIN,       /* as far as can be told, a chunk without a record starts here */
     PFA_CHUNK_FREED,       /* a recorded chunk that was freed before */
     PFA_CHUNK_INTERIOR,    /* inside a recorded chunk, or not where chunks can start */
@@ -35,14 +37,15 @@ typedef struct pfa_finding {
     uint16_t thread;
 } pfa_finding_t;
 
-/* Ends the life of the recorded chunk that starts at `address` and gives its memory back; anything else is left as it is
- * and described in *finding. Returns what it found, PFA_CHUNK_LIVE if it did what it should. */
+/* Ends the life of the recorded (or silent) chunk that starts at `address` and gives its memory back; then returns
+ * PFA_CHUNK_LIVE. Anything else is left as it is and described in *finding. */
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding);
 /* Only looks. */
 void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
 
-/* The chunk stays where it is and gets a new life of another size: death of the old, birth of the new. */
-void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, uint64_t weight);
+/* A chunk found live or silent stays where it is and gets another size: death of the old life, if that was recorded, and
+ * birth of a new one, if that is due. */
+void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight);
 
 /* Counts a chunk that should have been recorded and could not be. */
 void pfa_chunk_missed(pfa_tls_t *tls);

@@ -58,8 +58,9 @@ PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_fl
     uint64_t word = pfa_region_word(offset);
     pfa_place_t place = pfa_region_place(offset, word);
     uint64_t tail = tls->record_tail;
-    if (PFA_UNLIKELY((size_flags & PFA_FLAG_ALIGNED) != 0)) {
+    if (PFA_UNLIKELY((size_flags & PFA_FLAG_ALIGNED) != 0) && !pfa_place_is_start(&place, word)) {
         tail |= pfa_record_tail(0, (uint16_t)(pfa_place_within(&place, word) >> PFA_LEAD_SHIFT));
+        size_flags |= PFA_FLAG_LEAD;
     }
     pfa_record_begin(place.record, now, size_flags, tail);
     return pfa_life_count_birth(tls, pfa_word_class(word), size_flags);
@@ -88,10 +89,10 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         return PFA_LIFE_NOT;
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-    if (PFA_UNLIKELY((size_flags & (PFA_FLAG_LIVE | PFA_FLAG_ALIGNED | PFA_WEIGHT_MASK)) != PFA_FLAG_LIVE)) {
+    if (PFA_UNLIKELY((size_flags & (PFA_FLAGS_SILENT | PFA_FLAG_LEAD | PFA_WEIGHT_MASK)) != PFA_FLAG_LIVE)) {
         return PFA_LIFE_NOT;
     }
-    pfa_record_end(place.record, size_flags);
+    pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(word), PFA_COUNT_ONE, pfa_size_of(size_flags))
                ? PFA_LIFE_ENDED_SETTLE
                : PFA_LIFE_ENDED;

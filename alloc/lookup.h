@@ -28,7 +28,7 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
         uint64_t lead = (uint64_t)place.record->lead << PFA_LEAD_SHIFT;
         hit->record = place.record;
         hit->start = address - within + lead;
-        return (pfa_load_relaxed(&place.record->size_flags) & PFA_FLAG_LIVE) != 0 && within >= lead;
+        return pfa_is_live(pfa_load_relaxed(&place.record->size_flags)) && within >= lead;
     }
     pfa_large_t *large = pfa_intervalmap_find(&pfa_range.large, address);
     if (large == NULL) {
@@ -36,7 +36,7 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
     }
     hit->start = large->start;
     hit->record = &large->record;
-    return true;
+    return pfa_is_live(pfa_load_relaxed(&large->record.size_flags));
 }
 
 /* The same out of line, and in an RCU read section of its own: for tests and for code that is not hot. */

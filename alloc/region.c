@@ -44,11 +44,15 @@ static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_wor
     }
 }
 
-/* All words of the page, not the first alone: smaller pages may have come and gone in its later slices. */
+/* Looks at all words of the page, not the first alone: smaller pages may have come and gone in its later slices. */
 static bool is_published(uint64_t first, const pfa_page_geometry_t *page, bool lead)
 {
-    for (uint64_t back = 0; back < page->slices; back++) {
-        if (pfa_load_relaxed(&pfa_range.slices[first + back]) != pfa_region_make_word(page->slot_size, lead, back)) {
+    uint64_t word = pfa_load_relaxed(&pfa_range.slices[first]);
+    if (pfa_word_slot_size(word) != page->slot_size || (word & PFA_WORD_REACH_MASK) != (lead ? 0 : PFA_REGION_LEAD)) {
+        return false;
+    }
+    for (uint64_t back = 1; back < page->slices; back++) {
+        if (pfa_load_relaxed(&pfa_range.slices[first + back]) != word + (back << PFA_WORD_BACK_SHIFT)) {
             return false;
         }
     }

@@ -34,12 +34,12 @@ typedef struct pfa_tls {
     int64_t live_delta;         /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
     _Atomic uint32_t epoch;     /* of the mode that the countdown was set for; 0: not set up, or gone */
+    int32_t clock_skips;        /* times to give out before the counter is read again */
     uint32_t clock_dense;       /* calls in a row that came right after one another */
     uint32_t region_backoff;    /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
     uint8_t state;              /* pfa_thread_state_t */
     uint8_t mode;               /* pfa_mode_t that the countdown was set for */
-    uint8_t clock_skips;        /* times to give out before the counter is read again */
     uint8_t exit_rounds;        /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;
 } pfa_tls_t;

@@ -128,7 +128,7 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 PFA_FLATTEN void *pfa_slow_malloc(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
-    return PFA_LIKELY(pfa_clock_can_skip(tls)) ? allocate_recorded(tls, size, pfa_clock_skip(tls))
+    return PFA_LIKELY(pfa_clock_may_skip(tls)) ? allocate_recorded(tls, size, pfa_clock_step(tls))
                                                : allocate_reading_clock(size);
 }
 
@@ -188,6 +188,11 @@ void pfa_slow_free(void *chunk, const void *caller)
     }
 }
 
+static bool is_chunk(const pfa_finding_t *finding)
+{
+    return finding->verdict <= PFA_CHUNK_PLAIN;
+}
+
 size_t pfa_usable_size(void *chunk, const void *caller)
 {
     if (chunk == NULL) {
@@ -196,7 +201,7 @@ size_t pfa_usable_size(void *chunk, const void *caller)
     if (!pfa_is_plain(chunk)) {
         pfa_finding_t finding;
         pfa_chunk_find((uintptr_t)chunk, &finding);
-        if (finding.verdict != PFA_CHUNK_LIVE && finding.verdict != PFA_CHUNK_PLAIN) {
+        if (!is_chunk(&finding)) {
             refuse(chunk, &finding, caller, "malloc_usable_size");
             return 0;
         }
@@ -240,20 +245,20 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
     }
     pfa_finding_t finding;
     pfa_chunk_find((uintptr_t)chunk, &finding);
-    if (finding.verdict != PFA_CHUNK_LIVE && finding.verdict != PFA_CHUNK_PLAIN) {
+    if (!is_chunk(&finding)) {
         refuse(chunk, &finding, caller, "realloc");
         errno = ENOMEM;
         return NULL;
     }
     uint64_t weight = 0;
     bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
-    bool recorded = finding.verdict == PFA_CHUNK_LIVE;
-    if (!due && !recorded) {
+    bool plain_now = finding.verdict == PFA_CHUNK_PLAIN;
+    if (!due && plain_now) {
         return pfa_backing_realloc(chunk, size);
     }
     size_t usable = pfa_backing_usable(chunk);
-    if (due && recorded && fits_in_place(usable, size)) {
-        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, weight);
+    if (!plain_now && fits_in_place(usable, size) && pfa_tls.thread != NULL) {
+        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
         return chunk;
     }
     return move(chunk, usable, size, due, weight);

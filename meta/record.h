@@ -51,6 +51,8 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 #define PFA_FLAG(n) (1ull << (48 + (n)))
 #define PFA_FLAG_LIVE PFA_FLAG(0)    /* the chunk is allocated */
 #define PFA_FLAG_FREED PFA_FLAG(1)   /* it was, and the slot has not been reused */
+/* Both of them: the chunk is there, but this life of it is not recorded (a realloc in place that was not sampled). */
+#define PFA_FLAGS_SILENT (PFA_FLAG_LIVE | PFA_FLAG_FREED)
 #define PFA_FLAG_ALIGNED PFA_FLAG(2) /* asked for with an alignment */
 #define PFA_FLAG_REALLOC PFA_FLAG(3) /* came from realloc of another chunk */
 #define PFA_FLAG_ZEROED PFA_FLAG(4)  /* calloc */
@@ -59,6 +61,7 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 #define PFA_FLAG_LARGE PFA_FLAG(7)   /* tracked by the interval map */
 #define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread */
 #define PFA_FLAG_MASK (0xffffull << 48)
+#define PFA_FLAG_LEAD PFA_FLAG(15)   /* does not start with its slot: `lead` says where */
 /* Bits 9 to 14: the weight class, an index of the sampling periods used so far (alloc/sampler.h); 0: every chunk. */
 #define PFA_WEIGHT_SHIFT (48 + 9)
 #define PFA_WEIGHT_CLASSES 64
@@ -70,6 +73,12 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 static inline uint64_t pfa_size_of(uint64_t size_flags)
 {
     return size_flags & PFA_SIZE_MASK;
+}
+
+/* Is it of a chunk that is live and recorded? */
+static inline bool pfa_is_live(uint64_t size_flags)
+{
+    return (size_flags & (PFA_FLAG_LIVE | PFA_FLAG_FREED)) == PFA_FLAG_LIVE;
 }
 
 static inline unsigned pfa_weight_class_of(uint64_t size_flags)
@@ -94,10 +103,10 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
 }
 
-/* Turns live into freed, given what was read of the word. */
+/* Makes the record one of a freed chunk, given what was read of the word. */
 static inline void pfa_record_end(pfa_record_t *record, uint64_t size_flags)
 {
-    pfa_store_relaxed(&record->size_flags, size_flags ^ (PFA_FLAG_LIVE | PFA_FLAG_FREED));
+    pfa_store_relaxed(&record->size_flags, (size_flags | PFA_FLAG_FREED) & ~PFA_FLAG_LIVE);
 }
 
 /* The last word of a record: a little-endian view of its four halves, on both architectures. */

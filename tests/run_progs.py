@@ -19,6 +19,7 @@ A program says in lines of its head comment how it wants to be run; without any,
     limit=NAME:SIZE    a resource limit, such as AS:256M or NPROC:0; may be repeated
     user=nobody        not as root
     close=FD,...       descriptors that are closed when the program starts
+    stderr=broken      standard error is a pipe that nobody reads
     without=proc       nothing is mounted on /proc
     etc_conf=TEXT      /etc/profalloc.conf has this content, \n for a new line
     overcommit=2       with this value of vm.overcommit_memory
@@ -78,6 +79,7 @@ class Run:
     limit: list = dataclasses.field(default_factory=list)
     user: str = ""
     close: str = ""
+    stderr: str = ""
     without: str = ""
     etc_conf: str = ""
     overcommit: str = ""
@@ -160,6 +162,11 @@ def prepare_child(run):
     for limit in run.limit:
         name, size = limit.split(":")
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (size_of(size), size_of(size)))
+    if run.stderr == "broken":
+        reader, writer = os.pipe()
+        os.dup2(writer, 2)
+        os.close(reader)
+        os.close(writer)
     for fd in filter(None, run.close.split(",")):
         os.close(int(fd))
 

@@ -25,7 +25,7 @@ static bool marked(const unsigned char *chunk, size_t size)
 int main(void)
 {
     profalloc_counters_t before = counters();
-    for (size_t size = GIB / 8; size <= 6 * GIB; size += size / 2) {
+    for (size_t size = GIB / 8; size <= 6 * GIB; size = size < 4 * GIB ? size + size / 2 : size + 6 * GIB - 4 * GIB) {
         unsigned char *chunk = calloc(1, size);
         CHECK(chunk != NULL && malloc_usable_size(chunk) >= size, "%zu bytes", size);
         for (size_t at = 0; at < size; at += (31 << 20) + 4099) {

@@ -64,6 +64,8 @@ int main(void)
         }
         profalloc_counters_t now = counters();
         CHECK(now.bad_frees == 0 && now.unrecorded == 0);
+        CHECK(now.live_chunks < 1000000 && now.live_bytes < 1000000000, "%lu chunks, %lu bytes live",
+              (unsigned long)now.live_chunks, (unsigned long)now.live_bytes);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);

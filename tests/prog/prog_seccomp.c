@@ -1,0 +1,72 @@
+/* A program that has shut itself in allows the calls that malloc is known to make and is killed for any other. The list is
+ * the one that login servers use for their unprivileged half. While recording, a thread may be asked for and refused.
+ *
+ * run: modes=off
+ * run: modes=sampled,often,full arg=refuse-threads */
+#include "trap.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define REFUSE(name)                                                                                                   \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static void shut_in(bool refuse_threads)
+{
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(brk),
+        ALLOW(clock_gettime),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        ALLOW(futex),
+        ALLOW(getpid),
+        ALLOW(getrandom),
+        ALLOW(gettid),
+        ALLOW(madvise),
+        ALLOW(mmap),
+        ALLOW(mprotect),
+        ALLOW(mremap),
+        ALLOW(munmap),
+        ALLOW(rt_sigprocmask),
+        ALLOW(write),
+        REFUSE(clone3),
+        REFUSE(clone),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    enum { COUNT = sizeof code / sizeof code[0] };
+    struct sock_fprog program = {COUNT, code};
+    if (!refuse_threads) { /* killed for them, too */
+        code[COUNT - 5] = code[COUNT - 4] = code[COUNT - 3] = code[COUNT - 2] = code[COUNT - 1];
+    }
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    shut_in(argc > 1 && strcmp(argv[1], "refuse-threads") == 0);
+    for (unsigned round = 0; round < 5; round++) {
+        void *chunks[400];
+        for (unsigned i = 0; i < 400; i++) {
+            size_t size = i % 40 == 0 ? (size_t)i << 14 : 20 * i;
+            chunks[i] = i % 2 == 0 ? malloc(size) : calloc(1, size);
+            fill(chunks[i], size, i);
+        }
+        for (unsigned i = 0; i < 400; i++) {
+            size_t size = i % 40 == 0 ? (size_t)i << 14 : 20 * i;
+            chunks[i] = realloc(chunks[i], 2 * size + 1);
+            CHECK(verify(chunks[i], size, i));
+            free(chunks[i]);
+        }
+    }
+    for (int i = 0; i < 300; i++) {
+        free(malloc(150000));
+    }
+    malloc_trim(0);
+    return 0;
+}
