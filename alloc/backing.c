@@ -93,6 +93,8 @@ static long floor_syscall(long number, void *a, void *b)
 #define pthread_setspecific(key, value) (void)(value)
 #define atexit(function) (void)(function)
 #define constructor unused
+/* Its stand-in for a C++ runtime's function would hide the real one from hooks/new.c. */
+#define _ZSt15get_new_handlerv backing_get_new_handler
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -73,23 +73,23 @@ static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
     return tls->region_heap != NULL || region_heap(tls) != NULL;
 }
 
-static void *region_alloc(pfa_tls_t *tls, const pfa_request_t *request)
+static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
     }
-    size_t slot_size = pfa_life_slot_size(request->size);
-    bool zero = (request->flags & PFA_FLAG_ZEROED) != 0;
-    void *chunk = request->align == 0
+    size_t slot_size = pfa_life_slot_size(size);
+    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
+    void *chunk = align == 0
                       ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
-                      : pfa_backing_heap_aligned(tls->region_heap, slot_size, request->align, zero);
+                      : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, zero);
     if (chunk == NULL) {
         return region_failed(tls);
     }
     if (!publish(tls, chunk)) {
         return NULL;
     }
-    if (pfa_life_begin(tls, (uintptr_t)chunk, request->size | request->flags, pfa_clock_now(tls))) {
+    if (pfa_life_begin(tls, (uintptr_t)chunk, size | flags, pfa_clock_now(tls))) {
         pfa_live_settle(tls);
     }
     return chunk;
@@ -119,29 +119,29 @@ static PFA_COLD void *large_failed(pfa_tls_t *tls, const char *what)
     return NULL;
 }
 
-static void *large_memory(pfa_tls_t *tls, const pfa_request_t *request, bool *outside)
+static void *large_memory(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags, bool *outside)
 {
-    bool zero = (request->flags & PFA_FLAG_ZEROED) != 0;
+    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
     if (tls->large_heap == NULL && pfa_range.large_arena != 0) {
         tls->large_heap = pfa_backing_heap(pfa_range.large_arena);
     }
     *outside = false;
-    if (tls->large_heap != NULL && request->align <= PFA_PLAIN_ALIGN_MAX) {
-        void *chunk = request->align == 0
-                          ? pfa_backing_heap_malloc(tls->large_heap, request->size, zero)
-                          : pfa_backing_heap_aligned(tls->large_heap, request->size, request->align, zero);
+    if (tls->large_heap != NULL && align <= PFA_PLAIN_ALIGN_MAX) {
+        void *chunk = align == 0
+                          ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
+                          : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
         if (chunk != NULL) {
             return chunk;
         }
     }
     *outside = true;
     /* A chunk of exactly a slot's size could share its page; one more byte makes it large. */
-    size_t size = request->size > PFA_REGION_CHUNK_MAX ? request->size : PFA_REGION_CHUNK_MAX + 1;
-    return request->align == 0 ? (zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size))
-                               : pfa_backing_aligned(size, request->align, zero);
+    size = size > PFA_REGION_CHUNK_MAX ? size : PFA_REGION_CHUNK_MAX + 1;
+    return align == 0 ? (zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size))
+                      : pfa_backing_aligned(size, align, zero);
 }
 
-static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request)
+static void *large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
@@ -155,7 +155,7 @@ static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request)
         return large_failed(tls, "no memory for records: some large chunks are not recorded");
     }
     bool outside;
-    void *chunk = large_memory(tls, request, &outside);
+    void *chunk = large_memory(tls, size, align, flags, &outside);
     if (chunk == NULL) {
         pfa_backing_free(node);
         return NULL;
@@ -167,7 +167,7 @@ static void *large_alloc(pfa_tls_t *tls, const pfa_request_t *request)
     }
     node->start = (uintptr_t)chunk;
     node->size = pfa_backing_usable(chunk);
-    uint64_t size_flags = request->size | request->flags | PFA_FLAG_LARGE;
+    uint64_t size_flags = size | flags | PFA_FLAG_LARGE;
     pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         pfa_backing_free(chunk);
@@ -254,12 +254,12 @@ void pfa_chunk_reclaim(void)
 
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
-void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request)
+void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
-    if (request->size > PFA_REGION_CHUNK_MAX || request->align > PFA_REGION_CHUNK_MAX - request->size) {
-        return request->size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, request) : NULL;
+    if (size > PFA_REGION_CHUNK_MAX || align > PFA_REGION_CHUNK_MAX - size) {
+        return size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, size, align, flags) : NULL;
     }
-    return region_alloc(tls, request);
+    return region_alloc(tls, size, align, flags);
 }
 
 static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)

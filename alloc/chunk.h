@@ -8,16 +8,11 @@
 #include "alloc/lookup.h"
 #include "base/tls.h"
 
-/* A request as the entry points make it. `flags` are PFA_FLAG_*; PFA_FLAG_ZEROED asks for zeros. */
-typedef struct pfa_request {
-    size_t size;
-    size_t align;   /* 0: the usual one */
-    uint64_t flags; /* with the bits of the weight class */
-} pfa_request_t;
-
 /* A recorded chunk, or NULL if none can be had (no room for its record, arena full, no memory): the caller then takes a
- * plain one. */
-void *pfa_chunk_alloc(pfa_tls_t *tls, const pfa_request_t *request);
+ * plain one. An `align` of 0 is the usual one. `flags` are PFA_FLAG_* and the bits of the weight class; PFA_FLAG_ZEROED
+ * asks for zeros. */
+void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags);
+
 /* Up to PFA_CHUNK_PLAIN it is a chunk. */
 typedef enum pfa_verdict {
     PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */

@@ -44,7 +44,7 @@ PFA_EXPORT void *calloc(size_t count, size_t size)
     if (PFA_LIKELY(pfa_fast_allowed(total))) {
         return pfa_backing_calloc(total);
     }
-    return pfa_slow_alloc(&(pfa_request_t){total, 0, PFA_FLAG_ZEROED});
+    return pfa_slow_alloc(total, 0, PFA_FLAG_ZEROED);
 }
 
 PFA_EXPORT void *realloc(void *chunk, size_t size)
@@ -65,7 +65,7 @@ static bool is_power_of_two(size_t value)
 static void *aligned(size_t align, size_t size, uint64_t flags)
 {
     if (align <= 8 || (align == 16 && size > 8)) {
-        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_alloc(&(pfa_request_t){size, 0, flags});
+        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_alloc(size, 0, flags);
     }
     if (size > PTRDIFF_MAX - align) {
         return fail(ENOMEM);
@@ -73,7 +73,7 @@ static void *aligned(size_t align, size_t size, uint64_t flags)
     if (PFA_LIKELY(pfa_fast_allowed(size))) {
         return pfa_backing_aligned(size, align, false);
     }
-    return pfa_slow_alloc(&(pfa_request_t){size, align, flags | PFA_FLAG_ALIGNED});
+    return pfa_slow_alloc(size, align, flags | PFA_FLAG_ALIGNED);
 }
 
 PFA_EXPORT void *memalign(size_t align, size_t size)

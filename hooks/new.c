@@ -61,13 +61,8 @@ static PFA_COLD void throw_bad_alloc(void)
     pfa_sys_abort();
 }
 
-static void *attempt(const pfa_request_t *request)
-{
-    return pfa_slow_alloc(request);
-}
-
 /* As the standard says: ask the handler for memory until there is some, or it throws, or there is no handler. */
-static PFA_COLD void *retry(const pfa_request_t *request, bool may_throw)
+static PFA_COLD void *retry(size_t size, size_t align, uint64_t flags, bool may_throw)
 {
     for (;;) {
         handler_t *handler = current_handler();
@@ -78,7 +73,7 @@ static PFA_COLD void *retry(const pfa_request_t *request, bool may_throw)
             return NULL;
         }
         handler();
-        void *chunk = attempt(request);
+        void *chunk = pfa_slow_alloc(size, align, flags);
         if (chunk != NULL) {
             return chunk;
         }
@@ -87,21 +82,17 @@ static PFA_COLD void *retry(const pfa_request_t *request, bool may_throw)
 
 PFA_INLINE void *allocate(size_t size, uint64_t flags, bool may_throw)
 {
-    void *chunk = PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_malloc(size)
-                                                     : attempt(&(pfa_request_t){size, 0, flags});
-    return PFA_LIKELY(chunk != NULL) ? chunk : retry(&(pfa_request_t){size, 0, flags}, may_throw);
+    void *chunk = PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_malloc(size) : pfa_slow_alloc(size, 0, flags);
+    return PFA_LIKELY(chunk != NULL) ? chunk : retry(size, 0, flags, may_throw);
 }
 
 PFA_INLINE void *allocate_aligned(size_t size, size_t align, uint64_t flags, bool may_throw)
 {
-    pfa_request_t request = {size, align, flags | PFA_FLAG_ALIGNED};
-    void *chunk = NULL;
+    flags |= PFA_FLAG_ALIGNED;
     if (align != 0 && (align & (align - 1)) == 0 && size <= PTRDIFF_MAX - align) {
-        chunk = PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_aligned(size, align, false) : attempt(&request);
-        if (PFA_UNLIKELY(chunk == NULL)) {
-            return retry(&request, may_throw);
-        }
-        return chunk;
+        void *chunk = PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_aligned(size, align, false)
+                                                         : pfa_slow_alloc(size, align, flags);
+        return PFA_LIKELY(chunk != NULL) ? chunk : retry(size, align, flags, may_throw);
     }
     if (may_throw) {
         throw_bad_alloc();

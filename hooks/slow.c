@@ -30,13 +30,13 @@ static void rearm(pfa_tls_t *tls)
     }
 }
 
-static void *plain(const pfa_request_t *request)
+static void *plain(size_t size, size_t align, uint64_t flags)
 {
-    bool zero = (request->flags & PFA_FLAG_ZEROED) != 0;
-    if (request->align != 0) {
-        return pfa_backing_aligned(request->size, request->align, zero);
+    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
+    if (align != 0) {
+        return pfa_backing_aligned(size, align, zero);
     }
-    return zero ? pfa_backing_calloc(request->size) : pfa_backing_malloc(request->size);
+    return zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size);
 }
 
 /* Is the thread set up, and for the mode in force, and is that to record everything? */
@@ -70,31 +70,29 @@ static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
     return due;
 }
 
-static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, const pfa_request_t *request)
+static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
-    void *chunk = plain(request);
+    void *chunk = plain(size, align, flags);
     if (chunk != NULL) {
         pfa_chunk_missed(tls);
     }
     return chunk;
 }
 
-static PFA_NOINLINE void *allocate(const pfa_request_t *request)
+void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
-    pfa_request_t weighed = *request;
-    uint64_t weight;
-    if (!is_due(tls, request->size, &weight)) {
-        return plain(request);
+    uint64_t weight = 0;
+    if (PFA_UNLIKELY(!records_all(tls)) && !is_due(tls, size, &weight)) {
+        return plain(size, align, flags);
     }
-    weighed.flags |= weight;
-    void *chunk = pfa_chunk_alloc(tls, &weighed);
-    return chunk != NULL ? chunk : unrecorded(tls, request);
+    void *chunk = pfa_chunk_alloc(tls, size, align, flags | weight);
+    return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
 }
 
 static PFA_NOINLINE void *allocate_plainly_asked(size_t size)
 {
-    return allocate(&(pfa_request_t){size, 0, 0});
+    return pfa_slow_alloc(size, 0, 0);
 }
 
 static PFA_NOINLINE void *settle_live(void *chunk)
@@ -130,11 +128,6 @@ PFA_FLATTEN void *pfa_slow_malloc(size_t size)
     pfa_tls_t *tls = &pfa_tls;
     return PFA_LIKELY(pfa_clock_may_skip(tls)) ? allocate_recorded(tls, size, pfa_clock_step(tls))
                                                : allocate_reading_clock(size);
-}
-
-void *pfa_slow_alloc(const pfa_request_t *request)
-{
-    return allocate(request);
 }
 
 static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const void *caller, const char *call)
@@ -218,8 +211,7 @@ static bool fits_in_place(size_t usable, size_t size)
 static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
 {
     pfa_tls_t *tls = &pfa_tls;
-    pfa_request_t request = {size, 0, PFA_FLAG_REALLOC | weight};
-    void *moved = due ? pfa_chunk_alloc(tls, &request) : NULL;
+    void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
     if (moved == NULL) {
         moved = pfa_backing_malloc(size);
         if (moved == NULL) {

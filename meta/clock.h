@@ -5,7 +5,7 @@
  * moment (two microseconds) between them, the counter is read once in PFA_CLOCK_SKIPS + 1 calls and the others count up
  * from it; the first reading that finds more than that between calls ends this. So a time is exact at every call that is
  * not part of such a run; inside one it is early by the time of at most PFA_CLOCK_SKIPS calls; and only at the end of a
- * run, so for less than one call in a hundred, can it be early by the pause that ended the run. Times of a thread never
+ * run, so for less than two calls in a hundred, can it be early by the pause that ended the run. Times of a thread never
  * go backwards and never repeat. */
 #ifndef PFA_META_CLOCK_H
 #define PFA_META_CLOCK_H
@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#define PFA_CLOCK_DENSE 4096
-#define PFA_CLOCK_SKIPS 31
+#define PFA_CLOCK_DENSE 1024
+#define PFA_CLOCK_SKIPS 15
 
 PFA_NOINLINE uint64_t pfa_clock_read(pfa_tls_t *tls);
 

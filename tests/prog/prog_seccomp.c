@@ -34,14 +34,15 @@ static void shut_in(bool refuse_threads)
         ALLOW(munmap),
         ALLOW(rt_sigprocmask),
         ALLOW(write),
+        ALLOW(rt_sigaction), /* from here on what making a thread takes */
         REFUSE(clone3),
         REFUSE(clone),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
-    enum { COUNT = sizeof code / sizeof code[0] };
+    enum { COUNT = sizeof code / sizeof code[0], FOR_THREADS = 6 };
     struct sock_fprog program = {COUNT, code};
-    if (!refuse_threads) { /* killed for them, too */
-        code[COUNT - 5] = code[COUNT - 4] = code[COUNT - 3] = code[COUNT - 2] = code[COUNT - 1];
+    for (int i = 0; !refuse_threads && i < FOR_THREADS; i++) {
+        code[COUNT - 2 - i] = code[COUNT - 1];
     }
     CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
