@@ -227,10 +227,17 @@ void *pfa_backing_aligned(size_t size, size_t align, bool zero)
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
-void *pfa_backing_realloc(void *chunk, size_t size)
+static PFA_NOINLINE void *realloc_elsewhere(void *chunk, size_t size)
 {
     void *moved = mi_realloc(chunk, size);
     return PFA_LIKELY(moved != NULL) ? moved : out_of_memory();
+}
+
+void *pfa_backing_realloc(void *chunk, size_t size)
+{
+    /* mimalloc's own rule for staying in place, without the calls around it. */
+    size_t usable = _mi_usable_size(chunk, "");
+    return PFA_LIKELY(size <= usable && size >= usable / 2) ? chunk : realloc_elsewhere(chunk, size);
 }
 
 /* One and the same, without a jump in between. */

@@ -9,6 +9,10 @@
 
 enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
 
+/* Sampled chunks above this size are treated as large: with a few of them at a time, a page of slots for each of many
+ * classes is memory that is never warm, and growing buffers were 10 percent slower for it. */
+#define SAMPLED_REGION_MAX ((size_t)16 << 10)
+
 void (*pfa_chunk_want_reclaim)(void);
 
 pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
@@ -45,10 +49,34 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
+/* A heap, with one chunk that stays: mimalloc gives a segment without chunks back, and setting up the next costs as much
+ * as clearing 100 KB. With little recorded at a time that would happen all the time. */
+static PFA_COLD void *anchored_heap(int arena, size_t size, void **anchor)
+{
+    void *heap = arena != 0 ? pfa_backing_heap(arena) : NULL;
+    *anchor = heap != NULL ? pfa_backing_heap_malloc(heap, size, false) : NULL;
+    return heap;
+}
+
 static PFA_COLD void *region_heap(pfa_tls_t *tls)
 {
-    tls->region_heap = pfa_backing_heap(pfa_range.region_arena);
+    tls->region_heap = anchored_heap(pfa_range.region_arena, PFA_REGION_SLOT_MIN, &tls->region_anchor);
     return tls->region_heap != NULL ? tls->region_heap : region_failed(tls);
+}
+
+void pfa_chunk_thread_end(pfa_tls_t *tls)
+{
+    pfa_clock_stop_skipping(tls);
+    if (tls->region_anchor != NULL) {
+        pfa_backing_free(tls->region_anchor);
+    }
+    if (tls->large_anchor != NULL) {
+        pfa_backing_free(tls->large_anchor);
+    }
+    tls->region_anchor = NULL;
+    tls->large_anchor = NULL;
+    tls->region_heap = NULL;
+    tls->large_heap = NULL;
 }
 
 static bool publish(pfa_tls_t *tls, void *chunk)
@@ -122,8 +150,9 @@ static PFA_COLD void *large_failed(pfa_tls_t *tls, const char *what)
 static void *large_memory(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags, bool *outside)
 {
     bool zero = (flags & PFA_FLAG_ZEROED) != 0;
-    if (tls->large_heap == NULL && pfa_range.large_arena != 0) {
-        tls->large_heap = pfa_backing_heap(pfa_range.large_arena);
+    size = size > PFA_REGION_CHUNK_MAX ? size : PFA_REGION_CHUNK_MAX + 1;
+    if (tls->large_heap == NULL) {
+        tls->large_heap = anchored_heap(pfa_range.large_arena, PFA_REGION_CHUNK_MAX + 1, &tls->large_anchor);
     }
     *outside = false;
     if (tls->large_heap != NULL && align <= PFA_PLAIN_ALIGN_MAX) {
@@ -135,8 +164,6 @@ static void *large_memory(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
         }
     }
     *outside = true;
-    /* A chunk of exactly a slot's size could share its page; one more byte makes it large. */
-    size = size > PFA_REGION_CHUNK_MAX ? size : PFA_REGION_CHUNK_MAX + 1;
     return align == 0 ? (zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size))
                       : pfa_backing_aligned(size, align, zero);
 }
@@ -256,10 +283,11 @@ void pfa_chunk_reclaim(void)
 
 void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
-    if (size > PFA_REGION_CHUNK_MAX || align > PFA_REGION_CHUNK_MAX - size) {
-        return size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, size, align, flags) : NULL;
+    size_t region_max = (flags & PFA_WEIGHT_MASK) == 0 ? PFA_REGION_CHUNK_MAX : SAMPLED_REGION_MAX;
+    if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
+        return region_alloc(tls, size, align, flags);
     }
-    return region_alloc(tls, size, align, flags);
+    return size <= PFA_SIZE_MASK >> 1 ? large_alloc(tls, size, align, flags) : NULL;
 }
 
 static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)

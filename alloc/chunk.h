@@ -45,6 +45,9 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
 /* Counts a chunk that should have been recorded and could not be. */
 void pfa_chunk_missed(pfa_tls_t *tls);
 
+/* Gives up the calling thread's heaps; its chunks live on. */
+void pfa_chunk_thread_end(pfa_tls_t *tls);
+
 /* Called when something was retired and a background thread should reclaim; set once at start. */
 extern void (*pfa_chunk_want_reclaim)(void);
 /* One round of reclaiming: waits for readers. The background thread's. */

@@ -27,6 +27,8 @@ typedef struct pfa_tls {
     struct pfa_thread *thread;  /* its counters and identity (meta/thread.h) */
     void *region_heap;          /* backing heaps in the profiled range, made on first use */
     void *large_heap;
+    void *region_anchor;        /* a chunk of each that keeps its segment (alloc/chunk.c) */
+    void *large_anchor;
     void *region_heap_aside;    /* the region heap while it waits after a failure */
     uint64_t clock;             /* the last time given to a record (meta/clock.h) */
     uint64_t clock_reading;     /* the last reading of the counter */

@@ -3,7 +3,6 @@
  * round so that other destructors still allocate and free as usual. What comes after that is served without counting. */
 #include "base/sys.h"
 #include "hooks/hooks.h"
-#include "meta/clock.h"
 #include "meta/thread.h"
 
 #include <limits.h>
@@ -25,9 +24,7 @@ static void leave(void *arg)
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
     tls->thread = NULL;
-    pfa_clock_stop_skipping(tls);
-    tls->region_heap = NULL;
-    tls->large_heap = NULL;
+    pfa_chunk_thread_end(tls);
     /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
     pfa_thread_list_leave(thread);
     tls->countdown = PFA_COUNTDOWN_OFF;
