@@ -49,6 +49,18 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
+static bool publish(pfa_tls_t *tls, void *chunk)
+{
+    if (pfa_region_publish(chunk) == 0) {
+        return true;
+    }
+    pfa_backing_free(chunk);
+    (void)region_failed(tls);
+    /* The heap has a page of unknown geometry at hand now: never take from it again, make another. */
+    tls->region_heap_aside = NULL;
+    return false;
+}
+
 /* A heap, with one chunk that stays: mimalloc gives a segment without chunks back, and setting up the next costs as much
  * as clearing 100 KB. With little recorded at a time that would happen all the time. */
 static PFA_COLD void *anchored_heap(int arena, size_t size, void **anchor)
@@ -61,6 +73,11 @@ static PFA_COLD void *anchored_heap(int arena, size_t size, void **anchor)
 static PFA_COLD void *region_heap(pfa_tls_t *tls)
 {
     tls->region_heap = anchored_heap(pfa_range.region_arena, PFA_REGION_SLOT_MIN, &tls->region_anchor);
+    /* The anchor's page has slots at hand from now on, so its geometry must be known. */
+    if (tls->region_anchor != NULL && !publish(tls, tls->region_anchor)) {
+        tls->region_anchor = NULL;
+        return NULL;
+    }
     return tls->region_heap != NULL ? tls->region_heap : region_failed(tls);
 }
 
@@ -77,16 +94,6 @@ void pfa_chunk_thread_end(pfa_tls_t *tls)
     tls->large_anchor = NULL;
     tls->region_heap = NULL;
     tls->large_heap = NULL;
-}
-
-static bool publish(pfa_tls_t *tls, void *chunk)
-{
-    if (pfa_region_publish(chunk) == 0) {
-        return true;
-    }
-    pfa_backing_free(chunk);
-    (void)region_failed(tls);
-    return false;
 }
 
 /* A thread that failed waits for a number of allocations before it tries again, without a heap meanwhile. */

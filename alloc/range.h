@@ -35,6 +35,12 @@
  * and a few dozen regions evicted each other from the second-level cache. */
 #define PFA_RECORD_STRIDE (PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + 4096)
 
+/* What is known of a slice of R (alloc/region.h). */
+typedef struct pfa_slice {
+    _Atomic uint64_t word;           /* the geometry of its region; 0: there never was one */
+    _Atomic(pfa_record_t *) records; /* the record of the region's first slot */
+} pfa_slice_t;
+
 typedef struct pfa_range {
     uintptr_t plain_base;
     _Atomic uint64_t plain_words; /* gate of free's short way: 0 sends every free the long way, which is needed while
@@ -43,7 +49,7 @@ typedef struct pfa_range {
     uint64_t region_span;
     uint64_t total_span;
     uintptr_t records;
-    _Atomic uint64_t *slices;
+    pfa_slice_t *slices;
     _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
     pfa_intervalmap_t large; /* over L, with a second level for everything else */
     uint64_t plain_span;

@@ -47,12 +47,12 @@ static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_wor
 /* Looks at all words of the page, not the first alone: smaller pages may have come and gone in its later slices. */
 static bool is_published(uint64_t first, const pfa_page_geometry_t *page, bool lead)
 {
-    uint64_t word = pfa_load_relaxed(&pfa_range.slices[first]);
+    uint64_t word = pfa_load_relaxed(&pfa_range.slices[first].word);
     if (pfa_word_slot_size(word) != page->slot_size || (word & PFA_WORD_REACH_MASK) != (lead ? 0 : PFA_REGION_LEAD)) {
         return false;
     }
     for (uint64_t back = 1; back < page->slices; back++) {
-        if (pfa_load_relaxed(&pfa_range.slices[first + back]) != word + (back << PFA_WORD_BACK_SHIFT)) {
+        if (pfa_load_relaxed(&pfa_range.slices[first + back].word) != word + (back << PFA_WORD_BACK_SHIFT)) {
             return false;
         }
     }
@@ -76,10 +76,13 @@ int pfa_region_publish(const void *chunk)
     }
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
     pfa_region_sizes[pfa_region_class(page.slot_size)] = (uint32_t)page.slot_size;
+    pfa_record_t *records = (pfa_record_t *)(pfa_range.records + first * PFA_RECORD_STRIDE);
     for (uint64_t back = 0; back < page.slices; back++) {
+        pfa_slice_t *slice = &pfa_range.slices[first + back];
         uint64_t word = pfa_region_make_word(page.slot_size, lead, back);
-        drop_old_records(first + back, pfa_load_relaxed(&pfa_range.slices[first + back]), word);
-        pfa_store_release(&pfa_range.slices[first + back], word);
+        drop_old_records(first + back, pfa_load_relaxed(&slice->word), word);
+        pfa_store_relaxed(&slice->records, records);
+        pfa_store_release(&slice->word, word);
     }
     return 0;
 }

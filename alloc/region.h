@@ -1,8 +1,9 @@
-/* Regions: from any address in R to its slot and record with one load and two multiplies.
+/* Regions: from any address in R to its slot and record with two loads from one cache line and one multiply.
  *
- * A region is one mimalloc page of one size class. Each 64 KiB slice of R has one word in pfa_range.slices that tells
- * everything about the region it belongs to; the word is written when the first chunk of a new page is handed out, by
- * the thread that owns the page, and read in one piece, so a reader racing with a rewrite sees one region or the other.
+ * A region is one mimalloc page of one size class. Each 64 KiB slice of R has a pfa_slice_t: where its region's records
+ * begin, and a word that tells its geometry. They are written when the first chunk of a new page is handed out, by the
+ * thread that owns the page. The word is read in one piece, so a reader racing with a rewrite sees one geometry or the
+ * other; and whichever records it sees with it, they are 4096 accessible ones, more than any word can reach.
  *
  *   bits  0-5   size class
  *   bits  6-18  reach: how far the slice's first byte lies behind the first slot, plus PFA_REGION_LEAD (which is how far
@@ -11,7 +12,7 @@
  *
  *   distance = (address mod 2^16) + reach - PFA_REGION_LEAD      from the first slot
  *   slot     = (distance * reciprocal) >> 36
- *   record   = records + first slice * PFA_RECORD_STRIDE + slot * 64
+ *   record   = records + slot
  *
  * The division is exact: the reciprocal times the slot size is 2^36 + e with e < slot size <= 2^17, and distances are
  * below 2^19, so distance * e < 2^36. The lower 36 bits of the product are the place within the slot, scaled: below the
@@ -56,7 +57,7 @@ PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
 PFA_INLINE uint64_t pfa_region_word(uint64_t offset)
 {
     /* Relaxed: whoever has an address of a chunk got it after the word was written. */
-    return pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT]);
+    return pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].word);
 }
 
 /* Where an offset into R lies in its region, given its slice's word. */
@@ -70,10 +71,9 @@ typedef struct pfa_place {
 PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset, uint64_t word)
 {
     pfa_place_t place;
-    uint64_t first_slice = (offset >> PFA_SLICE_SHIFT) - ((word >> PFA_WORD_BACK_SHIFT) & 7);
     place.distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
     place.scaled = (uint64_t)place.distance * pfa_word_reciprocal(word);
-    place.record = (pfa_record_t *)(pfa_range.records + first_slice * PFA_RECORD_STRIDE) +
+    place.record = pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].records) +
                    (place.scaled >> PFA_RECIPROCAL_BITS);
     return place;
 }
