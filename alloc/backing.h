@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 /* mimalloc's numbers that the rest relies on; backing.c asserts each. */
-#define PFA_SLICE_SHIFT 16                      /* pages start on 64 KiB slices */
-#define PFA_SEGMENT_SHIFT 25                    /* segments are 32 MiB, aligned to that */
+#define PFA_SLICE_SHIFT 16   /* pages start on 64 KiB slices */
+#define PFA_SEGMENT_SHIFT 25 /* segments are 32 MiB, aligned to that */
 #define PFA_SEGMENT_SIZE ((size_t)1 << PFA_SEGMENT_SHIFT)
 #define PFA_REGION_CHUNK_MAX ((size_t)128 << 10) /* biggest slot that shares its page with others */
-#define PFA_REGION_SLICES_MAX 8                 /* slices of the longest page with several slots */
-#define PFA_REGION_LEAD 384                     /* where slots of at most 1 KiB begin in their page */
-#define PFA_PLAIN_ALIGN_MAX ((size_t)16 << 20)  /* alignments above come straight from the system */
+#define PFA_REGION_SLICES_MAX 8                  /* slices of the longest page with several slots */
+#define PFA_REGION_LEAD 384                      /* where slots of at most 1 KiB begin in their page */
+#define PFA_PLAIN_ALIGN_MAX ((size_t)16 << 20)   /* alignments above come straight from the system */
 
 /* Prepares mimalloc for this process; before anything else here. */
 void pfa_backing_init(void);
@@ -49,9 +49,9 @@ void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero);
 
 typedef struct pfa_page_geometry {
-    uintptr_t start;  /* of the first slot */
+    uintptr_t start; /* of the first slot */
     size_t slot_size;
-    size_t slices;    /* slices the page covers */
+    size_t slices; /* slices the page covers */
 } pfa_page_geometry_t;
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry);
 
@@ -64,9 +64,9 @@ void pfa_backing_after_fork(void);
 bool pfa_backing_trim(void);
 
 typedef struct pfa_backing_stats {
-    size_t committed;  /* bytes the allocator may touch, process-wide */
-    size_t used;       /* bytes in chunks of the calling thread's heaps */
-    size_t chunks;     /* their number */
+    size_t committed; /* bytes the allocator may touch, process-wide */
+    size_t used;      /* bytes in chunks of the calling thread's heaps */
+    size_t chunks;    /* their number */
 } pfa_backing_stats_t;
 void pfa_backing_stats(pfa_backing_stats_t *stats);
 

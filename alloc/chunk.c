@@ -115,9 +115,8 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
     }
     size_t slot_size = pfa_life_slot_size(size);
     bool zero = (flags & PFA_FLAG_ZEROED) != 0;
-    void *chunk = align == 0
-                      ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
-                      : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, zero);
+    void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
+                             : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, zero);
     if (chunk == NULL) {
         return region_failed(tls);
     }
@@ -163,9 +162,8 @@ static void *large_memory(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
     }
     *outside = false;
     if (tls->large_heap != NULL && align <= PFA_PLAIN_ALIGN_MAX) {
-        void *chunk = align == 0
-                          ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
-                          : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
+        void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
+                                 : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
         if (chunk != NULL) {
             return chunk;
         }

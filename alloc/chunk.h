@@ -15,19 +15,19 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 
 /* Up to PFA_CHUNK_PLAIN it is a chunk. */
 typedef enum pfa_verdict {
-    PFA_CHUNK_LIVE,        /* a recorded chunk starts at this address */
-    PFA_CHUNK_SILENT,      /* a chunk starts here that lies where recorded ones do, and is not recorded now */
-    PFA_CHUNK_PLAIN,       /* as far as can be told, a chunk without a record starts here */
-    PFA_CHUNK_FREED,       /* a recorded chunk that was freed before */
-    PFA_CHUNK_INTERIOR,    /* inside a recorded chunk, or not where chunks can start */
-    PFA_CHUNK_FOREIGN      /* not ours */
+    PFA_CHUNK_LIVE,     /* a recorded chunk starts at this address */
+    PFA_CHUNK_SILENT,   /* a chunk starts here that lies where recorded ones do, and is not recorded now */
+    PFA_CHUNK_PLAIN,    /* as far as can be told, a chunk without a record starts here */
+    PFA_CHUNK_FREED,    /* a recorded chunk that was freed before */
+    PFA_CHUNK_INTERIOR, /* inside a recorded chunk, or not where chunks can start */
+    PFA_CHUNK_FOREIGN   /* not ours */
 } pfa_verdict_t;
 
 /* What is known of an address that the program says is a chunk. */
 typedef struct pfa_finding {
     pfa_verdict_t verdict;
-    uintptr_t start;        /* of the recorded chunk concerned, or 0 */
-    uint64_t size_flags;    /* its record's, or 0 */
+    uintptr_t start;     /* of the recorded chunk concerned, or 0 */
+    uint64_t size_flags; /* its record's, or 0 */
     uint64_t alloc_time;
     uint16_t thread;
 } pfa_finding_t;

@@ -67,9 +67,9 @@ PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_fl
 }
 
 typedef enum pfa_ending {
-    PFA_LIFE_NOT,          /* nothing done: it is not the frequent case */
-    PFA_LIFE_ENDED,        /* dead and counted: the caller gives the chunk to the backing */
-    PFA_LIFE_ENDED_SETTLE  /* and settles the live total */
+    PFA_LIFE_NOT,         /* nothing done: it is not the frequent case */
+    PFA_LIFE_ENDED,       /* dead and counted: the caller gives the chunk to the backing */
+    PFA_LIFE_ENDED_SETTLE /* and settles the live total */
 } pfa_ending_t;
 
 /* Marks a region chunk dead and counts it, in the frequent case: it is live, starts at the address and with its slot, was

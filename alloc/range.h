@@ -51,7 +51,7 @@ typedef struct pfa_range {
     uintptr_t records;
     pfa_slice_t *slices;
     _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
-    pfa_intervalmap_t large; /* over L, with a second level for everything else */
+    pfa_intervalmap_t large;    /* over L, with a second level for everything else */
     uint64_t plain_span;
     int region_arena;
     int large_arena;

@@ -62,8 +62,8 @@ PFA_INLINE uint64_t pfa_region_word(uint64_t offset)
 
 /* Where an offset into R lies in its region, given its slice's word. */
 typedef struct pfa_place {
-    int64_t distance;  /* from the first slot; negative in the lead of a region, which no slot covers */
-    uint64_t scaled;   /* distance * reciprocal */
+    int64_t distance; /* from the first slot; negative in the lead of a region, which no slot covers */
+    uint64_t scaled;  /* distance * reciprocal */
     pfa_record_t *record;
 } pfa_place_t;
 
@@ -73,8 +73,8 @@ PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset, uint64_t word)
     pfa_place_t place;
     place.distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
     place.scaled = (uint64_t)place.distance * pfa_word_reciprocal(word);
-    place.record = pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].records) +
-                   (place.scaled >> PFA_RECIPROCAL_BITS);
+    place.record =
+        pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].records) + (place.scaled >> PFA_RECIPROCAL_BITS);
     return place;
 }
 

@@ -26,10 +26,11 @@ static void print_usage(FILE *to)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         fprintf(to, "  %-28s %s\n", commands[i].synopsis, commands[i].meaning);
     }
-    fputs("\n  --help                       print this\n"
-          "  --version                    print the version\n\n"
-          "To run a program on the allocator: LD_PRELOAD=libprofalloc.so PROFALLOC_CONF=prof:true,summary:true PROGRAM\n",
-          to);
+    fputs(
+        "\n  --help                       print this\n"
+        "  --version                    print the version\n\n"
+        "To run a program on the allocator: LD_PRELOAD=libprofalloc.so PROFALLOC_CONF=prof:true,summary:true PROGRAM\n",
+        to);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,6 @@
 #include "analyze/commands.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,18 +69,33 @@ static void print_json(void)
     puts("]");
 }
 
+/* The part of profalloc.conf(5) that lists them; the build puts it there. */
+static void print_man(void)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        char standard[32];
+        format_value(standard, sizeof standard, &table[i], table[i].standard);
+        printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", table[i].name, table[i].kind == BOOL ? "bool" : "size",
+               standard, table[i].meaning);
+    }
+}
+
 int pfa_command_options(int argc, char **argv)
 {
-    bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
-    if (argc > 1 && !json) {
-        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json]\n", argv[1]);
+    static const struct {
+        const char *argument;
+        void (*print)(void);
+    } forms[] = {{"--json", print_json}, {"--man", print_man}};
+    void (*print)(void) = argc == 1 ? print_text : NULL;
+    for (size_t i = 0; argc == 2 && i < sizeof forms / sizeof forms[0]; i++) {
+        print = strcmp(argv[1], forms[i].argument) == 0 ? forms[i].print : print;
+    }
+    if (print == NULL) {
+        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json]\n",
+                argv[argc - 1]);
         return PFA_EXIT_USAGE;
     }
-    if (json) {
-        print_json();
-    } else {
-        print_text();
-    }
+    print();
     if (fflush(stdout) != 0) {
         perror("profalloc options");
         return PFA_EXIT_FAILED;

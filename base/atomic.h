@@ -43,8 +43,8 @@ static inline uint64_t pfa_read_counter(const pfa_counter_t *counter)
 static inline void pfa_atomic_max(_Atomic uint64_t *max, uint64_t value)
 {
     uint64_t seen = pfa_load_relaxed(max);
-    while (seen < value && !atomic_compare_exchange_weak_explicit(max, &seen, value, memory_order_relaxed,
-                                                                  memory_order_relaxed)) {
+    while (seen < value &&
+           !atomic_compare_exchange_weak_explicit(max, &seen, value, memory_order_relaxed, memory_order_relaxed)) {
     }
 }
 

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 typedef enum pfa_lock_rank {
-    PFA_LOCK_PROCESS,  /* starting and stopping recording */
-    PFA_LOCK_RANGE,    /* reserving address space */
-    PFA_LOCK_THREADS,  /* the list of threads */
-    PFA_LOCK_REPORTS,  /* which places were reported already */
+    PFA_LOCK_PROCESS, /* starting and stopping recording */
+    PFA_LOCK_RANGE,   /* reserving address space */
+    PFA_LOCK_THREADS, /* the list of threads */
+    PFA_LOCK_REPORTS, /* which places were reported already */
     PFA_LOCK_COUNT
 } pfa_lock_rank_t;
 

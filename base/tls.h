@@ -16,33 +16,33 @@ typedef enum pfa_thread_state {
     PFA_THREAD_NEW,      /* not seen yet */
     PFA_THREAD_ENTERING, /* being set up: allocations made meanwhile are plain */
     PFA_THREAD_READY,
-    PFA_THREAD_GONE      /* its destructors have run: allocations are plain from now on */
+    PFA_THREAD_GONE /* its destructors have run: allocations are plain from now on */
 } pfa_thread_state_t;
 
 #define PFA_COUNTDOWN_OFF ((int64_t)64 << 20)
 
 typedef struct pfa_tls {
-    int64_t countdown;          /* bytes until malloc leaves the fast path */
-    uint64_t record_tail;       /* the last word of the records it makes: its number (meta/record.h) */
-    struct pfa_thread *thread;  /* its counters and identity (meta/thread.h) */
-    void *region_heap;          /* backing heaps in the profiled range, made on first use */
+    int64_t countdown;         /* bytes until malloc leaves the fast path */
+    uint64_t record_tail;      /* the last word of the records it makes: its number (meta/record.h) */
+    struct pfa_thread *thread; /* its counters and identity (meta/thread.h) */
+    void *region_heap;         /* backing heaps in the profiled range, made on first use */
     void *large_heap;
-    void *region_anchor;        /* a chunk of each that keeps its segment (alloc/chunk.c) */
+    void *region_anchor; /* a chunk of each that keeps its segment (alloc/chunk.c) */
     void *large_anchor;
-    void *region_heap_aside;    /* the region heap while it waits after a failure */
-    uint64_t clock;             /* the last time given to a record (meta/clock.h) */
-    uint64_t clock_reading;     /* the last reading of the counter */
-    uint64_t random;            /* state of the sampler's generator */
-    int64_t live_delta;         /* live bytes not yet added to the process total, and their highest value since */
+    void *region_heap_aside; /* the region heap while it waits after a failure */
+    uint64_t clock;          /* the last time given to a record (meta/clock.h) */
+    uint64_t clock_reading;  /* the last reading of the counter */
+    uint64_t random;         /* state of the sampler's generator */
+    int64_t live_delta;      /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
-    _Atomic uint32_t epoch;     /* of the mode that the countdown was set for; 0: not set up, or gone */
-    int32_t clock_skips;        /* times to give out before the counter is read again */
-    uint32_t clock_dense;       /* calls in a row that came right after one another */
-    uint32_t region_backoff;    /* allocations to let pass before the region heap is tried again after a failure */
+    _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
+    int32_t clock_skips;     /* times to give out before the counter is read again */
+    uint32_t clock_dense;    /* calls in a row that came right after one another */
+    uint32_t region_backoff; /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
-    uint8_t state;              /* pfa_thread_state_t */
-    uint8_t mode;               /* pfa_mode_t that the countdown was set for */
-    uint8_t exit_rounds;        /* destructor rounds seen: ours wants to be the last */
+    uint8_t state;       /* pfa_thread_state_t */
+    uint8_t mode;        /* pfa_mode_t that the countdown was set for */
+    uint8_t exit_rounds; /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;
 } pfa_tls_t;
 

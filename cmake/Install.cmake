@@ -24,7 +24,14 @@ list(JOIN private_libs " " PFA_PRIVATE_LIBS)
 configure_file(cmake/profalloc.pc.in profalloc.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/profalloc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-foreach(section 1 3 5)
+add_custom_command(OUTPUT profalloc.conf.5
+    COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:profalloc_tool> -DPROJECT_VERSION=${PROJECT_VERSION}
+            -DIN=${PROJECT_SOURCE_DIR}/docs/man/profalloc.conf.5.in -DOUT=${PROJECT_BINARY_DIR}/profalloc.conf.5
+            -P ${PROJECT_SOURCE_DIR}/cmake/ManPage.cmake
+    DEPENDS profalloc_tool docs/man/profalloc.conf.5.in cmake/ManPage.cmake VERBATIM)
+add_custom_target(manual ALL DEPENDS profalloc.conf.5)
+install(FILES ${PROJECT_BINARY_DIR}/profalloc.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+foreach(section 1 3)
     file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()

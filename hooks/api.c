@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+_Static_assert(__builtin_strcmp(PROFALLOC_VERSION, PFA_VERSION) == 0, "the header and the build agree on the version");
+
 PFA_EXPORT int profalloc_start(size_t sample)
 {
     (void)pfa_thread_enter(&pfa_tls);
@@ -27,7 +29,7 @@ PFA_EXPORT void profalloc_counters(profalloc_counters_t *counters)
         pfa_live_settle(&pfa_tls);
     }
     pfa_counters_sum(&sum);
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         allocations += pfa_read_counter(&sum.by_class[class].allocations);
         frees += pfa_read_counter(&sum.by_class[class].frees);
         counters->bytes_allocated += pfa_read_counter(&sum.by_class[class].bytes);

@@ -33,10 +33,8 @@ static int clamp(size_t value)
 PFA_EXPORT struct mallinfo mallinfo(void)
 {
     struct mallinfo2 wide = mallinfo2();
-    struct mallinfo info = {.arena = clamp(wide.arena),
-                            .ordblks = 1,
-                            .uordblks = clamp(wide.uordblks),
-                            .fordblks = clamp(wide.fordblks)};
+    struct mallinfo info = {
+        .arena = clamp(wide.arena), .ordblks = 1, .uordblks = clamp(wide.uordblks), .fordblks = clamp(wide.fordblks)};
     return info;
 }
 

@@ -13,8 +13,8 @@ typedef void handler_t(void);
 typedef handler_t *get_handler_t(void);
 typedef struct nothrow nothrow_t;
 
-PFA_WEAK get_handler_t _ZSt15get_new_handlerv;       /* std::get_new_handler() */
-PFA_WEAK handler_t _ZSt17__throw_bad_allocv;         /* std::__throw_bad_alloc() */
+PFA_WEAK get_handler_t _ZSt15get_new_handlerv; /* std::get_new_handler() */
+PFA_WEAK handler_t _ZSt17__throw_bad_allocv;   /* std::__throw_bad_alloc() */
 
 /* Weak too: a static program without dlopen need not get it because of us. */
 #pragma weak dlopen

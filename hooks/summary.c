@@ -84,7 +84,7 @@ static void print_classes(const char *prefix, const pfa_counters_t *sum)
     pfa_text_add(&text, "%s  %-12s %14s %16s %14s %16s\n", prefix, "size class", "allocations", "bytes", "live",
                  "live bytes");
     pfa_say_raw(&text);
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         figures_t f = figures_of(&sum->by_class[class]);
         if (f.allocations != 0) {
             print_class(prefix, class, &f);
@@ -101,12 +101,16 @@ void pfa_summary_print(void)
         pfa_live_settle(&pfa_tls);
     }
     pfa_counters_sum(&sum);
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         figures_t f = figures_of(&sum.by_class[class]);
         total.allocations += f.allocations;
         total.bytes += f.bytes;
         total.frees += f.frees;
         total.freed_bytes += f.freed_bytes;
+    }
+    if (total.allocations == 0) {
+        pfa_say("%s[%d]: no chunk was recorded", program_invocation_short_name, pfa_sys_pid());
+        return;
     }
     print_head(prefix);
     print_line(prefix, "allocations", total.allocations, total.bytes);

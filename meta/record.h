@@ -49,8 +49,8 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 
 /* Flags, in the upper 16 bits of size_flags. A record of zeros is of a slot that never held a chunk. */
 #define PFA_FLAG(n) (1ull << (48 + (n)))
-#define PFA_FLAG_LIVE PFA_FLAG(0)    /* the chunk is allocated */
-#define PFA_FLAG_FREED PFA_FLAG(1)   /* it was, and the slot has not been reused */
+#define PFA_FLAG_LIVE PFA_FLAG(0)  /* the chunk is allocated */
+#define PFA_FLAG_FREED PFA_FLAG(1) /* it was, and the slot has not been reused */
 /* Both of them: the chunk is there, but this life of it is not recorded (a realloc in place that was not sampled). */
 #define PFA_FLAGS_SILENT (PFA_FLAG_LIVE | PFA_FLAG_FREED)
 #define PFA_FLAG_ALIGNED PFA_FLAG(2) /* asked for with an alignment */
@@ -61,7 +61,7 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 #define PFA_FLAG_LARGE PFA_FLAG(7)   /* tracked by the interval map */
 #define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread */
 #define PFA_FLAG_MASK (0xffffull << 48)
-#define PFA_FLAG_LEAD PFA_FLAG(15)   /* does not start with its slot: `lead` says where */
+#define PFA_FLAG_LEAD PFA_FLAG(15) /* does not start with its slot: `lead` says where */
 /* Bits 9 to 14: the weight class, an index of the sampling periods used so far (alloc/sampler.h); 0: every chunk. */
 #define PFA_WEIGHT_SHIFT (48 + 9)
 #define PFA_WEIGHT_CLASSES 64

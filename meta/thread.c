@@ -10,8 +10,8 @@ enum { BLOCKS_PER_MAP = 16 };
 
 static struct {
     pfa_thread_t *living;
-    pfa_thread_t *spare;     /* blocks without a thread, linked by next */
-    pfa_counters_t of_dead;  /* what threads that ended had counted */
+    pfa_thread_t *spare;    /* blocks without a thread, linked by next */
+    pfa_counters_t of_dead; /* what threads that ended had counted */
     uint16_t last_number;
 } list;
 

@@ -77,8 +77,7 @@ static inline bool pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chun
     return PFA_UNLIKELY(delta > PFA_LIVE_SLACK);
 }
 
-static inline bool pfa_count_free(pfa_tls_t *tls, pfa_thread_t *thread, unsigned class, uint64_t chunks,
-                                  uint64_t bytes)
+static inline bool pfa_count_free(pfa_tls_t *tls, pfa_thread_t *thread, unsigned class, uint64_t chunks, uint64_t bytes)
 {
     pfa_class_counters_t *counters = &thread->counters.by_class[class];
     pfa_own_add(&counters->frees, chunks);
