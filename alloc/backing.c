@@ -271,6 +271,13 @@ void *pfa_backing_heap(int arena)
     return mi_heap_new_in_arena(arena);
 }
 
+void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor)
+{
+    void *heap = arena != 0 ? pfa_backing_heap(arena) : NULL;
+    *anchor = heap != NULL ? pfa_backing_heap_malloc(heap, size, false) : NULL;
+    return heap;
+}
+
 void *pfa_backing_heap_pop(void *heap, size_t size)
 {
     return PFA_LIKELY(size <= MI_SMALL_SIZE_MAX) ? pop(_mi_heap_get_free_small_page(heap, size)) : NULL;

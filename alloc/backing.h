@@ -40,6 +40,9 @@ bool pfa_backing_owns(const void *address);
 
 /* A heap of the calling thread in an exclusive arena; lives until the thread ends. NULL if there is no memory. */
 void *pfa_backing_heap(int arena);
+/* The same with one chunk of that size that stays until it is freed: mimalloc gives a segment without chunks back, and
+ * setting up the next costs as much as clearing 100 KB. With little recorded at a time that would happen all the time. */
+void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor);
 
 /* A small chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
  * with one of the two calls below, so the page's geometry is known to whoever wanted to know it. */

@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "base/sys.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -177,6 +178,13 @@ void pfa_say(const char *format, ...)
     va_end(args);
     buf[line.used++] = '\n';
     pfa_say_raw(&line);
+}
+
+void pfa_say_once(_Atomic bool *said, const char *what)
+{
+    if (!atomic_exchange(said, true)) {
+        pfa_say("%s", what);
+    }
 }
 
 _Noreturn void pfa_panic(const char *what)

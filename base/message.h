@@ -28,6 +28,8 @@ void pfa_message_keep(void);
 
 /* One line, "profalloc: …\n", in one write. */
 void pfa_say(const char *format, ...) PFA_PRINTF(1, 2);
+/* The same, only the first time that `said` is given. */
+void pfa_say_once(_Atomic _Bool *said, const char *what);
 /* A piece of text as it is. */
 void pfa_say_raw(const pfa_text_t *text);
 

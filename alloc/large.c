@@ -1,0 +1,137 @@
+/* Owns the large chunks: where their memory comes from, their nodes in the interval map, their lives. See alloc/chunk.h
+ * for who may call what. */
+#include "alloc/large.h"
+#include "alloc/finding.h"
+#include "alloc/life.h"
+#include "base/message.h"
+
+/* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
+enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
+
+void (*pfa_chunk_want_reclaim)(void);
+
+unsigned pfa_large_class(uint64_t size)
+{
+    unsigned top = 63u - (unsigned)__builtin_clzll(size | 1);
+    unsigned class = PFA_CLASS_LARGE + (top > 16 ? top - 16 : 0);
+    return class < PFA_CLASS_COUNT ? class : PFA_CLASS_COUNT - 1;
+}
+
+static void count_birth(pfa_tls_t *tls, uint64_t size_flags)
+{
+    if (pfa_life_count_birth(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags)) {
+        pfa_live_settle(tls);
+    }
+}
+
+static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
+{
+    static _Atomic bool said;
+    tls->large_backoff = BACKOFF;
+    pfa_say_once(&said, what);
+    return NULL;
+}
+
+static void *memory_for(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags, bool *outside)
+{
+    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
+    size = size > PFA_REGION_CHUNK_MAX ? size : PFA_REGION_CHUNK_MAX + 1;
+    if (tls->large_heap == NULL) {
+        tls->large_heap =
+            pfa_backing_anchored_heap(pfa_range.large_arena, PFA_REGION_CHUNK_MAX + 1, &tls->large_anchor);
+    }
+    *outside = false;
+    if (tls->large_heap != NULL && align <= PFA_PLAIN_ALIGN_MAX) {
+        void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
+                                 : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
+        if (chunk != NULL) {
+            return chunk;
+        }
+    }
+    *outside = true;
+    return align == 0 ? (zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size))
+                      : pfa_backing_aligned(size, align, zero);
+}
+
+void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
+{
+    if (tls->large_backoff != 0) {
+        tls->large_backoff--;
+        return NULL;
+    }
+    if (pfa_intervalmap_retired() > RETIRED_MAX) {
+        return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");
+    }
+    pfa_large_t *node = pfa_backing_malloc(sizeof *node);
+    if (node == NULL) {
+        return failed(tls, "no memory for records: some large chunks are not recorded");
+    }
+    bool outside;
+    void *chunk = memory_for(tls, size, align, flags, &outside);
+    if (chunk == NULL) {
+        pfa_backing_free(node);
+        return NULL;
+    }
+    if (outside) {
+        /* From now on recorded chunks lie in plain space too: free has to look. Relaxed: whoever frees the chunk got it
+         * from this thread after this store. */
+        pfa_store_relaxed(&pfa_range.plain_words, 0);
+    }
+    node->start = (uintptr_t)chunk;
+    node->size = pfa_backing_usable(chunk);
+    uint64_t size_flags = size | flags | PFA_FLAG_LARGE;
+    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
+    if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
+        pfa_backing_free(chunk);
+        pfa_backing_free(node);
+        return failed(tls, "no memory for the map of large chunks: some are not recorded");
+    }
+    count_birth(tls, size_flags);
+    return chunk;
+}
+
+void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
+{
+    const pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
+    if (node != NULL) {
+        pfa_finding_describe(finding,
+                             pfa_finding_verdict(pfa_load_relaxed(&node->record.size_flags), address == node->start),
+                             node->start, &node->record);
+    } else if (address - pfa_range.base < pfa_range.total_span) {
+        pfa_finding_describe(finding, PFA_CHUNK_FREED, 0, NULL); /* in L, where only recorded chunks are */
+    } else {
+        pfa_finding_describe(finding, pfa_finding_unrecorded(address), 0, NULL);
+    }
+}
+
+pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
+{
+    pfa_rcu_read_lock();
+    pfa_large_t *node = pfa_intervalmap_remove(&pfa_range.large, address);
+    if (node == NULL) {
+        pfa_large_judge(address, finding);
+        pfa_rcu_read_unlock();
+        /* Found alive again here means that two threads free it at once and the other was first. */
+        if (finding->verdict == PFA_CHUNK_LIVE || finding->verdict == PFA_CHUNK_SILENT) {
+            finding->verdict = PFA_CHUNK_FREED;
+        }
+        return finding->verdict;
+    }
+    uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
+    pfa_record_end(&node->record, size_flags);
+    pfa_rcu_read_unlock();
+    if (pfa_is_live(size_flags)) {
+        pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
+    }
+    pfa_intervalmap_retire(node);
+    pfa_backing_free((void *)address);
+    if (pfa_chunk_want_reclaim != NULL) {
+        pfa_chunk_want_reclaim();
+    }
+    return PFA_CHUNK_LIVE;
+}
+
+void pfa_chunk_reclaim(void)
+{
+    pfa_intervalmap_reclaim(pfa_backing_free);
+}
