@@ -6,7 +6,9 @@ foreach(folder base meta alloc export)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
     list(APPEND core_sources ${sources})
 endforeach()
-file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
+file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c)
+set(shared_only ${PROJECT_SOURCE_DIR}/hooks/new_late.c)
+list(REMOVE_ITEM hook_sources ${shared_only})
 
 # mimalloc is compiled into the file that owns the backing. Its code is not held to our warnings, nor to the undefined
 # behaviour check: it is another project's.
@@ -52,13 +54,13 @@ target_link_libraries(pfa_hook_objects PRIVATE pfa_runtime_flags)
 target_compile_options(pfa_hook_objects PRIVATE ${PFA_LTO_COMPILE})
 set(runtime_objects $<TARGET_OBJECTS:pfa_core_objects> $<TARGET_OBJECTS:pfa_hook_objects>)
 
-add_library(profalloc_shared SHARED ${runtime_objects})
+add_library(profalloc_shared SHARED ${runtime_objects} ${shared_only})
 set_target_properties(profalloc_shared PROPERTIES
     OUTPUT_NAME profalloc EXPORT_NAME profalloc VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINKER_LANGUAGE C) # operator new is C++, but must not bring libstdc++ into C programs
 target_link_options(profalloc_shared PRIVATE
     ${PFA_SANITIZE_FLAGS} ${PFA_LTO_LINK} -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
-target_link_libraries(profalloc_shared PRIVATE ${PFA_LINK_LIBRARIES})
+target_link_libraries(profalloc_shared PRIVATE $<BUILD_INTERFACE:pfa_runtime_flags> ${PFA_LINK_LIBRARIES})
 target_include_directories(profalloc_shared INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 

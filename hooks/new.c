@@ -1,12 +1,10 @@
 /* Owns operator new and delete in all their forms, written in C under their mangled names so that the library needs no
  * C++ runtime of its own. What only that runtime can do (the new-handler, throwing bad_alloc) is asked of the one the
  * program has, through weak symbols. Compiled with unwind tables: an exception passes through these functions. */
-#define _GNU_SOURCE 1
 #include "base/message.h"
 #include "base/sys.h"
 #include "hooks/hooks.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 typedef void handler_t(void);
@@ -16,34 +14,22 @@ typedef struct nothrow nothrow_t;
 PFA_WEAK get_handler_t _ZSt15get_new_handlerv; /* std::get_new_handler() */
 PFA_WEAK handler_t _ZSt17__throw_bad_allocv;   /* std::__throw_bad_alloc() */
 
-/* Weak too: a static program without dlopen need not get it because of us. */
-#pragma weak dlopen
-#pragma weak dlsym
+/* Finds a function of a C++ runtime that came later, by dlopen, and is not seen by the weak symbols: hooks/new_late.c, in
+ * the shared library only. A static program has its runtime from the start. */
+PFA_WEAK void *pfa_new_late(const char *name);
+
+static void *late(const char *name)
+{
+    return pfa_new_late != NULL ? pfa_new_late(name) : NULL;
+}
 
 #define CALLER __builtin_return_address(0)
-
-/* A C++ runtime that came later, by dlopen, is not seen by the weak symbols: asks for it by name. */
-static void *runtime_function(const char *name)
-{
-    static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1"};
-    if (dlopen == NULL || dlsym == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++) {
-        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        void *function = runtime != NULL ? dlsym(runtime, name) : NULL;
-        if (function != NULL) {
-            return function;
-        }
-    }
-    return NULL;
-}
 
 static handler_t *current_handler(void)
 {
     get_handler_t *get = _ZSt15get_new_handlerv;
     if (get == NULL) {
-        *(void **)&get = runtime_function("_ZSt15get_new_handlerv");
+        *(void **)&get = late("_ZSt15get_new_handlerv");
     }
     return get != NULL ? get() : NULL;
 }
@@ -52,7 +38,7 @@ static PFA_COLD void throw_bad_alloc(void)
 {
     handler_t *throw = _ZSt17__throw_bad_allocv;
     if (throw == NULL) {
-        *(void **)&throw = runtime_function("_ZSt17__throw_bad_allocv");
+        *(void **)&throw = late("_ZSt17__throw_bad_allocv");
     }
     if (throw != NULL) {
         throw();
