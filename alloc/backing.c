@@ -208,9 +208,36 @@ void *pfa_backing_malloc(size_t size)
     return malloc_generic(heap, size, false);
 }
 
+/* mimalloc would write zeros over all of a huge chunk, though its memory is fresh from the system. Asking the system for
+ * fresh pages costs nothing where nothing was touched; should it refuse (locked memory), zeros are written after all. */
+static PFA_NOINLINE void *zeroed_huge(mi_heap_t *heap, size_t size)
+{
+    uint8_t *chunk = mi_heap_malloc(heap, size);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    uint8_t *first = (uint8_t *)_mi_align_up((uintptr_t)chunk, _mi_os_page_size());
+    size_t pages = (size_t)(chunk + size - first) & ~(_mi_os_page_size() - 1);
+    if (pfa_sys_advise(first, pages, MADV_DONTNEED) != 0) {
+        memset(chunk, 0, size);
+        return chunk;
+    }
+    memset(chunk, 0, (size_t)(first - chunk));
+    memset(first + pages, 0, (size_t)(chunk + size - (first + pages)));
+    return chunk;
+}
+
+PFA_INLINE void *zeroed(mi_heap_t *heap, size_t size)
+{
+    if (PFA_UNLIKELY(size > MI_LARGE_OBJ_SIZE_MAX) && size <= PTRDIFF_MAX) {
+        return zeroed_huge(heap, size);
+    }
+    return mi_heap_zalloc(heap, size);
+}
+
 void *pfa_backing_calloc(size_t size)
 {
-    void *chunk = mi_zalloc(size);
+    void *chunk = zeroed(mi_get_default_heap(), size);
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
@@ -285,7 +312,7 @@ void *pfa_backing_heap_pop(void *heap, size_t size)
 
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)
 {
-    return _mi_heap_malloc_zero(heap, size, zero);
+    return zero ? zeroed(heap, size) : mi_heap_malloc(heap, size);
 }
 
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)

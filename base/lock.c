@@ -2,6 +2,10 @@
 #include "base/lock.h"
 #include "base/atomic.h"
 #include "base/sys.h"
+#include "base/tls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { FREE, TAKEN, CONTENDED };
 
@@ -9,8 +13,19 @@ static struct {
     _Alignas(64) _Atomic uint32_t word;
 } locks[PFA_LOCK_COUNT];
 
+/* The thread that is forking, which holds all locks: handlers of the program that run meanwhile may allocate. */
+static _Atomic(const pfa_tls_t *) forker;
+
+static bool holds_all(void)
+{
+    return pfa_load_relaxed(&forker) == &pfa_tls;
+}
+
 void pfa_lock(pfa_lock_rank_t rank)
 {
+    if (holds_all()) {
+        return;
+    }
     _Atomic uint32_t *word = &locks[rank].word;
     uint32_t expected = FREE;
     if (pfa_cas_acq_rel(word, &expected, TAKEN)) {
@@ -23,6 +38,9 @@ void pfa_lock(pfa_lock_rank_t rank)
 
 void pfa_unlock(pfa_lock_rank_t rank)
 {
+    if (holds_all()) {
+        return;
+    }
     _Atomic uint32_t *word = &locks[rank].word;
     if (pfa_swap_acq_rel(word, FREE) == CONTENDED) {
         pfa_sys_futex_wake(word, 1);
@@ -34,10 +52,12 @@ void pfa_locks_before_fork(void)
     for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
         pfa_lock((pfa_lock_rank_t)rank);
     }
+    pfa_store_relaxed(&forker, &pfa_tls);
 }
 
 void pfa_locks_after_fork_parent(void)
 {
+    pfa_store_relaxed(&forker, (const pfa_tls_t *)NULL);
     for (int rank = PFA_LOCK_COUNT - 1; rank >= 0; rank--) {
         pfa_unlock((pfa_lock_rank_t)rank);
     }
@@ -45,6 +65,7 @@ void pfa_locks_after_fork_parent(void)
 
 void pfa_locks_after_fork_child(void)
 {
+    pfa_store_relaxed(&forker, (const pfa_tls_t *)NULL);
     for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
         pfa_store_relaxed(&locks[rank].word, FREE);
     }

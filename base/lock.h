@@ -1,5 +1,6 @@
 /* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only; fork takes
- * all of them in that order and the child starts with all of them free. malloc and free of a chunk take none. */
+ * all of them in that order, and the thread that forks may take each again until it is done; the child starts with all of
+ * them free. malloc and free of a chunk take none. */
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 

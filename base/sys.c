@@ -66,11 +66,11 @@ long pfa_sys_read(int fd, void *buf, size_t size)
     return got;
 }
 
-long pfa_sys_write(int fd, const void *buf, size_t size)
+static long write_all(int fd, const char *buf, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        long got = call(PFA_SYS_WRITE, SYS_write, fd, (long)buf + (long)done, (long)(size - done), 0, 0, 0);
+        long got = call(PFA_SYS_WRITE, SYS_write, fd, (long)(buf + done), (long)(size - done), 0, 0, 0);
         if (got == -EINTR) {
             continue;
         }
@@ -80,6 +80,24 @@ long pfa_sys_write(int fd, const void *buf, size_t size)
         done += (size_t)got;
     }
     return (long)done;
+}
+
+long pfa_sys_write(int fd, const void *buf, size_t size)
+{
+    /* A reader that is gone is nothing the program should be told by SIGPIPE: blocks it, and takes it back if it came and
+     * was not waiting before. */
+    const uint64_t pipe = (uint64_t)1 << (SIGPIPE - 1);
+    uint64_t before = 0;
+    uint64_t waiting = 0;
+    const struct timespec at_once = {0, 0};
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, sizeof pipe, 0, 0);
+    (void)pfa_raw_syscall(SYS_rt_sigpending, (long)&waiting, sizeof waiting, 0, 0, 0, 0);
+    long got = write_all(fd, buf, size);
+    if (got == -EPIPE && (waiting & pipe) == 0) {
+        (void)pfa_raw_syscall(SYS_rt_sigtimedwait, (long)&pipe, 0, (long)&at_once, sizeof pipe, 0, 0);
+    }
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    return got;
 }
 
 int pfa_sys_close(int fd)

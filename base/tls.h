@@ -42,10 +42,28 @@ typedef struct pfa_tls {
     uint32_t large_backoff;
     uint8_t state;       /* pfa_thread_state_t */
     uint8_t mode;        /* pfa_mode_t that the countdown was set for */
+    uint8_t clock_may_skip;     /* is the mode one in which times may be skipped? */
     uint8_t exit_rounds; /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
+
+/* Between these two the thread's allocations are plain: they are ours, not the program's. Epoch 0 is no mode's, so the
+ * first allocation after it sets the thread up for the mode in force again. */
+static inline uint8_t pfa_tls_pause(pfa_tls_t *tls)
+{
+    uint8_t before = tls->state;
+    tls->state = PFA_THREAD_ENTERING;
+    tls->epoch = 0;
+    tls->clock_skips = 0;
+    tls->clock_may_skip = 0;
+    return before;
+}
+
+static inline void pfa_tls_resume(pfa_tls_t *tls, uint8_t before)
+{
+    tls->state = before;
+}
 
 #endif

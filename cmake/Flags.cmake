@@ -54,5 +54,6 @@ set(PFA_ALLOCATOR_FLAGS -fno-tree-slp-vectorize -fvisibility=hidden -ftls-model=
 # PIC because one compilation serves the shared and the static library; initial-exec because a malloc cannot let the
 # dynamic linker allocate its thread-local block.
 add_library(pfa_runtime_flags INTERFACE)
-target_compile_options(pfa_runtime_flags INTERFACE -fPIC ${PFA_ALLOCATOR_FLAGS})
+# An exception thrown by operator new, or by a new-handler, passes through our frames.
+target_compile_options(pfa_runtime_flags INTERFACE -fPIC -fexceptions ${PFA_ALLOCATOR_FLAGS})
 target_link_libraries(pfa_runtime_flags INTERFACE pfa_flags)

@@ -42,7 +42,7 @@ set(PFA_LTO_LINK "")
 set(PFA_LTO_RELOCATABLE "")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT PROFALLOC_SANITIZE)
     set(PFA_LTO_COMPILE -flto -ffat-lto-objects)
-    set(PFA_LTO_LINK -flto=2 -O2 -fno-tree-slp-vectorize)
+    set(PFA_LTO_LINK -flto=2 -O2 -fexceptions -fno-tree-slp-vectorize)
     set(PFA_LTO_RELOCATABLE -flinker-output=nolto-rel)
     # It declares functions as data, to have their addresses and no more; the optimiser would object.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/hooks/entry_points.c PROPERTIES COMPILE_OPTIONS -fno-lto)

@@ -81,6 +81,7 @@ foreach(source ${sources})
     target_compile_options(${name} PRIVATE -Wall -Wextra -Werror $<$<C_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
         -Wno-use-after-free -Wno-free-nonheap-object)
     target_link_libraries(${name} PRIVATE pthread)
+    target_link_options(${name} PRIVATE -rdynamic) # the library reads profalloc_conf of a program that exports it
     if(name MATCHES "^prog_static_")
         target_link_libraries(${name} PRIVATE profalloc_static -static)
     endif()

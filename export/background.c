@@ -63,9 +63,11 @@ void pfa_background_wake(void)
     }
     if (pfa_load_relaxed(&state) == NONE && pfa_cas_acq_rel(&state, &none, MADE)) {
         int kept = errno;
+        uint8_t before = pfa_tls_pause(&pfa_tls);
         if (make_thread() != 0) {
             pfa_store_release(&state, FAILED);
         }
+        pfa_tls_resume(&pfa_tls, before);
         errno = kept;
     }
     if (pfa_load_relaxed(&state) == MADE && pfa_swap_acq_rel(&pending, 1) == 0) {

@@ -8,26 +8,42 @@
 
 #include <pthread.h>
 
-/* RCU first: a thread that registers with it may allocate, and so take our locks, while it holds RCU's. */
+/* Set between before() and its counterpart: RCU is left alone until something was recorded. */
+static bool rcu_held;
+
+/* RCU first: a thread that registers with it may allocate, and so take our locks, while it holds RCU's. A handler of the
+ * program that comes after us may free a large chunk, so this thread must be registered before. */
 static void before(void)
 {
-    urcu_bp_before_fork();
+    bool uses_rcu = pfa_range.total_span != 0;
+    if (uses_rcu) {
+        pfa_rcu_read_lock();
+        pfa_rcu_read_unlock();
+        urcu_bp_before_fork();
+    }
     pfa_locks_before_fork();
+    rcu_held = uses_rcu;
 }
 
 static void after_in_parent(void)
 {
+    bool uses_rcu = rcu_held;
     pfa_locks_after_fork_parent();
-    urcu_bp_after_fork_parent();
+    if (uses_rcu) {
+        urcu_bp_after_fork_parent();
+    }
 }
 
 static void after_in_child(void)
 {
-    pfa_locks_after_fork_child();
+    bool uses_rcu = rcu_held;
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
     pfa_background_after_fork();
-    urcu_bp_after_fork_child();
+    pfa_locks_after_fork_child();
+    if (uses_rcu) {
+        urcu_bp_after_fork_child();
+    }
 }
 
 void pfa_fork_watch(void)

@@ -19,6 +19,7 @@ static void rearm(pfa_tls_t *tls)
         countdown = (int64_t)pfa_sampler_distance(&tls->random, pfa_sampler_period(weight_class));
     }
     tls->mode = (uint8_t)mode;
+    tls->clock_may_skip = mode == PFA_MODE_FULL;
     pfa_clock_stop_skipping(tls);
     __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
     pfa_store_relaxed(&tls->epoch, epoch);
@@ -121,8 +122,8 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 }
 
 /* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. While
- * the clock may be skipped (meta/clock.h) nothing else has changed either: whatever ends the state in which everything
- * is recorded into the region heap ends the skipping too. */
+ * the clock is skipped (meta/clock.h) nothing else has changed either: that happens only where everything is recorded,
+ * and whatever ends that, or the use of the region heap, ends the skipping. */
 PFA_FLATTEN void *pfa_slow_malloc(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;

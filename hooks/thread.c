@@ -21,6 +21,7 @@ static void leave(void *arg)
     }
     pfa_thread_t *thread = tls->thread;
     tls->state = PFA_THREAD_GONE;
+    tls->clock_may_skip = false;
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
     tls->thread = NULL;
