@@ -164,6 +164,8 @@ void pfa_backing_init(void)
     /* Else a collection by the main thread would take abandoned segments of the exclusive arenas into its default heap,
      * and a plain chunk could come to lie in the profiled range. */
     _mi_heap_main.no_reclaim = true;
+    /* It looks into /sys once: now, rather than when a program has shut itself in. */
+    (void)_mi_os_numa_node_count();
 }
 
 int pfa_backing_add_space(void *base, size_t size, bool exclusive)

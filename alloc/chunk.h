@@ -29,6 +29,7 @@ typedef struct pfa_finding {
     uintptr_t start;     /* of the recorded chunk concerned, or 0 */
     uint64_t size_flags; /* its record's, or 0 */
     uint64_t alloc_time;
+    size_t usable; /* bytes the program may use, of a large chunk; 0: ask the backing */
     uint16_t thread;
 } pfa_finding_t;
 

@@ -7,7 +7,7 @@
 static inline void pfa_finding_describe(pfa_finding_t *finding, pfa_verdict_t verdict, uintptr_t start,
                                         const pfa_record_t *record)
 {
-    *finding = (pfa_finding_t){verdict, start, 0, 0, 0};
+    *finding = (pfa_finding_t){.verdict = verdict, .start = start};
     if (record != NULL) {
         finding->size_flags = pfa_load_relaxed(&record->size_flags);
         finding->alloc_time = record->alloc_time;

@@ -40,6 +40,8 @@ typedef struct pfa_large {
     uintptr_t start;
     size_t size; /* bytes the program may use, at least what it asked for */
     struct pfa_large *next_retired;
+    void *mapping; /* of a chunk with memory of its own (alloc/large.c), else NULL */
+    size_t mapping_size;
 } pfa_large_t;
 
 typedef _Atomic(pfa_large_t *) pfa_granule_t;

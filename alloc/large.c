@@ -4,9 +4,13 @@
 #include "alloc/finding.h"
 #include "alloc/life.h"
 #include "base/message.h"
+#include "base/sys.h"
+
+#include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
 enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
+#define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
 
@@ -32,25 +36,56 @@ static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
     return NULL;
 }
 
-static void *memory_for(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags, bool *outside)
+static void *from_heap(pfa_tls_t *tls, size_t size, size_t align, bool zero)
 {
-    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
-    size = size > PFA_REGION_CHUNK_MAX ? size : PFA_REGION_CHUNK_MAX + 1;
     if (tls->large_heap == NULL) {
-        tls->large_heap =
-            pfa_backing_anchored_heap(pfa_range.large_arena, PFA_REGION_CHUNK_MAX + 1, &tls->large_anchor);
+        tls->large_heap = pfa_backing_anchored_heap(pfa_range.large_arena, LEAST, &tls->large_anchor);
     }
-    *outside = false;
-    if (tls->large_heap != NULL && align <= PFA_PLAIN_ALIGN_MAX) {
-        void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
-                                 : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
-        if (chunk != NULL) {
-            return chunk;
-        }
+    if (tls->large_heap == NULL || align > PFA_PLAIN_ALIGN_MAX) {
+        return NULL;
     }
-    *outside = true;
-    return align == 0 ? (zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size))
-                      : pfa_backing_aligned(size, align, zero);
+    return align == 0 ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
+                      : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
+}
+
+/* Memory straight from the system, for when L is full or the alignment is beyond mimalloc's. It starts on a granule, since
+ * two chunks may not share one. */
+static void *from_system(pfa_large_t *node, size_t size, size_t align)
+{
+    size_t granule = (size_t)1 << PFA_GRANULE_SHIFT;
+    align = align > granule ? align : granule;
+    size = (size + granule - 1) & ~(granule - 1);
+    node->mapping_size = size + align;
+    if (pfa_sys_map(NULL, node->mapping_size, PROT_READ | PROT_WRITE, 0, &node->mapping) != 0) {
+        node->mapping = NULL;
+        return NULL;
+    }
+    return (void *)(((uintptr_t)node->mapping + align - 1) & ~(uintptr_t)(align - 1));
+}
+
+static void give_back(pfa_large_t *node)
+{
+    if (node->mapping != NULL) {
+        (void)pfa_sys_unmap(node->mapping, node->mapping_size);
+    } else {
+        pfa_backing_free((void *)node->start);
+    }
+}
+
+static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t align, bool zero)
+{
+    /* A chunk of a slot's size could share its page; one byte more than any slot makes it large. */
+    size = size > LEAST ? size : LEAST;
+    node->mapping = NULL;
+    void *chunk = from_heap(tls, size, align, zero);
+    if (chunk != NULL) {
+        node->size = pfa_backing_usable(chunk);
+    } else {
+        chunk = from_system(node, size, align);
+        node->size = size;
+    }
+    node->start = (uintptr_t)chunk;
+    return chunk != NULL;
 }
 
 void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
@@ -66,28 +101,19 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (node == NULL) {
         return failed(tls, "no memory for records: some large chunks are not recorded");
     }
-    bool outside;
-    void *chunk = memory_for(tls, size, align, flags, &outside);
-    if (chunk == NULL) {
+    if (!get_memory(tls, node, size, align, (flags & PFA_FLAG_ZEROED) != 0)) {
         pfa_backing_free(node);
         return NULL;
     }
-    if (outside) {
-        /* From now on recorded chunks lie in plain space too: free has to look. Relaxed: whoever frees the chunk got it
-         * from this thread after this store. */
-        pfa_store_relaxed(&pfa_range.plain_words, 0);
-    }
-    node->start = (uintptr_t)chunk;
-    node->size = pfa_backing_usable(chunk);
     uint64_t size_flags = size | flags | PFA_FLAG_LARGE;
     pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
-        pfa_backing_free(chunk);
+        give_back(node);
         pfa_backing_free(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
     count_birth(tls, size_flags);
-    return chunk;
+    return (void *)node->start;
 }
 
 void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
@@ -97,6 +123,7 @@ void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
         pfa_finding_describe(finding,
                              pfa_finding_verdict(pfa_load_relaxed(&node->record.size_flags), address == node->start),
                              node->start, &node->record);
+        finding->usable = node->size;
     } else if (address - pfa_range.base < pfa_range.total_span) {
         pfa_finding_describe(finding, PFA_CHUNK_FREED, 0, NULL); /* in L, where only recorded chunks are */
     } else {
@@ -123,8 +150,9 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }
+    /* The memory first: once retired, the node can be gone any time. */
+    give_back(node);
     pfa_intervalmap_retire(node);
-    pfa_backing_free((void *)address);
     if (pfa_chunk_want_reclaim != NULL) {
         pfa_chunk_want_reclaim();
     }

@@ -71,7 +71,7 @@ void pfa_range_open_plain(void)
         }
         pfa_range.plain_base = base;
         pfa_range.plain_span = span;
-        pfa_store_release(&pfa_range.plain_words, span / 8);
+        pfa_range.plain_words = span / 8;
         return;
     }
 }

@@ -15,7 +15,7 @@
  *   ^ records                                   records + slices of R * PFA_RECORD_STRIDE
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
- * total_span rejects every address without a record. Everything here but plain_words is written under PFA_LOCK_RANGE
+ * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
  * before the first address of the space is handed out, and never changes after. */
 #ifndef PFA_ALLOC_RANGE_H
 #define PFA_ALLOC_RANGE_H
@@ -43,8 +43,7 @@ typedef struct pfa_slice {
 
 typedef struct pfa_range {
     uintptr_t plain_base;
-    _Atomic uint64_t plain_words; /* gate of free's short way: 0 sends every free the long way, which is needed while
-                                     there is no plain space and once recorded chunks lie in it (L was full) */
+    uint64_t plain_words; /* plain_span / 8; 0 without plain space: every free then goes the long way */
     uintptr_t base;
     uint64_t region_span;
     uint64_t total_span;

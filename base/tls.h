@@ -40,10 +40,10 @@ typedef struct pfa_tls {
     uint32_t clock_dense;    /* calls in a row that came right after one another */
     uint32_t region_backoff; /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
-    uint8_t state;       /* pfa_thread_state_t */
-    uint8_t mode;        /* pfa_mode_t that the countdown was set for */
-    uint8_t clock_may_skip;     /* is the mode one in which times may be skipped? */
-    uint8_t exit_rounds; /* destructor rounds seen: ours wants to be the last */
+    uint8_t state;          /* pfa_thread_state_t */
+    uint8_t mode;           /* pfa_mode_t that the countdown was set for */
+    uint8_t clock_may_skip; /* is the mode one in which times may be skipped? */
+    uint8_t exit_rounds;    /* destructor rounds seen: ours wants to be the last */
     uint8_t is_main;
 } pfa_tls_t;
 

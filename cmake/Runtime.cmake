@@ -6,7 +6,7 @@ foreach(folder base meta alloc export)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
     list(APPEND core_sources ${sources})
 endforeach()
-file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c)
+file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
 set(shared_only ${PROJECT_SOURCE_DIR}/hooks/new_late.c)
 list(REMOVE_ITEM hook_sources ${shared_only})
 
@@ -45,7 +45,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebI
     set(PFA_LTO_LINK -flto=2 -O2 -fexceptions -fno-tree-slp-vectorize)
     set(PFA_LTO_RELOCATABLE -flinker-output=nolto-rel)
     # It declares functions as data, to have their addresses and no more; the optimiser would object.
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/hooks/entry_points.c PROPERTIES COMPILE_OPTIONS -fno-lto)
+    # And the weak symbols of C++ are made so by the assembler, behind its back.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/hooks/entry_points.c ${PROJECT_SOURCE_DIR}/hooks/new_nothrow.cpp
+        PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 target_compile_options(pfa_core_objects PRIVATE ${PFA_LTO_COMPILE})
 

@@ -28,7 +28,7 @@ PFA_INLINE bool pfa_fast_allowed(size_t size)
 PFA_INLINE bool pfa_is_plain(const void *chunk)
 {
     uint64_t offset = (uintptr_t)chunk - pfa_range.plain_base;
-    return ((offset >> 3) | (offset << 61)) < pfa_load_relaxed(&pfa_range.plain_words);
+    return ((offset >> 3) | (offset << 61)) < pfa_range.plain_words;
 }
 
 /* --- hooks/process.c */

@@ -1,5 +1,5 @@
 /* Owns operator new and delete in all their forms, written in C under their mangled names so that the library needs no
- * C++ runtime of its own. What only that runtime can do (the new-handler, throwing bad_alloc) is asked of the one the
+ * C++ runtime of its own (but for a catch: hooks/new_nothrow.cpp). What only that runtime can do (the new-handler, throwing bad_alloc) is asked of the one the
  * program has, through weak symbols. Compiled with unwind tables: an exception passes through these functions. */
 #include "base/message.h"
 #include "base/sys.h"
@@ -17,6 +17,9 @@ PFA_WEAK handler_t _ZSt17__throw_bad_allocv;   /* std::__throw_bad_alloc() */
 /* Finds a function of a C++ runtime that came later, by dlopen, and is not seen by the weak symbols: hooks/new_late.c, in
  * the shared library only. A static program has its runtime from the start. */
 PFA_WEAK void *pfa_new_late(const char *name);
+
+/* Calls the handler; false if it threw. hooks/new_nothrow.cpp. */
+bool pfa_new_ask_quietly(handler_t *handler);
 
 static void *late(const char *name)
 {
@@ -58,7 +61,11 @@ static PFA_COLD void *retry(size_t size, size_t align, uint64_t flags, bool may_
             }
             return NULL;
         }
-        handler();
+        if (may_throw) {
+            handler();
+        } else if (!pfa_new_ask_quietly(handler)) {
+            return NULL;
+        }
         void *chunk = pfa_slow_alloc(size, align, flags);
         if (chunk != NULL) {
             return chunk;

@@ -187,20 +187,26 @@ static bool is_chunk(const pfa_finding_t *finding)
     return finding->verdict <= PFA_CHUNK_PLAIN;
 }
 
+static size_t usable_of(const void *chunk, const pfa_finding_t *finding)
+{
+    return finding->usable != 0 ? finding->usable : pfa_backing_usable(chunk);
+}
+
 size_t pfa_usable_size(void *chunk, const void *caller)
 {
     if (chunk == NULL) {
         return 0;
     }
-    if (!pfa_is_plain(chunk)) {
-        pfa_finding_t finding;
-        pfa_chunk_find((uintptr_t)chunk, &finding);
-        if (!is_chunk(&finding)) {
-            refuse(chunk, &finding, caller, "malloc_usable_size");
-            return 0;
-        }
+    if (pfa_is_plain(chunk)) {
+        return pfa_backing_usable(chunk);
     }
-    return pfa_backing_usable(chunk);
+    pfa_finding_t finding;
+    pfa_chunk_find((uintptr_t)chunk, &finding);
+    if (!is_chunk(&finding)) {
+        refuse(chunk, &finding, caller, "malloc_usable_size");
+        return 0;
+    }
+    return usable_of(chunk, &finding);
 }
 
 /* Does the new size fit where the chunk is, without wasting more than half of it? */
@@ -249,7 +255,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
     if (!due && plain_now) {
         return pfa_backing_realloc(chunk, size);
     }
-    size_t usable = pfa_backing_usable(chunk);
+    size_t usable = usable_of(chunk, &finding);
     if (!plain_now && fits_in_place(usable, size) && pfa_tls.thread != NULL) {
         pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
         return chunk;

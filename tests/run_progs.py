@@ -57,7 +57,8 @@ MODES = {
     "often": "prof:true,sample:1K",
     "full": "prof:true,sample:1",
 }
-OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
+OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
+OVERCOMMIT_SHARE = [Path("/proc/sys/vm/overcommit_ratio"), Path("/proc/sys/vm/overcommit_kbytes")]  # one of them is 0
 CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 0x40000
 PREFIX = "profalloc: "
 
@@ -223,19 +224,24 @@ def need_root(what):
 
 @contextlib.contextmanager
 def overcommit(value):
-    """Holds vm.overcommit_memory at a value. It is the whole machine's, so the trap programs run at once agree on it by a
-    lock on its file: those that do not care share it."""
+    """Holds vm.overcommit_memory at a value. It is the whole machine's: trap programs that run at once agree on it by a lock
+    on its file, which those that do not care share, and the limit is ten times the memory, so that nobody else meets it."""
     with open(OVERCOMMIT) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if value else fcntl.LOCK_SH)
-        before = Path(OVERCOMMIT).read_text()
+        if not value:
+            yield
+            return
+        need_root("overcommit=")
+        before = OVERCOMMIT.read_text()
+        share = [(file, file.read_text()) for file in OVERCOMMIT_SHARE if file.read_text().strip() != "0"]
         try:
-            if value:
-                need_root("overcommit=")
-                Path(OVERCOMMIT).write_text(value)
+            OVERCOMMIT_SHARE[0].write_text("1000")
+            OVERCOMMIT.write_text(value)
             yield
         finally:
-            if value:
-                Path(OVERCOMMIT).write_text(before)
+            OVERCOMMIT.write_text(before)
+            for file, text in share:
+                file.write_text(text)
 
 
 @contextlib.contextmanager
