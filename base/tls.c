@@ -3,4 +3,5 @@
 
 _Static_assert(sizeof(pfa_tls_t) <= 160, "static TLS is scarce: keep the block small");
 
-PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
+/* Below zero, so that even a first malloc(0) finds the way to its set-up. */
+PFA_THREAD_LOCAL pfa_tls_t pfa_tls = {.countdown = -1};

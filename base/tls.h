@@ -1,7 +1,7 @@
 /* The thread's block of fast-path state. Owned by its thread; other threads write `countdown` alone.
  *
  * One countdown covers every reason to leave malloc's fast path (STYLE, habit 5): each allocation takes its bytes off it,
- * and below zero malloc goes the long way. A block starts as zeros, so the first allocation of a thread gets its set-up;
+ * and below zero malloc goes the long way. A block starts there, so the first allocation of a thread gets its set-up;
  * recording everything leaves it below zero; sampling sets it to the distance of the next sample point; off sets it to
  * PFA_COUNTDOWN_OFF; and a mode change stores -1 from outside. That store can be lost when it falls into the middle of
  * the owner's subtraction: whoever changes the mode looks again (pfa_thread_list_interrupt), and off is not for ever. */
