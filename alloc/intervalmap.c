@@ -113,6 +113,12 @@ static int make_leaves(pfa_intervalmap_t *map, const pfa_large_t *node)
     return 0;
 }
 
+static uintptr_t entry_for(const pfa_large_t *node, uintptr_t granule)
+{
+    bool whole = granule >= node->start && granule + ((uintptr_t)1 << PFA_GRANULE_SHIFT) <= node->start + node->size;
+    return (uintptr_t)node | (whole ? PFA_GRANULE_WHOLE : 0);
+}
+
 int pfa_intervalmap_insert(pfa_intervalmap_t *map, pfa_large_t *node)
 {
     if (node->start - map->base >= map->span) {
@@ -122,7 +128,8 @@ int pfa_intervalmap_insert(pfa_intervalmap_t *map, pfa_large_t *node)
         }
     }
     for (uintptr_t at = first_granule(node->start); at <= last_granule(node); at++) {
-        pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), node); /* partner: the acquire in find */
+        /* Partner: the acquire in find. */
+        pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), entry_for(node, at << PFA_GRANULE_SHIFT));
     }
     return 0;
 }
@@ -134,12 +141,12 @@ pfa_large_t *pfa_intervalmap_remove(pfa_intervalmap_t *map, uintptr_t start)
         return NULL;
     }
     /* Whoever takes the node out of its first granule has it; the others come too late. */
-    pfa_large_t *expected = node;
-    if (!pfa_cas_acq_rel(granule_of(map, start), &expected, (pfa_large_t *)NULL)) {
+    uintptr_t expected = entry_for(node, first_granule(start) << PFA_GRANULE_SHIFT);
+    if (!pfa_cas_acq_rel(granule_of(map, start), &expected, (uintptr_t)0)) {
         return NULL;
     }
     for (uintptr_t at = first_granule(start) + 1; at <= last_granule(node); at++) {
-        pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), (pfa_large_t *)NULL);
+        pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), (uintptr_t)0);
     }
     return node;
 }

@@ -4,7 +4,8 @@
  * large chunks never share one). Chunks outside the span go to a second level of the same shape: a root over the whole
  * address space with leaves made on demand, consulted only once something was put there.
  *
- *   find:  granules[(address - base) >> 16] -> node -> start <= address < start + size
+ *   find:  granules[(address - base) >> 16] -> node; and, unless the entry says that the chunk covers all of the granule,
+ *          start <= address < start + size
  *
  * Guarantees:
  *   1. find is one load (two more on the second level), whatever the number of chunks. It may run at any time in any
@@ -44,7 +45,14 @@ typedef struct pfa_large {
     size_t mapping_size;
 } pfa_large_t;
 
-typedef _Atomic(pfa_large_t *) pfa_granule_t;
+/* A node's address, with bit 0 set when its chunk covers the whole granule: then the node need not be looked at. */
+typedef _Atomic uintptr_t pfa_granule_t;
+#define PFA_GRANULE_WHOLE ((uintptr_t)1)
+
+PFA_INLINE pfa_large_t *pfa_granule_node(uintptr_t entry)
+{
+    return (pfa_large_t *)(entry & ~PFA_GRANULE_WHOLE);
+}
 
 typedef struct pfa_intervalmap {
     uintptr_t base;
@@ -83,7 +91,11 @@ PFA_INLINE pfa_large_t *pfa_intervalmap_find(const pfa_intervalmap_t *map, uintp
             return NULL;
         }
     }
-    pfa_large_t *node = pfa_load_acquire(granule);
+    uintptr_t entry = pfa_load_acquire(granule);
+    pfa_large_t *node = pfa_granule_node(entry);
+    if (PFA_LIKELY((entry & PFA_GRANULE_WHOLE) != 0)) {
+        return node;
+    }
     return node != NULL && address - node->start < node->size ? node : NULL;
 }
 
