@@ -45,8 +45,8 @@ int pfa_thread_make_key(void)
 
 bool pfa_thread_enter(pfa_tls_t *tls)
 {
-    if (tls->state == PFA_THREAD_ENTERING || tls->state == PFA_THREAD_GONE) {
-        return false;
+    if (tls->state != PFA_THREAD_NEW) {
+        return tls->state == PFA_THREAD_READY;
     }
     tls->state = PFA_THREAD_ENTERING;
     if (!pfa_process_enter() || (tls->thread = pfa_thread_list_join(tls)) == NULL) {

@@ -211,9 +211,9 @@ def execute(command, env, child=None):
     return Outcome(status, *texts)
 
 
-def tool(name):
+def tool(name, package=None):
     if shutil.which(name) is None:
-        raise Failure(f"{name} is missing: install the package {name}")
+        raise Failure(f"{name} is missing: install the package {package or name}")
     return name
 
 
@@ -251,7 +251,6 @@ def within_reach(executable, library, set_uid):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         program, copy = (Path(shutil.copy(path, folder)) for path in (executable, library))
-        os.chown(program, 0, 0)
         os.chmod(program, 0o4755 if set_uid else 0o755)
         yield program, str(copy)
 
@@ -261,9 +260,13 @@ def start(executable, run, mode, library):
         need_root("user=, setuid= or etc_conf=")
     with contextlib.ExitStack() as stack:
         stack.enter_context(overcommit(run.overcommit))
-        if run.user:
+        if run.user or run.under:
             executable, library = stack.enter_context(within_reach(executable, library, run.setuid))
-        command = [tool("valgrind"), "--tool=none", "-q"] if run.under == "valgrind" else []
+        command = []
+        if run.under == "valgrind":
+            # Debian's Valgrind gives up on debug information that some compilers write.
+            subprocess.run([tool("strip", "binutils"), "--strip-debug", executable, library], check=True)
+            command = [tool("valgrind"), "--tool=none", "-q"]
         return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
                        lambda: prepare_child(run))
 

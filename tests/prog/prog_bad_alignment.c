@@ -5,7 +5,7 @@
 #define REFUSED(call)                                                                                                  \
     do {                                                                                                               \
         errno = 0;                                                                                                     \
-        CHECK((call) == NULL);                                                                                         \
+        CHECK(opaque(call) == NULL);                                                                                   \
         CHECK(errno == EINVAL, #call);                                                                                 \
     } while (0)
 

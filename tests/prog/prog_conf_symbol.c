@@ -5,7 +5,6 @@
  * run: modes=full
  * run: modes=off conf=prof:false
  * run: modes=off etc_conf=prof:false */
-/* link: -rdynamic */
 #include "trap.h"
 
 const char *profalloc_conf = "prof:true,sample:1,large_range:64M";

@@ -6,6 +6,12 @@
 #include <string>
 #include <vector>
 
+/* Some compilers declare these only on request. */
+void operator delete(void *, std::size_t) noexcept;
+void operator delete[](void *, std::size_t) noexcept;
+void operator delete(void *, std::size_t, std::align_val_t) noexcept;
+void operator delete[](void *, std::size_t, std::align_val_t) noexcept;
+
 static void check(void *chunk, std::size_t size, std::size_t align)
 {
     CHECK(chunk != nullptr && reinterpret_cast<std::uintptr_t>(chunk) % align == 0, "%zu bytes", size);

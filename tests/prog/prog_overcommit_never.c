@@ -43,7 +43,7 @@ int main(void)
     CHECK(pthread_create(&thread, NULL, run, NULL) == 0);
     pthread_join(thread, NULL);
     errno = 0;
-    CHECK(malloc(opaque_size((size_t)1 << 46)) == NULL && errno == ENOMEM);
+    CHECK(malloc(opaque_size((size_t)1 << 48)) == NULL && errno == ENOMEM);
     CHECK(verify(chunk, 64 << 20, 1));
     size_t committed = committed_kib();
     CHECK(committed > 64 << 10 && committed < 1 << 20, "%zu KiB are committed", committed);

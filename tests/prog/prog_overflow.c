@@ -4,7 +4,7 @@
 #define REFUSED(call)                                                                                                  \
     do {                                                                                                               \
         errno = 0;                                                                                                     \
-        CHECK((call) == NULL);                                                                                         \
+        CHECK(opaque(call) == NULL);                                                                                   \
         CHECK(errno == ENOMEM, #call);                                                                                 \
     } while (0)
 
