@@ -186,9 +186,3 @@ void pfa_say_once(_Atomic bool *said, const char *what)
         pfa_say("%s", what);
     }
 }
-
-_Noreturn void pfa_panic(const char *what)
-{
-    pfa_say("internal error: %s; please report it", what);
-    pfa_sys_abort();
-}

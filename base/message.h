@@ -33,7 +33,4 @@ void pfa_say_once(_Atomic _Bool *said, const char *what);
 /* A piece of text as it is. */
 void pfa_say_raw(const pfa_text_t *text);
 
-/* For our own faults: says what broke and aborts. */
-_Noreturn void pfa_panic(const char *what);
-
 #endif
