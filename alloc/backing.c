@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/sys.h"
+#include "base/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,8 +175,11 @@ int pfa_backing_add_space(void *base, size_t size, bool exclusive)
     return mi_manage_os_memory_ex(base, size, false, false, true, -1, exclusive, &arena) && arena > 0 ? arena : 0;
 }
 
+/* Also for sizes that no memory can have, and those have thrown the countdown far off: the next allocation sets it
+ * anew. */
 static PFA_COLD void *out_of_memory(void)
 {
+    pfa_tls_disarm(&pfa_tls);
     errno = ENOMEM;
     return NULL;
 }
@@ -362,6 +366,11 @@ void pfa_backing_after_fork(void)
             mi_heap_visit_pages(each, &mend_page, NULL, NULL);
         }
     }
+}
+
+size_t pfa_backing_page_size(void)
+{
+    return _mi_os_page_size();
 }
 
 bool pfa_backing_trim(void)

@@ -63,6 +63,9 @@ void pfa_backing_thread_end(void);
 /* In a fork child: mends what other threads were in the middle of. */
 void pfa_backing_after_fork(void);
 
+/* Of the system's memory. */
+size_t pfa_backing_page_size(void);
+
 /* Gives unused memory back to the system; true if the process shrank. */
 bool pfa_backing_trim(void);
 

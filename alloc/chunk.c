@@ -177,9 +177,9 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
         pfa_finding_describe(finding, pfa_finding_unrecorded(address), 0, NULL);
         return;
     }
-    pfa_rcu_read_lock();
+    bool entered = pfa_rcu_enter(&pfa_tls);
     pfa_large_judge(address, finding);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(entered);
 }
 
 static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t size, bool due, uint64_t weight)
@@ -209,23 +209,23 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
         resize(tls, pfa_region_place(offset, word).record, pfa_word_class(word), size, due, weight);
         return;
     }
-    pfa_rcu_read_lock();
+    bool entered = pfa_rcu_enter(tls);
     pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
         resize(tls, &node->record, 0, size, due, weight);
     }
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(entered);
 }
 
 bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_record_t *copy)
 {
     pfa_hit_t hit;
-    pfa_rcu_read_lock();
+    bool entered = pfa_rcu_enter(&pfa_tls);
     bool found = pfa_lookup(address, &hit);
     if (found) {
         *start = hit.start;
         *copy = *hit.record;
     }
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(entered);
     return found;
 }

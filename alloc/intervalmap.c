@@ -8,6 +8,39 @@
 static _Atomic(pfa_large_t *) retired;
 static _Atomic size_t retired_count;
 
+static PFA_COLD bool rcu_register(pfa_tls_t *tls)
+{
+    /* As much as liburcu may ask for, and more. */
+    enum { ROOM = 256 * 1024 };
+    void *room;
+    int kept = errno;
+    if (pfa_sys_map(NULL, ROOM, PROT_READ | PROT_WRITE, 0, &room) != 0) {
+        return false;
+    }
+    (void)pfa_sys_unmap(room, ROOM);
+    pfa_rcu_read_lock();
+    pfa_rcu_read_unlock();
+    tls->rcu_ready = 1;
+    errno = kept;
+    return true;
+}
+
+bool pfa_rcu_enter(pfa_tls_t *tls)
+{
+    if (PFA_UNLIKELY(tls->rcu_ready == 0) && !rcu_register(tls)) {
+        return false;
+    }
+    pfa_rcu_read_lock();
+    return true;
+}
+
+void pfa_rcu_leave(bool entered)
+{
+    if (entered) {
+        pfa_rcu_read_unlock();
+    }
+}
+
 int pfa_intervalmap_open(pfa_intervalmap_t *map, uintptr_t base, uint64_t span)
 {
     void *table;
@@ -162,6 +195,15 @@ void pfa_intervalmap_retire(pfa_large_t *node)
 size_t pfa_intervalmap_retired(void)
 {
     return pfa_load_relaxed(&retired_count);
+}
+
+void pfa_intervalmap_after_fork(void)
+{
+    size_t count = 0;
+    for (const pfa_large_t *node = pfa_load_relaxed(&retired); node != NULL; node = node->next_retired) {
+        count++;
+    }
+    pfa_store_relaxed(&retired_count, count);
 }
 
 void pfa_intervalmap_reclaim(void (*release)(void *node))

@@ -22,6 +22,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/tls.h"
 #include "meta/record.h"
 
 #include <stdbool.h>
@@ -58,12 +59,19 @@ typedef struct pfa_intervalmap {
     uintptr_t base;
     uint64_t span;
     pfa_granule_t *granules;
-    _Atomic(pfa_granule_t *) *root; /* NULL until something lies outside the span */
+    _Atomic(pfa_granule_t *) *root; /* of the second level */
     _Atomic bool has_outside;
 } pfa_intervalmap_t;
 
 #define pfa_rcu_read_lock() urcu_bp_read_lock()
 #define pfa_rcu_read_unlock() urcu_bp_read_unlock()
+
+/* A read section for code that may be the first in its thread to enter one: registering with RCU takes memory, and where
+ * there is none liburcu gives up on the program. False, and no section, if the thread cannot be registered now; the nodes
+ * of live chunks are then safe all the same, only those of chunks that another thread frees at the same time are not.
+ * Keeps errno. */
+bool pfa_rcu_enter(pfa_tls_t *tls);
+void pfa_rcu_leave(bool entered);
 
 /* Makes an empty map; base and span are multiples of a granule. Returns 0 or an errno value. */
 int pfa_intervalmap_open(pfa_intervalmap_t *map, uintptr_t base, uint64_t span);
@@ -103,6 +111,8 @@ PFA_INLINE pfa_large_t *pfa_intervalmap_find(const pfa_intervalmap_t *map, uintp
 void pfa_intervalmap_retire(pfa_large_t *node);
 /* Number of nodes put aside and not yet freed. */
 size_t pfa_intervalmap_retired(void);
+/* In a fork child: what the background thread had taken to free is lost, the rest is counted anew. */
+void pfa_intervalmap_after_fork(void);
 /* Waits for all readers and frees what was retired before the call, with `release`. The background thread's. */
 void pfa_intervalmap_reclaim(void (*release)(void *node));
 

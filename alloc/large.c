@@ -97,7 +97,10 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (pfa_intervalmap_retired() > RETIRED_MAX) {
         return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");
     }
-    pfa_large_t *node = pfa_backing_malloc(sizeof *node);
+    /* So that its frees can be answered for later; and see pfa_rcu_enter. */
+    bool entered = pfa_rcu_enter(tls);
+    pfa_rcu_leave(entered);
+    pfa_large_t *node = entered ? pfa_backing_malloc(sizeof *node) : NULL;
     if (node == NULL) {
         return failed(tls, "no memory for records: some large chunks are not recorded");
     }
@@ -133,11 +136,11 @@ void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
 
 pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
-    pfa_rcu_read_lock();
+    bool entered = pfa_rcu_enter(tls);
     pfa_large_t *node = pfa_intervalmap_remove(&pfa_range.large, address);
     if (node == NULL) {
         pfa_large_judge(address, finding);
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(entered);
         /* Found alive again here means that two threads free it at once and the other was first. */
         if (finding->verdict == PFA_CHUNK_LIVE || finding->verdict == PFA_CHUNK_SILENT) {
             finding->verdict = PFA_CHUNK_FREED;
@@ -146,7 +149,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     }
     uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
     pfa_record_end(&node->record, size_flags);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }

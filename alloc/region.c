@@ -30,17 +30,18 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
 /* A slice of small slots that now gets big ones leaves records behind that nobody will use: gives their memory back. */
 static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_word)
 {
-    enum { PAGE = 4096, WORTH_IT = 32 * 1024 };
+    enum { WORTH_IT = 32 * 1024 };
     if (old_word == 0) {
         return;
     }
     uint64_t slice_size = (uint64_t)1 << PFA_SLICE_SHIFT;
-    uint64_t had = slice_size / pfa_word_slot_size(old_word) * sizeof(pfa_record_t) & ~(uint64_t)(PAGE - 1);
-    uint64_t needs = (slice_size / pfa_word_slot_size(new_word) + 1) * sizeof(pfa_record_t);
-    needs = (needs + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    if (had >= needs + WORTH_IT) {
-        (void)pfa_sys_advise((void *)(pfa_range.records + slice * PFA_RECORD_STRIDE + needs), had - needs,
-                             MADV_DONTNEED);
+    uintptr_t records = pfa_range.records + slice * PFA_RECORD_STRIDE;
+    uintptr_t mask = pfa_backing_page_size() - 1;
+    /* Whole pages between the two only: what is in the others belongs to the neighbours too. */
+    uintptr_t end = (records + slice_size / pfa_word_slot_size(old_word) * sizeof(pfa_record_t)) & ~mask;
+    uintptr_t begin = (records + (slice_size / pfa_word_slot_size(new_word) + 1) * sizeof(pfa_record_t) + mask) & ~mask;
+    if (end >= begin + WORTH_IT) {
+        (void)pfa_sys_advise((void *)begin, end - begin, MADV_DONTNEED);
     }
 }
 

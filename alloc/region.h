@@ -56,8 +56,9 @@ PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
 /* The word of the slice that an offset into R lies in; 0 if no region was ever there. */
 PFA_INLINE uint64_t pfa_region_word(uint64_t offset)
 {
-    /* Relaxed: whoever has an address of a chunk got it after the word was written. */
-    return pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].word);
+    /* Partner: the release in pfa_region_publish. Whoever has the address of a chunk got it after that; for any other
+     * value this makes sure that records are there where a word is. */
+    return pfa_load_acquire(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].word);
 }
 
 /* Where an offset into R lies in its region, given its slice's word. */

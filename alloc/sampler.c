@@ -55,6 +55,12 @@ int pfa_sampler_set(uint64_t period)
     return err;
 }
 
+unsigned pfa_sampler_periods(const _Atomic uint64_t **used)
+{
+    *used = &periods[1];
+    return period_count - 1;
+}
+
 uint64_t pfa_sampler_period(unsigned weight_class)
 {
     return weight_class < PFA_WEIGHT_CLASSES ? pfa_load_relaxed(&periods[weight_class]) : 1;

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#define PFA_SAMPLE_MAX ((uint64_t)1 << 40)
+
 typedef enum pfa_mode { PFA_MODE_OFF, PFA_MODE_SAMPLED, PFA_MODE_FULL } pfa_mode_t;
 
 typedef struct pfa_sampling {
@@ -25,6 +27,9 @@ extern pfa_sampling_t pfa_sampling;
 /* Sets the mode for chunks allocated from now on: period 0 is off, 1 full. Under PFA_LOCK_PROCESS. Returns 0, or ENOSPC
  * when more different periods were used than records can tell apart; the nearest earlier one is then taken. */
 int pfa_sampler_set(uint64_t period);
+
+/* The periods above 1 used so far, in order; their number is returned. */
+unsigned pfa_sampler_periods(const _Atomic uint64_t **periods);
 
 /* The period of a weight class; 1 for class 0. */
 uint64_t pfa_sampler_period(unsigned weight_class);

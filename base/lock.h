@@ -1,6 +1,6 @@
 /* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only; fork takes
  * all of them in that order, and the thread that forks may take each again until it is done; the child starts with all of
- * them free. malloc and free of a chunk take none. */
+ * them free. malloc and free take none, but for a thread's first allocation and for the frees of one that is gone. */
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 

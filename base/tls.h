@@ -8,6 +8,7 @@
 #ifndef PFA_BASE_TLS_H
 #define PFA_BASE_TLS_H
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 #include <stdint.h>
@@ -42,8 +43,10 @@ typedef struct pfa_tls {
     uint32_t large_backoff;
     uint8_t state;          /* pfa_thread_state_t */
     uint8_t mode;           /* pfa_mode_t that the countdown was set for */
+    uint8_t weight_class;   /* of the sample point that the countdown leads to */
     uint8_t clock_may_skip; /* is the mode one in which times may be skipped? */
-    uint8_t exit_rounds;    /* destructor rounds seen: ours wants to be the last */
+    uint8_t rcu_ready;      /* is it registered with RCU? (alloc/intervalmap.h) */
+    uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
 } pfa_tls_t;
 
@@ -55,7 +58,7 @@ static inline uint8_t pfa_tls_pause(pfa_tls_t *tls)
 {
     uint8_t before = tls->state;
     tls->state = PFA_THREAD_ENTERING;
-    tls->epoch = 0;
+    pfa_store_relaxed(&tls->epoch, 0);
     tls->clock_skips = 0;
     tls->clock_may_skip = 0;
     return before;
@@ -64,6 +67,14 @@ static inline uint8_t pfa_tls_pause(pfa_tls_t *tls)
 static inline void pfa_tls_resume(pfa_tls_t *tls, uint8_t before)
 {
     tls->state = before;
+}
+
+/* Makes the next allocation leave the fast path and set the countdown for the mode in force. */
+static inline void pfa_tls_disarm(pfa_tls_t *tls)
+{
+    tls->countdown = -1;
+    tls->clock_skips = 0;
+    pfa_store_relaxed(&tls->epoch, 0);
 }
 
 #endif

@@ -15,10 +15,9 @@ static bool rcu_held;
  * program that comes after us may free a large chunk, so this thread must be registered before. */
 static void before(void)
 {
-    bool uses_rcu = pfa_range.total_span != 0;
+    bool uses_rcu = pfa_range.total_span != 0 && pfa_rcu_enter(&pfa_tls);
     if (uses_rcu) {
-        pfa_rcu_read_lock();
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
         urcu_bp_before_fork();
     }
     pfa_locks_before_fork();
@@ -40,6 +39,7 @@ static void after_in_child(void)
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
     pfa_background_after_fork();
+    pfa_intervalmap_after_fork();
     pfa_locks_after_fork_child();
     if (uses_rcu) {
         urcu_bp_after_fork_child();

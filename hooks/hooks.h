@@ -31,6 +31,16 @@ PFA_INLINE bool pfa_is_plain(const void *chunk)
     return ((offset >> 3) | (offset << 61)) < pfa_range.plain_words;
 }
 
+/* free and all that is like it. */
+PFA_INLINE void pfa_fast_free(void *chunk, const void *caller)
+{
+    if (PFA_LIKELY(pfa_is_plain(chunk))) {
+        pfa_backing_free(chunk);
+    } else {
+        pfa_slow_free(chunk, caller);
+    }
+}
+
 /* --- hooks/process.c */
 /* Prepares what allocation needs, and reads the options once they can be read. False: not now (called from inside
  * itself, or in another thread at the same time), allocate without us. */

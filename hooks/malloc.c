@@ -22,15 +22,12 @@ PFA_EXPORT PFA_FLATTEN void *malloc(size_t size)
 
 PFA_EXPORT void free(void *chunk)
 {
-    if (PFA_LIKELY(pfa_is_plain(chunk))) {
-        pfa_backing_free(chunk);
-    } else {
-        pfa_slow_free(chunk, CALLER);
-    }
+    pfa_fast_free(chunk, CALLER);
 }
 
 static PFA_COLD void *fail(int err)
 {
+    pfa_tls_disarm(&pfa_tls); /* a size that nothing can have may have been taken off the countdown */
     errno = err;
     return NULL;
 }
@@ -129,22 +126,14 @@ PFA_EXPORT size_t malloc_usable_size(void *chunk)
 PFA_EXPORT void free_sized(void *chunk, size_t size)
 {
     (void)size;
-    if (PFA_LIKELY(pfa_is_plain(chunk))) {
-        pfa_backing_free(chunk);
-    } else {
-        pfa_slow_free(chunk, CALLER);
-    }
+    pfa_fast_free(chunk, CALLER);
 }
 
 PFA_EXPORT void free_aligned_sized(void *chunk, size_t align, size_t size)
 {
     (void)align;
     (void)size;
-    if (PFA_LIKELY(pfa_is_plain(chunk))) {
-        pfa_backing_free(chunk);
-    } else {
-        pfa_slow_free(chunk, CALLER);
-    }
+    pfa_fast_free(chunk, CALLER);
 }
 
 /* The other names of the same functions. GCC would have them repeat the header's attributes; callers never see these. */

@@ -134,11 +134,7 @@ NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, PFA_FLAG_NEW | PFA_FLAG_
     PFA_EXPORT void name(void *chunk, ##__VA_ARGS__);                                                                  \
     PFA_EXPORT void name(void *chunk, ##__VA_ARGS__)                                                                   \
     {                                                                                                                  \
-        if (PFA_LIKELY(pfa_is_plain(chunk))) {                                                                         \
-            pfa_backing_free(chunk);                                                                                   \
-        } else {                                                                                                       \
-            pfa_slow_free(chunk, CALLER);                                                                              \
-        }                                                                                                              \
+        pfa_fast_free(chunk, CALLER);                                                                                  \
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -54,9 +54,7 @@ static void describe_place(pfa_text_t *text, const void *caller)
 void pfa_report_bad(const char *call, const char *what, const void *chunk, const pfa_finding_t *finding,
                     const void *caller)
 {
-    if (pfa_tls.thread != NULL) {
-        pfa_own_add(&pfa_tls.thread->counters.bad_frees, 1);
-    }
+    pfa_count_bad_free(&pfa_tls);
     if (is_new_place(caller)) {
         char place[256] = "";
         char known[256] = "";

@@ -15,8 +15,8 @@ static void rearm(pfa_tls_t *tls)
     if (mode == PFA_MODE_OFF) {
         countdown = PFA_COUNTDOWN_OFF;
     } else if (mode == PFA_MODE_SAMPLED) {
-        unsigned weight_class = pfa_load_acquire(&pfa_sampling.weight_class);
-        countdown = (int64_t)pfa_sampler_distance(&tls->random, pfa_sampler_period(weight_class));
+        tls->weight_class = (uint8_t)pfa_load_acquire(&pfa_sampling.weight_class);
+        countdown = (int64_t)pfa_sampler_distance(&tls->random, pfa_sampler_period(tls->weight_class));
     }
     tls->mode = (uint8_t)mode;
     tls->clock_may_skip = mode == PFA_MODE_FULL;
@@ -43,7 +43,8 @@ static void *plain(size_t size, size_t align, uint64_t flags)
 /* Is the thread set up, and for the mode in force, and is that to record everything? */
 static inline bool records_all(const pfa_tls_t *tls)
 {
-    return PFA_LIKELY(tls->epoch == pfa_load_relaxed(&pfa_sampling.epoch)) && PFA_LIKELY(tls->mode == PFA_MODE_FULL);
+    return PFA_LIKELY(pfa_load_relaxed(&tls->epoch) == pfa_load_relaxed(&pfa_sampling.epoch)) &&
+           PFA_LIKELY(tls->mode == PFA_MODE_FULL);
 }
 
 /* Decides whether an allocation is recorded whose bytes were just taken off the countdown. */
@@ -53,7 +54,7 @@ static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
     if (tls->state != PFA_THREAD_READY && !pfa_thread_enter(tls)) {
         return false;
     }
-    if (tls->epoch != pfa_load_relaxed(&pfa_sampling.epoch)) {
+    if (pfa_load_relaxed(&tls->epoch) != pfa_load_relaxed(&pfa_sampling.epoch)) {
         rearm(tls);
         tls->countdown -= (int64_t)(size & INT64_MAX);
     }
@@ -65,7 +66,7 @@ static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
     }
     bool due = tls->mode == PFA_MODE_SAMPLED;
     if (due) {
-        *weight = (uint64_t)pfa_load_acquire(&pfa_sampling.weight_class) << PFA_WEIGHT_SHIFT;
+        *weight = (uint64_t)tls->weight_class << PFA_WEIGHT_SHIFT;
     }
     rearm(tls);
     return due;
@@ -115,6 +116,7 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
 static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
+    pfa_clock_stop_skipping(tls);
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
         return allocate_plainly_asked(size);
     }
@@ -122,8 +124,8 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 }
 
 /* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. While
- * the clock is skipped (meta/clock.h) nothing else has changed either: that happens only where everything is recorded,
- * and whatever ends that, or the use of the region heap, ends the skipping. */
+ * the clock is skipped (meta/clock.h) nothing else has changed either: that happens only where everything is recorded
+ * and there is a region heap, and whatever ends that ends the skipping. */
 PFA_FLATTEN void *pfa_slow_malloc(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
@@ -147,9 +149,6 @@ static PFA_NOINLINE void free_elsewhere(void *chunk, const void *caller)
     pfa_finding_t finding;
     if (chunk == NULL) {
         return;
-    }
-    if (tls->state == PFA_THREAD_NEW) {
-        (void)pfa_thread_enter(tls);
     }
     if (pfa_chunk_free(tls, (uintptr_t)chunk, &finding) == PFA_CHUNK_LIVE) {
         return;

@@ -1,6 +1,7 @@
-/* Owns the birth and death of threads as the allocator sees them. A thread is born at its first allocation (or at its
- * first free of a recorded chunk) and dies in a destructor of thread-specific data, which puts itself off until the last
- * round so that other destructors still allocate and free as usual. What comes after that is served without counting. */
+/* Owns the birth and death of threads as the allocator sees them. A thread is born at its first allocation and dies in a
+ * destructor of thread-specific data. Other destructors may run after ours and allocate: the thread is then born again,
+ * with another destructor to come, as often as the C library has rounds of destructors left. What comes after those is
+ * served without counting. */
 #include "base/sys.h"
 #include "hooks/hooks.h"
 #include "meta/thread.h"
@@ -14,13 +15,9 @@ static _Atomic bool has_key;
 static void leave(void *arg)
 {
     pfa_tls_t *tls = arg;
-    /* The C library calls destructors in up to this many rounds while they set values again. */
-    if (++tls->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        (void)pthread_setspecific(key, tls);
-        return;
-    }
     pfa_thread_t *thread = tls->thread;
-    tls->state = PFA_THREAD_GONE;
+    /* In the last round nothing would call us again. */
+    tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
     tls->clock_may_skip = false;
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
@@ -28,7 +25,7 @@ static void leave(void *arg)
     pfa_chunk_thread_end(tls);
     /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
     pfa_thread_list_leave(thread);
-    tls->countdown = PFA_COUNTDOWN_OFF;
+    tls->countdown = tls->state == PFA_THREAD_GONE ? PFA_COUNTDOWN_OFF : -1;
     /* The main thread's heap stays: giving up its heaps would put recorded regions into its default heap, which lives
      * on. */
     if (!tls->is_main) {
@@ -57,8 +54,12 @@ bool pfa_thread_enter(pfa_tls_t *tls)
     tls->is_main = pfa_sys_tid() == pfa_sys_pid();
     tls->random = pfa_sys_random() | 1;
     /* May allocate: it then comes back here and is turned away above. */
-    if (pfa_load_acquire(&has_key)) {
-        (void)pthread_setspecific(key, tls);
+    if (!pfa_load_acquire(&has_key) || pthread_setspecific(key, tls) != 0) {
+        /* Nobody would tell us when it ends, and its block would outlive its memory. */
+        pfa_thread_list_leave(tls->thread);
+        tls->thread = NULL;
+        tls->state = PFA_THREAD_GONE;
+        return false;
     }
     tls->state = PFA_THREAD_READY;
     return true;

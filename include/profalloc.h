@@ -14,8 +14,8 @@ extern "C" {
 
 /* Starts recording chunks allocated from now on; chunks that exist are not touched. `sample` is the mean number of bytes
  * between two recorded chunks: 1 records every chunk, 0 takes the option `sample` (512K unless set). While recording is
- * on, changes the sampling. Returns 0, ENOMEM if there is no address space for records, or ENOSPC if 63 different
- * values of `sample` were used before and the nearest of them is used again. */
+ * on, changes the sampling. Returns 0; EINVAL if `sample` is above 2^40; ENOMEM if there is no address space for
+ * records; or ENOSPC if 63 different values of `sample` were used before and the nearest of them is used again. */
 int profalloc_start(size_t sample);
 
 /* Stops recording. Chunks recorded so far keep their records until they are freed. */
@@ -39,7 +39,7 @@ void profalloc_counters(profalloc_counters_t *counters);
 /* PROFALLOC_VERSION of the library in use. */
 const char *profalloc_version(void);
 
-/* A program may define this to set options (profalloc.5 lists them); /etc/profalloc.conf and the environment variable
+/* A program may define this to set options (profalloc.conf(5) lists them); /etc/profalloc.conf and the environment variable
  * PROFALLOC_CONF come after it and win. */
 extern const char *profalloc_conf;
 

@@ -45,7 +45,6 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     if (thread != NULL) {
         list.spare = thread->next;
         thread->tls = tls;
-        thread->tid = pfa_sys_tid();
         thread->previous = NULL;
         thread->next = list.living;
         if (list.living != NULL) {
@@ -106,7 +105,6 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     if (survivor != NULL) {
         survivor->next = NULL;
         survivor->previous = NULL;
-        survivor->tid = pfa_sys_tid();
     }
 }
 
@@ -157,6 +155,44 @@ void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes)
     pfa_own_add(&list.of_dead.by_class[class].freed_bytes, bytes);
     pfa_unlock(PFA_LOCK_THREADS);
     pfa_add_relaxed(&live_bytes, -(int64_t)bytes);
+}
+
+void pfa_count_bad_free(pfa_tls_t *tls)
+{
+    if (tls->thread != NULL) {
+        pfa_own_add(&tls->thread->counters.bad_frees, 1);
+        return;
+    }
+    pfa_lock(PFA_LOCK_THREADS);
+    pfa_own_add(&list.of_dead.bad_frees, 1);
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+static uint64_t difference(uint64_t more, uint64_t less)
+{
+    return more > less ? more - less : 0;
+}
+
+static uint64_t whole_chunks(uint64_t count)
+{
+    return (count + PFA_COUNT_ONE / 2) / PFA_COUNT_ONE;
+}
+
+pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned first, unsigned end)
+{
+    pfa_figures_t f = {0, 0, 0, 0, 0, 0};
+    for (unsigned class = first; class < end; class ++) {
+        const pfa_class_counters_t *each = &counters->by_class[class];
+        f.allocations += each->allocations;
+        f.bytes += each->bytes;
+        f.frees += each->frees;
+        f.freed_bytes += each->freed_bytes;
+    }
+    f.live = whole_chunks(difference(f.allocations, f.frees));
+    f.live_bytes = difference(f.bytes, f.freed_bytes);
+    f.allocations = whole_chunks(f.allocations);
+    f.frees = whole_chunks(f.frees);
+    return f;
 }
 
 void pfa_live_settle(pfa_tls_t *tls)

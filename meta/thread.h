@@ -2,7 +2,7 @@
  *
  * Each thread that allocates has a pfa_thread_t: a number, and counters by size class that it alone writes and anyone may
  * read. When a thread ends its counters are added to the process's and the block is reused. Guarantees:
- *   1. pfa_thread_list_* take PFA_LOCK_THREADS; nothing else here blocks.
+ *   1. pfa_thread_list_*, pfa_counters_sum and pfa_count_orphan* take PFA_LOCK_THREADS; nothing else here blocks.
  *   2. A block's memory is never unmapped, so a stale pointer to one reads old numbers, never faults.
  *   3. Counting is one plain add per counter: no atomics, no locks. */
 #ifndef PFA_META_THREAD_H
@@ -39,7 +39,6 @@ typedef struct pfa_thread {
     struct pfa_thread *next;
     struct pfa_thread *previous;
     pfa_tls_t *tls;
-    int tid;
     uint16_t number; /* 1 and up, reused after the thread's end; 0: unknown */
 } pfa_thread_t;
 
@@ -47,22 +46,36 @@ typedef struct pfa_thread {
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */
 void pfa_thread_list_leave(pfa_thread_t *thread);
-/* In a fork child: only the caller lives on. PFA_LOCK_THREADS is free. */
+/* In a fork child, by the thread that forked, which holds all locks: only the caller lives on. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
 /* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. */
 void pfa_thread_list_interrupt(uint32_t epoch);
 
-/* Sum over all threads, dead ones included. */
+/* Sum over all threads, dead ones included. Not of one moment: a chunk's death may be in it and its birth not. */
 void pfa_counters_sum(pfa_counters_t *sum);
+
+/* Counts in whole chunks; what is live is never negative, see above. */
+typedef struct pfa_figures {
+    uint64_t allocations;
+    uint64_t bytes;
+    uint64_t frees;
+    uint64_t freed_bytes;
+    uint64_t live;
+    uint64_t live_bytes;
+} pfa_figures_t;
+
+/* Of the classes from `first` to before `end`. */
+pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned first, unsigned end);
 
 /* Live bytes and their peak. Exact with one thread; with more, each can hold back up to PFA_LIVE_SLACK bytes. */
 #define PFA_LIVE_SLACK (64 * 1024)
 void pfa_live_settle(pfa_tls_t *tls);
 uint64_t pfa_live_peak(void);
 
-/* For a thread without a block (its destructors have run): slower, under the lock. */
+/* For a thread without a block (it has not allocated, or its destructors have run): slower, under the lock. */
 PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
+PFA_COLD void pfa_count_bad_free(pfa_tls_t *tls);
 
 /* True when the thread holds back so much that the live total should be settled now. */
 static inline bool pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)

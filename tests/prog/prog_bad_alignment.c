@@ -1,5 +1,5 @@
-/* An alignment that is no power of two, or for posix_memalign no multiple of a pointer's size: EINVAL, and the place for
- * the result stays as it was. */
+/* An alignment that is no power of two, or for posix_memalign no multiple of a pointer's size: EINVAL, and the place
+ * for the result stays as it was. */
 #include "trap.h"
 
 #define REFUSED(call)                                                                                                  \

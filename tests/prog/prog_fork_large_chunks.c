@@ -1,5 +1,5 @@
-/* Large chunks retired in the parent are reclaimed by a thread that the child does not have: parent and children each go
- * on freeing large chunks, and neither waits for the other's thread nor grows. */
+/* Large chunks retired in the parent are reclaimed by a thread that the child does not have: parent and children each
+ * go on freeing large chunks, and neither waits for the other's thread nor grows. */
 #include "trap.h"
 
 #include <sys/wait.h>

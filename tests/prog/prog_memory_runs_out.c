@@ -1,17 +1,21 @@
-/* At a limit malloc returns NULL with ENOMEM and nothing else happens: what was allocated stays whole, can be freed, and
- * gives room again. A good part of what the limit allows must be had.
+/* At a limit malloc returns NULL with ENOMEM and nothing else happens: what was allocated stays whole, can be freed,
+ * and gives room again. A good part of what the limit allows must be had.
  *
- * What recording reserved for small chunks cannot serve large ones and the other way round, and sampled chunks of middle
- * size take more than they need, so less is had then.
+ * What recording reserved for small chunks cannot serve large ones and the other way round, and sampled chunks of
+ * middle size take more than they need, so less is had then.
  *
  * run: modes=off limit=AS:256M arg=100
  * run: modes=off limit=AS:1G arg=600
  * run: modes=off limit=AS:3G arg=2000
  * run: modes=off limit=DATA:256M arg=100
- * run: modes=sampled,often,full limit=AS:256M arg=40 may_say="no (address space|memory) .*" may_say="the profiled range .*"
- * run: modes=sampled,often,full limit=AS:1G arg=120 may_say="no (address space|memory) .*" may_say="the profiled range .*"
- * run: modes=sampled,often,full limit=AS:3G arg=300 may_say="no (address space|memory) .*" may_say="the profiled range .*"
- * run: modes=sampled,often,full limit=DATA:256M arg=20 may_say="no (address space|memory) .*" may_say="the profiled range .*" */
+ * run: modes=sampled,often,full limit=AS:256M arg=40 may_say="no (address space|memory) .*"
+ *      may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=AS:1G arg=120 may_say="no (address space|memory) .*"
+ *      may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=AS:3G arg=300 may_say="no (address space|memory) .*"
+ *      may_say="the profiled range .*"
+ * run: modes=sampled,often,full limit=DATA:256M arg=20 may_say="no (address space|memory) .*"
+ *      may_say="the profiled range .*" */
 #include "trap.h"
 
 enum { SMALL = 60, MEDIUM = 30000, LARGE = 1 << 20 };

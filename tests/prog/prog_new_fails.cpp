@@ -1,5 +1,5 @@
-/* operator new that finds no memory: the new-handler is asked, again and again, until it has helped, gives up or throws;
- * without one bad_alloc is thrown, and the nothrow forms return NULL whatever the handler does. */
+/* operator new that finds no memory: the new-handler is asked, again and again, until it has helped, gives up or
+ * throws; without one bad_alloc is thrown, and the nothrow forms return NULL whatever the handler does. */
 #include "trap.h"
 
 #include <new>

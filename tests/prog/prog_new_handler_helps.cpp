@@ -1,4 +1,5 @@
-/* A new-handler that gives back a reserve: operator new then succeeds, at a real limit and not at a size that cannot be.
+/* A new-handler that gives back a reserve: operator new then succeeds, at a real limit and not at a size that cannot
+ * be.
  *
  * run: limit=AS:1G may_say="the profiled range .*" may_say="no (address space|memory) .*" */
 #include "trap.h"

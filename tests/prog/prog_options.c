@@ -19,7 +19,8 @@
  * run: modes=off conf="  prof : true , sample : 64K ,, " arg=65536
  * run: modes=off conf=sample:7,prof:true,sample:9 arg=9
  * run: modes=off conf=strict:true,bogus:1 expect=exit:1 says=".*'bogus'.*" says="strict:true is set.*"
- * run: modes=off conf=bogus:1,sample:x,strict:true expect=exit:1 says=".*" says=".*" says="strict:true .* options above"
+ * run: modes=off conf=bogus:1,sample:x,strict:true expect=exit:1 says=".*" says=".*"
+ *      says="strict:true .* options above"
  * run: modes=full conf=strict:true arg=1
  * run: modes=off etc_conf=prof:true,sample:4K arg=4096
  * run: modes=off etc_conf="# one per line\nprof:true # yes\n\n sample:8K" arg=8192

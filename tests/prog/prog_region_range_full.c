@@ -1,5 +1,5 @@
-/* The space for recorded small chunks is used up: said once, the rest is not recorded but counted as such, and as soon as
- * there is room again chunks are recorded again.
+/* The space for recorded small chunks is used up: said once, the rest is not recorded but counted as such, and as soon
+ * as there is room again chunks are recorded again.
  *
  * run: modes=full conf=region_range:32M says="the profiled range is full .*"
  * run: modes=full conf=region_range:64M,large_range:32M says="the profiled range is full .*" */

@@ -1,5 +1,6 @@
-/* A program that has shut itself in allows the calls that malloc is known to make and is killed for any other. The list is
- * the one that login servers use for their unprivileged half. While recording, a thread may be asked for and refused.
+/* A program that has shut itself in allows the calls that malloc is known to make and is killed for any other. The
+ * list is the one that login servers use for their unprivileged half. While recording, a thread may be asked for and
+ * refused.
  *
  * run: modes=off
  * run: modes=sampled,often,full arg=refuse-threads */

@@ -1,5 +1,5 @@
-/* The smallest stack a thread may have is enough for us: also for a thread's first allocation, a large chunk, a report of
- * a bad free and the counters.
+/* The smallest stack a thread may have is enough for us: also for a thread's first allocation, a large chunk, a report
+ * of a bad free and the counters.
  *
  * run: modes=off,sampled,often,full says="free\(0x[0-9a-f]+\) called at .*: a pointer .*" */
 #include "trap.h"

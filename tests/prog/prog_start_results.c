@@ -1,5 +1,5 @@
-/* What profalloc_start says: ENOMEM where there is no room for records, ENOSPC when more rates were used than can be told
- * apart. Either way the program goes on.
+/* What profalloc_start says: ENOMEM where there is no room for records, ENOSPC when more rates were used than can be
+ * told apart. Either way the program goes on.
  *
  * run: modes=off arg=rates
  * run: modes=off arg=room limit=AS:64M */

@@ -75,7 +75,7 @@ int main(void)
     }
     profalloc_counters_t end = counters();
     CHECK(end.allocations > 1000 && end.bad_frees == 0);
-    CHECK(end.live_chunks < 200 && end.live_bytes < 1 << 20, "%lu chunks, %lu bytes live",
+    CHECK(end.live_chunks < 10000 && end.live_bytes < 4 << 20, "%lu chunks, %lu bytes live",
           (unsigned long)end.live_chunks, (unsigned long)end.live_bytes);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* What the trap programs share: a check that says where it failed, memory filled with a pattern and verified, and the
- * library's own calls. Programs that are not linked with the library look those up at run time; a program that is linked
- * with libprofalloc.a defines TRAP_LINKED first.
+ * library's own calls. Programs that are not linked with the library look those up at run time; a program that is
+ * linked with libprofalloc.a defines TRAP_LINKED first.
  *
  * tests/run_progs.py runs them and explains the "run:" lines of their head comments. */
 #ifndef TRAP_H

@@ -1,0 +1,514 @@
+/* The vendored allocator behind its narrow face: the geometry the rest relies on, heaps of exclusive space, and the rule
+ * that recorded and plain chunks never share space, whatever threads come and go. */
+#define _GNU_SOURCE 1
+#include "tests/unit/allocator.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+static int start(void **state)
+{
+    (void)state;
+    allocator_start(2 * GIB, 2 * GIB);
+    return 0;
+}
+
+/* --- the default heap --------------------------------------------------------------------------------------------- */
+
+static void chunks_hold_what_was_asked_for(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size <= 40 * MIB; size = size * 5 / 4 + 1) {
+        void *chunk = pfa_backing_malloc(size);
+        assert_non_null(chunk);
+        assert_true((uintptr_t)chunk % (size > 8 ? 16 : 8) == 0);
+        size_t usable = pfa_backing_usable(chunk);
+        assert_true(usable >= size && usable <= 2 * size + 64 * KIB);
+        fill_pattern(chunk, usable, size);
+        assert_true(has_pattern(chunk, usable, size));
+        pfa_backing_free(chunk);
+    }
+}
+
+static void calloc_gives_zeros_also_of_used_memory(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (size_t size = 1; size <= 20 * MIB; size = size * 3 / 2 + 1) {
+            unsigned char *chunk = pfa_backing_calloc(size);
+            assert_non_null(chunk);
+            for (size_t i = 0; i < size; i += size > 64 * KIB ? 97 : 1) {
+                assert_int_equal(chunk[i], 0);
+            }
+            memset(chunk, 0xee, size);
+            pfa_backing_free(chunk);
+        }
+    }
+}
+
+static void every_alignment_is_met(void **state)
+{
+    (void)state;
+    enum { TOGETHER = 3 };
+    static const size_t sizes[] = {0, 1, 8, 16, 24, 64, 100, 128, 256, 512, 1000, 1024, 4096, 5000, 65536, 200000};
+    for (size_t align = 8; align <= 64 * MIB; align *= 2) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            unsigned char *chunk[TOGETHER];
+            for (int t = 0; t < TOGETHER; t++) {
+                chunk[t] = pfa_backing_aligned(sizes[i], align, t == 1);
+                assert_non_null(chunk[t]);
+                if ((uintptr_t)chunk[t] % align != 0) {
+                    fail_msg("%zu bytes aligned to %zu: got %p", sizes[i], align, (void *)chunk[t]);
+                }
+                assert_true(pfa_backing_usable(chunk[t]) >= sizes[i]);
+                for (size_t at = 0; t == 1 && at < sizes[i]; at += 101) {
+                    assert_int_equal(chunk[t][at], 0);
+                }
+                memset(chunk[t], 0x77, sizes[i]);
+            }
+            for (int t = 0; t < TOGETHER; t++) {
+                pfa_backing_free(chunk[t]);
+            }
+        }
+    }
+}
+
+static void realloc_keeps_the_contents(void **state)
+{
+    (void)state;
+    uint64_t seed = 121;
+    unsigned char *chunk = pfa_backing_malloc(1);
+    size_t size = 1;
+    assert_non_null(chunk);
+    chunk[0] = 7;
+    for (int i = 0; i < 2000; i++) {
+        size_t next = 1 + random_below(&seed, (uint64_t)16 << random_below(&seed, 16));
+        chunk = pfa_backing_realloc(chunk, next);
+        assert_non_null(chunk);
+        size_t kept = size < next ? size : next;
+        for (size_t at = 0; at < kept; at += kept > 4096 ? 61 : 1) {
+            assert_int_equal(chunk[at], (unsigned char)(at * 13 + 7));
+        }
+        for (size_t at = 0; at < next; at++) {
+            chunk[at] = (unsigned char)(at * 13 + 7);
+        }
+        size = next;
+    }
+    pfa_backing_free(chunk);
+}
+
+/* errno says ENOMEM after a failure and is left alone otherwise. */
+static void errno_is_the_programs(void **state)
+{
+    (void)state;
+    void *chunk;
+    errno = 4321;
+    for (size_t size = 1; size < 50 * MIB; size *= 3) {
+        chunk = pfa_backing_malloc(size);
+        assert_non_null(chunk);
+        pfa_backing_free(chunk);
+    }
+    (void)pfa_backing_trim();
+    assert_int_equal(errno, 4321);
+    assert_null(pfa_backing_malloc((size_t)1 << 62));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(pfa_backing_calloc(PTRDIFF_MAX));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(pfa_backing_aligned((size_t)1 << 62, 4096, false));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    chunk = pfa_backing_malloc(100);
+    assert_null(pfa_backing_realloc(chunk, (size_t)1 << 62));
+    assert_int_equal(errno, ENOMEM);
+    pfa_backing_free(chunk);
+}
+
+static void owns_is_total(void **state)
+{
+    (void)state;
+    int local = 0;
+    uint64_t seed = 122;
+    void *small = pfa_backing_malloc(10);
+    void *big = pfa_backing_malloc(20 * MIB);
+    void *recorded = chunk_of(100);
+    assert_true(pfa_backing_owns(small) && pfa_backing_owns(big) && pfa_backing_owns(recorded));
+    assert_true(pfa_backing_owns(small)); /* also when asked again */
+    assert_false(pfa_backing_owns(NULL));
+    assert_false(pfa_backing_owns((void *)8));
+    assert_false(pfa_backing_owns(&local));
+    assert_false(pfa_backing_owns((void *)UINTPTR_MAX));
+    assert_false(pfa_backing_owns((void *)0xffff800000000000));
+    void *foreign = mmap(NULL, 64 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(foreign != MAP_FAILED);
+    for (size_t at = 0; at < 64 * MIB; at += MIB) {
+        assert_false(pfa_backing_owns((char *)foreign + at)); /* can be read, and is not ours */
+    }
+    munmap(foreign, 64 * MIB);
+    for (int i = 0; i < 20000; i++) {
+        uintptr_t wild = random_next(&seed) & ~((uintptr_t)1 << 63);
+        bool ours = wild - pfa_range.plain_base < pfa_range.plain_span || pfa_range_profiled(wild);
+        assert_true(ours || !pfa_backing_owns((void *)wild));
+    }
+    pfa_backing_free(small);
+    pfa_backing_free(big);
+    assert_int_equal(free_chunk(recorded), PFA_CHUNK_LIVE);
+}
+
+/* --- heaps of exclusive space ------------------------------------------------------------------------------------- */
+
+/* What is at hand comes only of pages that a chunk was taken from with one of the other calls before: the page must have
+ * been seen then, with the geometry it has now. */
+static void what_is_at_hand_is_of_known_pages(void **state)
+{
+    (void)state;
+    enum { LIVE = 3000, STEPS = 200000, SLICES = 2 << 15 };
+    static void *live[LIVE];
+    static size_t noted[SLICES]; /* slot size by first slice of the page */
+    uint64_t seed = 123;
+    uint64_t largest = 64;
+    unsigned popped = 0;
+    void *heap = pfa_backing_heap(pfa_range.region_arena);
+    assert_non_null(heap);
+    for (int step = 0; step < STEPS; step++) {
+        size_t i = random_below(&seed, LIVE);
+        if (step % 5000 == 0) {
+            largest = (uint64_t)32 << random_below(&seed, 13);
+            for (size_t n = 0; step % 20000 == 0 && n < LIVE; n++) {
+                pfa_backing_free(live[n]);
+                live[n] = NULL;
+            }
+            (void)pfa_backing_trim();
+        }
+        pfa_backing_free(live[i]);
+        size_t size = 16 + random_below(&seed, largest);
+        bool align = random_below(&seed, 8) == 0;
+        bool zero = random_below(&seed, 8) == 0;
+        live[i] = align || zero ? NULL : pfa_backing_heap_pop(heap, size);
+        bool at_hand = live[i] != NULL;
+        if (!at_hand) {
+            live[i] = align ? pfa_backing_heap_aligned(heap, size, 64, zero) : pfa_backing_heap_malloc(heap, size, zero);
+        }
+        assert_non_null(live[i]);
+        pfa_page_geometry_t page;
+        pfa_backing_geometry(live[i], &page);
+        size_t slice = (page.start - pfa_range.base) >> PFA_SLICE_SHIFT;
+        assert_true(slice < SLICES && page.slot_size >= size);
+        if (at_hand) {
+            assert_true(noted[slice] == page.slot_size);
+            popped++;
+        } else {
+            noted[slice] = page.slot_size;
+        }
+    }
+    assert_true(popped > STEPS / 20); /* or else this tests nothing */
+    for (size_t n = 0; n < LIVE; n++) {
+        pfa_backing_free(live[n]);
+    }
+}
+
+static void an_exclusive_heap_stays_in_its_space_and_ends_with_it(void **state)
+{
+    (void)state;
+    enum { MANY = 2000 };
+    static void *chunks[MANY];
+    void *heap = pfa_backing_heap(pfa_range.region_arena);
+    assert_non_null(heap);
+    size_t count = 0;
+    for (; count < MANY; count++) {
+        chunks[count] = pfa_backing_heap_malloc(heap, 4 * MIB, false);
+        if (chunks[count] == NULL) {
+            break;
+        }
+        assert_true(in_regions((uintptr_t)chunks[count]));
+    }
+    assert_true(count > 300 && count < MANY); /* 2 GiB of it, less what headers take */
+    void *plain = pfa_backing_malloc(4 * MIB); /* which is no reason for the default heap to fail */
+    assert_true(plain != NULL && !pfa_range_profiled((uintptr_t)plain));
+    pfa_backing_free(plain);
+    while (count > 0) {
+        pfa_backing_free(chunks[--count]);
+    }
+    void *again = pfa_backing_heap_malloc(heap, 4 * MIB, false);
+    assert_non_null(again);
+    pfa_backing_free(again);
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+enum { EACH = 400, KINDS = 3 };
+
+typedef struct cargo {
+    void *chunk[EACH];
+    size_t size[EACH];
+    uint64_t seed;
+} cargo_t;
+
+static size_t some_size(uint64_t *seed)
+{
+    return 1 + random_below(seed, (uint64_t)32 << random_below(seed, 14));
+}
+
+/* Fills a cargo with chunks of all kinds and dies. */
+static void *load_cargo(void *arg)
+{
+    cargo_t *cargo = arg;
+    must(thread_begin());
+    for (int i = 0; i < EACH; i++) {
+        cargo->size[i] = some_size(&cargo->seed);
+        cargo->chunk[i] = i % KINDS == 0 ? pfa_backing_malloc(cargo->size[i]) : chunk_of(cargo->size[i]);
+        must(cargo->chunk[i] != NULL);
+        must(pfa_range_profiled((uintptr_t)cargo->chunk[i]) == (i % KINDS != 0));
+        fill_pattern(cargo->chunk[i], cargo->size[i], (uint64_t)i);
+    }
+    thread_end();
+    return NULL;
+}
+
+static void unload(cargo_t *cargo, int from, int step)
+{
+    for (int i = from; i < EACH; i += step) {
+        must(has_pattern(cargo->chunk[i], cargo->size[i], (uint64_t)i));
+        if (i % KINDS == 0) {
+            pfa_backing_free(cargo->chunk[i]);
+        } else {
+            must(free_chunk(cargo->chunk[i]) == PFA_CHUNK_LIVE);
+        }
+    }
+}
+
+static void *unload_elsewhere(void *arg)
+{
+    must(thread_begin());
+    unload(arg, 0, 2);
+    thread_end();
+    return NULL;
+}
+
+/* Each kind keeps to its own space: what dead threads left behind is taken over by heaps of the same space only. */
+static void check_spaces(uint64_t *seed)
+{
+    enum { PROBES = 600 };
+    static void *probe[PROBES];
+    for (int i = 0; i < PROBES; i++) {
+        size_t size = some_size(seed);
+        probe[i] = i % 2 == 0 ? pfa_backing_malloc(size) : chunk_of(size);
+        must(probe[i] != NULL);
+        must(pfa_range_profiled((uintptr_t)probe[i]) == (i % 2 != 0));
+        must(i % 2 == 0 || verdict_on(probe[i]) == PFA_CHUNK_LIVE);
+        fill_pattern(probe[i], size, 99);
+    }
+    for (int i = 0; i < PROBES; i++) {
+        if (i % 2 == 0) {
+            pfa_backing_free(probe[i]);
+        } else {
+            must(free_chunk(probe[i]) == PFA_CHUNK_LIVE);
+        }
+    }
+}
+
+static void *check_spaces_elsewhere(void *arg)
+{
+    must(thread_begin());
+    check_spaces(arg);
+    (void)pfa_backing_trim();
+    check_spaces(arg);
+    thread_end();
+    return NULL;
+}
+
+static void run_thread(void *(*function)(void *), void *arg)
+{
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, function, arg) == 0);
+    must(pthread_join(thread, NULL) == 0);
+}
+
+static void abandoned_pages_never_change_sides(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 12, CARGOS = 4 };
+    static cargo_t cargo[CARGOS];
+    uint64_t seed = 124;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int c = 0; c < CARGOS; c++) {
+            cargo[c].seed = random_next(&seed);
+            run_thread(load_cargo, &cargo[c]);
+        }
+        run_thread(unload_elsewhere, &cargo[0]); /* freed by a third thread, the owner is dead */
+        unload(&cargo[1], 0, 2);
+        check_spaces(&seed);
+        (void)pfa_backing_trim(); /* the main thread collects: it must not adopt recorded regions */
+        check_spaces(&seed);
+        run_thread(check_spaces_elsewhere, &seed);
+        for (int c = 0; c < CARGOS; c++) {
+            unload(&cargo[c], c < 2 ? 1 : 0, c < 2 ? 2 : 1);
+        }
+        (void)pfa_backing_trim();
+        check_spaces(&seed);
+    }
+    pfa_chunk_reclaim();
+}
+
+/* Both directions at once, with the owner alive and allocating. */
+typedef struct exchange {
+    _Atomic(void *) cell[64];
+    _Atomic bool over;
+} exchange_t;
+
+static void *receive(void *arg)
+{
+    exchange_t *exchange = arg;
+    must(thread_begin());
+    while (!atomic_load(&exchange->over)) {
+        for (int i = 0; i < 64; i++) {
+            uint64_t *chunk = atomic_exchange(&exchange->cell[i], NULL);
+            if (chunk != NULL) {
+                must(has_pattern(&chunk[1], chunk[0], 5));
+                must(free_chunk(chunk) == PFA_CHUNK_LIVE);
+            }
+        }
+    }
+    thread_end();
+    return NULL;
+}
+
+static void chunks_cross_threads_intact(void **state)
+{
+    (void)state;
+    static exchange_t exchange;
+    pthread_t thread[2];
+    uint64_t seed = 125;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, receive, &exchange), 0);
+    }
+    for (int i = 0; i < 60000; i++) {
+        uint64_t size = random_below(&seed, (uint64_t)32 << random_below(&seed, 9));
+        uint64_t *chunk = chunk_of(size + 8);
+        must(chunk != NULL);
+        chunk[0] = size;
+        fill_pattern(&chunk[1], size, 5);
+        void *old = atomic_exchange(&exchange.cell[i % 64], chunk);
+        if (old != NULL) {
+            must(free_chunk(old) == PFA_CHUNK_LIVE);
+        }
+    }
+    atomic_store(&exchange.over, true);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    for (int i = 0; i < 64; i++) {
+        void *chunk = atomic_load(&exchange.cell[i]);
+        assert_true(chunk == NULL || free_chunk(chunk) == PFA_CHUNK_LIVE);
+    }
+}
+
+static void statistics_count_this_threads_chunks(void **state)
+{
+    (void)state;
+    pfa_backing_stats_t before;
+    pfa_backing_stats_t after;
+    void *chunk[100];
+    (void)pfa_backing_trim(); /* takes in what other threads freed */
+    pfa_backing_stats(&before);
+    for (int i = 0; i < 100; i++) {
+        chunk[i] = i % 2 == 0 ? pfa_backing_malloc(1000) : chunk_of(1000);
+    }
+    pfa_backing_stats(&after);
+    assert_true(after.chunks - before.chunks == 100);
+    assert_true(after.used - before.used >= 100000 && after.used - before.used < 110000);
+    assert_true(after.committed >= after.used);
+    for (int i = 0; i < 100; i++) {
+        if (i % 2 == 0) {
+            pfa_backing_free(chunk[i]);
+        } else {
+            (void)free_chunk(chunk[i]);
+        }
+    }
+}
+
+/* --- fork --------------------------------------------------------------------------------------------------------- */
+
+static _Atomic bool stop_churning;
+
+static void *churn(void *arg)
+{
+    uint64_t seed = (uint64_t)(uintptr_t)arg;
+    void *live[50] = {NULL};
+    must(thread_begin());
+    while (!atomic_load(&stop_churning)) {
+        size_t i = random_below(&seed, 50);
+        if (live[i] != NULL) {
+            must(free_chunk(live[i]) == PFA_CHUNK_LIVE);
+        }
+        live[i] = chunk_of(some_size(&seed) % 20000);
+        must(live[i] != NULL);
+    }
+    for (int i = 0; i < 50; i++) {
+        must(live[i] == NULL || free_chunk(live[i]) == PFA_CHUNK_LIVE);
+    }
+    thread_end();
+    return NULL;
+}
+
+static void use_in_child(void)
+{
+    uint64_t seed = 126;
+    pfa_thread_list_after_fork(pfa_tls.thread);
+    pfa_backing_after_fork();
+    for (int i = 0; i < 3; i++) {
+        check_spaces(&seed);
+        (void)pfa_backing_trim();
+    }
+    run_thread(check_spaces_elsewhere, &seed); /* and new threads can live in it */
+}
+
+static void a_fork_child_allocates_on(void **state)
+{
+    (void)state;
+    pthread_t thread[2];
+    for (uintptr_t i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, churn, (void *)(i + 1)), 0);
+    }
+    for (int i = 0; i < 25; i++) {
+        usleep(1000);
+        /* As hooks/fork.c does; RCU's own locks are taken around it too, since the chunks include large ones. */
+        urcu_bp_before_fork();
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            urcu_bp_after_fork_child();
+            use_in_child();
+            _exit(0);
+        }
+        urcu_bp_after_fork_parent();
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&stop_churning, true);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chunks_hold_what_was_asked_for),
+        cmocka_unit_test(calloc_gives_zeros_also_of_used_memory),
+        cmocka_unit_test(every_alignment_is_met),
+        cmocka_unit_test(realloc_keeps_the_contents),
+        cmocka_unit_test(errno_is_the_programs),
+        cmocka_unit_test(owns_is_total),
+        cmocka_unit_test(what_is_at_hand_is_of_known_pages),
+        cmocka_unit_test(an_exclusive_heap_stays_in_its_space_and_ends_with_it),
+        cmocka_unit_test(abandoned_pages_never_change_sides),
+        cmocka_unit_test(chunks_cross_threads_intact),
+        cmocka_unit_test(statistics_count_this_threads_chunks),
+        cmocka_unit_test(a_fork_child_allocates_on),
+    };
+    return cmocka_run_group_tests(tests, start, NULL);
+}

@@ -1,0 +1,100 @@
+/* The record's layout, which traces and access callbacks rely on, and its first and last store. */
+#include "meta/record.h"
+#include "tests/unit/unit.h"
+
+#define AT(member, offset, bytes)                                                                                      \
+    do {                                                                                                               \
+        assert_int_equal(offsetof(pfa_record_t, member), offset);                                                      \
+        assert_int_equal(sizeof(((pfa_record_t *)0)->member), bytes);                                                  \
+    } while (0)
+
+static void layout_is_as_pictured(void **state)
+{
+    (void)state;
+    AT(alloc_time, 0, 8);
+    AT(first_access, 8, 8);
+    AT(last_access, 16, 8);
+    AT(size_flags, 24, 8);
+    AT(low, 32, 4);
+    AT(high, 36, 4);
+    AT(reads, 40, 4);
+    AT(writes, 44, 4);
+    AT(stack, 48, 4);
+    AT(type, 52, 4);
+    AT(thread, 56, 2);
+    AT(tag, 58, 2);
+    AT(last_thread, 60, 2);
+    AT(lead, 62, 2);
+    assert_int_equal(sizeof(pfa_record_t), 64);
+}
+
+static const uint64_t flags[] = {PFA_FLAG_LIVE,   PFA_FLAG_FREED, PFA_FLAG_ALIGNED, PFA_FLAG_REALLOC, PFA_FLAG_ZEROED,
+                                 PFA_FLAG_NEW,    PFA_FLAG_ARRAY, PFA_FLAG_LARGE,   PFA_FLAG_SHARED,  PFA_FLAG_LEAD};
+
+static void flags_sizes_and_weights_share_no_bit(void **state)
+{
+    (void)state;
+    uint64_t seen = PFA_SIZE_MASK;
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        assert_true(flags[i] != 0 && (flags[i] & (flags[i] - 1)) == 0);
+        assert_true((seen & flags[i]) == 0);
+        assert_true((flags[i] & PFA_FLAG_MASK) == flags[i]);
+        seen |= flags[i];
+    }
+    assert_true((seen & PFA_WEIGHT_MASK) == 0);
+    assert_true((PFA_WEIGHT_MASK & PFA_FLAG_MASK) == PFA_WEIGHT_MASK);
+    assert_true((PFA_SIZE_MASK | PFA_FLAG_MASK) == UINT64_MAX && (PFA_SIZE_MASK & PFA_FLAG_MASK) == 0);
+}
+
+static void the_word_gives_back_what_was_put_in(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {0, 1, 128 * 1024, (1ull << 47) - 1, PFA_SIZE_MASK};
+    for (uint64_t class = 0; class < PFA_WEIGHT_CLASSES; class++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            for (size_t f = 0; f < sizeof flags / sizeof flags[0]; f++) {
+                uint64_t word = sizes[i] | flags[f] | class << PFA_WEIGHT_SHIFT;
+                assert_true(pfa_size_of(word) == sizes[i]);
+                assert_int_equal(pfa_weight_class_of(word), class);
+                assert_true((word & flags[f]) != 0);
+            }
+        }
+    }
+}
+
+/* A record is used again and again: nothing of the chunk before may shine through. */
+static void begin_leaves_nothing_of_the_past(void **state)
+{
+    (void)state;
+    pfa_record_t record;
+    memset(&record, 0xff, sizeof record);
+    pfa_record_begin(&record, 123456789, 77 | PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT, pfa_record_tail(42, 9));
+    assert_true(record.alloc_time == 123456789);
+    assert_true(record.first_access == 0 && record.last_access == 0);
+    assert_true(record.low == UINT32_MAX && record.high == 0); /* the empty interval */
+    assert_true(record.reads == 0 && record.writes == 0);
+    assert_true(record.stack == 0 && record.type == 0 && record.tag == 0);
+    assert_true(record.thread == 42 && record.last_thread == 0 && record.lead == 9);
+    assert_true(pfa_load_relaxed(&record.size_flags) ==
+                (77 | PFA_FLAG_ZEROED | PFA_FLAG_LIVE | 5ull << PFA_WEIGHT_SHIFT));
+}
+
+static void a_record_of_zeros_is_of_no_chunk(void **state)
+{
+    (void)state;
+    pfa_record_t record;
+    memset(&record, 0, sizeof record);
+    assert_true((pfa_load_relaxed(&record.size_flags) & (PFA_FLAG_LIVE | PFA_FLAG_FREED)) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout_is_as_pictured),
+        cmocka_unit_test(flags_sizes_and_weights_share_no_bit),
+        cmocka_unit_test(the_word_gives_back_what_was_put_in),
+        cmocka_unit_test(begin_leaves_nothing_of_the_past),
+        cmocka_unit_test(a_record_of_zeros_is_of_no_chunk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
