@@ -200,7 +200,7 @@ def execute(command, env, child=None):
         process = subprocess.Popen(command, env=env, preexec_fn=child, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    start_new_session=True)
         ended = wait_for_end(process.pid)
-        os.killpg(process.pid, signal.SIGKILL)  # it and what it left running; as it is not reaped, the id is still its own
+        os.killpg(process.pid, signal.SIGKILL)  # what it left running; as it is not reaped, the id is still its own
         status = process.wait()
         texts = []
         for file in (out, err):
@@ -224,9 +224,9 @@ def need_root(what):
 
 @contextlib.contextmanager
 def overcommit(value):
-    """Holds vm.overcommit_memory at a value. It is the whole machine's: trap programs that run at once agree on it by a lock
-    on its file, which those that do not care share, and the limit is far away, so that nobody else meets it: what counts
-    is which memory the kernel then charges to the program."""
+    """Holds vm.overcommit_memory at a value. It is the whole machine's: trap programs that run at once agree on it by a
+    lock on its file, which those that do not care share, and the limit is far away, so that nobody else meets it. What
+    counts is which memory the kernel then charges to the program."""
     with open(OVERCOMMIT) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if value else fcntl.LOCK_SH)
         if not value:
@@ -280,7 +280,8 @@ def describe(status):
 
 def summary_of(outcome):
     """The figures of the summary: what -> (count, bytes)."""
-    lines = re.findall(rf"^{PREFIX}  (allocations|frees|live at exit) +(\d+) chunks +(\d+) bytes$", outcome.stderr, re.M)
+    figures = rf"^{PREFIX}  (allocations|frees|live at exit) +(\d+) chunks +(\d+) bytes$"
+    lines = re.findall(figures, outcome.stderr, re.M)
     if len(lines) != 3:
         raise Failure("no summary on standard error:\n" + outcome.stderr)
     return {what: (int(count), int(size)) for what, count, size in lines}
@@ -321,8 +322,8 @@ def judge_lines(run, outcome):
             lines.remove(allowed)
     fits = len(lines) == len(run.says) and all(map(re.fullmatch, run.says, lines))
     if not fits:
-        raise Failure("the library said:\n" + "".join(f"    {line}\n" for line in lines or ["nothing"]) + "  expected:\n" +
-                      "".join(f"    {regex}\n" for regex in run.says or ["nothing"]))
+        raise Failure("the library said:\n    " + "\n    ".join(lines or ["nothing"]) +
+                      "\n  expected:\n    " + "\n    ".join(run.says or ["nothing"]))
 
 
 def judge(executable, run, mode, outcome):

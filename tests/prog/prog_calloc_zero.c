@@ -1,4 +1,4 @@
-/* calloc gives zeros also where freed chunks left dirt, in every size class, by every way to get and to lose a chunk. */
+/* calloc gives zeros also where freed chunks left dirt, in every size class, however it was got and lost. */
 #include "trap.h"
 
 enum { COUNT = 12 };

@@ -1,4 +1,4 @@
-/* exec while recording and with threads running: the new program starts afresh, with no descriptor of ours left open. */
+/* exec while recording and with threads running: the new program starts afresh and finds no descriptor of ours. */
 #include "trap.h"
 
 #include <fcntl.h>

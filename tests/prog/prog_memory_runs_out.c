@@ -12,7 +12,7 @@
  *      may_say="the profiled range .*"
  * run: modes=sampled,often,full limit=AS:1G arg=120 may_say="no (address space|memory) .*"
  *      may_say="the profiled range .*"
- * run: modes=sampled,often,full limit=AS:3G arg=300 may_say="no (address space|memory) .*"
+ * run: modes=full limit=AS:3G arg=300 may_say="no (address space|memory) .*"
  *      may_say="the profiled range .*"
  * run: modes=sampled,often,full limit=DATA:256M arg=20 may_say="no (address space|memory) .*"
  *      may_say="the profiled range .*" */

@@ -182,14 +182,15 @@ static void *reclaim(void *arg)
 enum { WATCHED_GRANULES = 8192, WATCHED_ROUNDS = 400 };
 
 static pfa_large_t watched;
-static _Atomic int acknowledged;
+static _Atomic int begun;        /* the round whose node is on its way in */
+static _Atomic int acknowledged; /* the round whose node the watcher has seen */
 
 /* Who finds a node at its start can remove it, and must then find it in all its granules: else what the insert still has
  * to store stays behind in the map. */
 static void *watch_insert(void *arg)
 {
     for (int round = 1; round <= WATCHED_ROUNDS; round++) {
-        while (pfa_intervalmap_find(&map, watched.start) == NULL) {
+        while (atomic_load(&begun) != round || pfa_intervalmap_find(&map, watched.start) == NULL) {
         }
         must(pfa_intervalmap_find(&map, watched.start + watched.size - 1) == &watched);
         must(pfa_intervalmap_find(&map, watched.start + watched.size / 2) == &watched);
@@ -205,6 +206,7 @@ static void check_order_of_insert(void)
     watched.size = WATCHED_GRANULES * GRANULE;
     race_start(&watcher, 1, watch_insert);
     for (int round = 1; round <= WATCHED_ROUNDS; round++) {
+        atomic_store(&begun, round);
         must(pfa_intervalmap_insert(&map, &watched) == 0);
         while (atomic_load(&acknowledged) != round) {
         }
