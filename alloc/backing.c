@@ -136,7 +136,16 @@ static long floor_syscall(long number, void *a, void *b)
 #undef _mi_bitmap_claim_across
 
 #include "segment-cache.c"
+
+/* segment.c answers a failed commit of a free span by making another segment, finds the same span first in that too, and
+ * so on until memory is full. Here the segment after a failed commit is refused, once, and the allocation fails. */
+static PFA_THREAD_LOCAL bool commit_failed;
+#define _mi_os_commit(...) (commit_failed = !(_mi_os_commit)(__VA_ARGS__), !commit_failed)
+#define _mi_arena_alloc_aligned(...)                                                                                   \
+    (commit_failed ? (commit_failed = false, NULL) : (_mi_arena_alloc_aligned)(__VA_ARGS__))
 #include "segment.c"
+#undef _mi_os_commit
+#undef _mi_arena_alloc_aligned
 #include "page.c"
 #include "heap.c"
 #include "alloc.c"
@@ -301,6 +310,9 @@ bool pfa_backing_owns(const void *address)
 
 void *pfa_backing_heap(int arena)
 {
+    if (!mi_heap_is_initialized(mi_heap_get_default())) {
+        return NULL; /* there was no memory for what mimalloc keeps of a thread */
+    }
     return mi_heap_new_in_arena(arena);
 }
 
@@ -376,6 +388,9 @@ size_t pfa_backing_page_size(void)
 bool pfa_backing_trim(void)
 {
     mi_heap_t *heap = mi_heap_get_default();
+    if (!mi_heap_is_initialized(heap)) {
+        return false;
+    }
     int64_t before = _mi_stats_main.committed.current;
     for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
         mi_heap_collect(each, true);
@@ -399,7 +414,9 @@ void pfa_backing_stats(pfa_backing_stats_t *stats)
     mi_heap_t *heap = mi_heap_get_default();
     *stats = (pfa_backing_stats_t){0, 0, 0};
     stats->committed = (size_t)(_mi_stats_main.committed.current > 0 ? _mi_stats_main.committed.current : 0);
-    for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
+    for (mi_heap_t *each = mi_heap_is_initialized(heap) ? heap->tld->heaps : NULL; each != NULL; each = each->next) {
         mi_heap_visit_blocks(each, false, &add_area, stats);
     }
+    /* mimalloc counts some decommits of arena memory twice, so its figure falls behind with every trim. */
+    stats->committed = stats->committed < stats->used ? stats->used : stats->committed;
 }

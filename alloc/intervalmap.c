@@ -160,7 +160,8 @@ int pfa_intervalmap_insert(pfa_intervalmap_t *map, pfa_large_t *node)
             return err;
         }
     }
-    for (uintptr_t at = first_granule(node->start); at <= last_granule(node); at++) {
+    /* The first granule last: whoever can remove the node finds it in all of them. */
+    for (uintptr_t at = last_granule(node) + 1; at-- > first_granule(node->start);) {
         /* Partner: the acquire in find. */
         pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), entry_for(node, at << PFA_GRANULE_SHIFT));
     }

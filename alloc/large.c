@@ -106,7 +106,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     }
     if (!get_memory(tls, node, size, align, (flags & PFA_FLAG_ZEROED) != 0)) {
         pfa_backing_free(node);
-        return NULL;
+        return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
     }
     uint64_t size_flags = size | flags | PFA_FLAG_LARGE;
     pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);

@@ -25,7 +25,7 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
             return false;
         }
         uint64_t within = pfa_place_within(&place, word);
-        uint64_t lead = (uint64_t)place.record->lead << PFA_LEAD_SHIFT;
+        uint64_t lead = pfa_record_lead(place.record);
         hit->record = place.record;
         hit->start = address - within + lead;
         return pfa_is_live(pfa_load_relaxed(&place.record->size_flags)) && within >= lead;

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
+_Atomic uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
 
 unsigned pfa_region_class(uint64_t slot_size)
 {
@@ -60,6 +60,19 @@ static bool is_published(uint64_t first, const pfa_page_geometry_t *page, bool l
     return true;
 }
 
+/* The slices behind a new page may still say that they belong to a longer page that began where this one does: their
+ * addresses would find its records. */
+static void forget_tail(uint64_t first, uint64_t slices)
+{
+    uint64_t count = pfa_range.region_span >> PFA_SLICE_SHIFT;
+    for (uint64_t back = slices; back < PFA_REGION_SLICES_MAX && first + back < count; back++) {
+        uint64_t word = pfa_load_relaxed(&pfa_range.slices[first + back].word);
+        if (word != 0 && ((word >> PFA_WORD_BACK_SHIFT) & 7) == back) {
+            pfa_store_relaxed(&pfa_range.slices[first + back].word, 0);
+        }
+    }
+}
+
 int pfa_region_publish(const void *chunk)
 {
     pfa_page_geometry_t page;
@@ -76,7 +89,7 @@ int pfa_region_publish(const void *chunk)
         }
     }
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
-    pfa_region_sizes[pfa_region_class(page.slot_size)] = (uint32_t)page.slot_size;
+    pfa_store_relaxed(&pfa_region_sizes[pfa_region_class(page.slot_size)], (uint32_t)page.slot_size);
     pfa_record_t *records = (pfa_record_t *)(pfa_range.records + first * PFA_RECORD_STRIDE);
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
@@ -85,5 +98,6 @@ int pfa_region_publish(const void *chunk)
         pfa_store_relaxed(&slice->records, records);
         pfa_store_release(&slice->word, word);
     }
+    forget_tail(first, page.slices);
     return 0;
 }

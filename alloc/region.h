@@ -46,11 +46,11 @@ PFA_INLINE unsigned pfa_word_class(uint64_t word)
 }
 
 /* Slot sizes by class. */
-extern uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
+extern _Atomic uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
 
 PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
 {
-    return pfa_region_sizes[pfa_word_class(word)];
+    return pfa_load_relaxed(&pfa_region_sizes[pfa_word_class(word)]);
 }
 
 /* The word of the slice that an offset into R lies in; 0 if no region was ever there. */

@@ -75,8 +75,8 @@ uint64_t pfa_sampler_distance(uint64_t *random, uint64_t period)
     x ^= x >> 27;
     *random = x;
     double uniform = ((double)((x * 2685821657736338717ull) >> 11) + 1.0) * 0x1p-53;
-    double distance = -pfa_log(uniform) * (double)period;
-    return distance < 1.0 ? 1 : (uint64_t)distance;
+    /* Rounded down: a chunk of s bytes is hit if the distance is below s, with exactly the chance its weight is made of. */
+    return (uint64_t)(-pfa_log(uniform) * (double)period);
 }
 
 double pfa_sampler_weight(unsigned weight_class, uint64_t size)

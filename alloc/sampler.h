@@ -34,7 +34,7 @@ unsigned pfa_sampler_periods(const _Atomic uint64_t **periods);
 /* The period of a weight class; 1 for class 0. */
 uint64_t pfa_sampler_period(unsigned weight_class);
 
-/* The distance to the next sample point, at least 1 byte. Advances the generator. */
+/* The whole bytes before the next sample point. Advances the generator. */
 uint64_t pfa_sampler_distance(uint64_t *random, uint64_t period);
 
 /* How many chunks a recorded one stands for. */

@@ -14,7 +14,12 @@ double pfa_log(double x)
     bits = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
     double m;
     memcpy(&m, &bits, sizeof m);
-    /* ln m = 2 artanh((m-1)/(m+1)), with the argument at most 1/3. */
+    /* Around 1, so that just below 1 no two big terms cancel: there the sampler's short distances come from. */
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        exponent++;
+    }
+    /* ln m = 2 artanh((m-1)/(m+1)), with the argument at most 0.172. */
     double s = (m - 1.0) / (m + 1.0);
     double q = s * s;
     double series = 1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));

@@ -61,10 +61,14 @@ static void put_number(pfa_text_t *text, uint64_t value, unsigned base, bool neg
         digits[--at] = "0123456789abcdef"[value % base];
         value /= base;
     } while (value != 0);
-    if (negative) {
+    spec_t rest = *spec;
+    if (negative && spec->zero && !spec->left) {
+        put(text, '-'); /* the zeros go between sign and digits */
+        rest.width--;
+    } else if (negative) {
         digits[--at] = '-';
     }
-    put_padded(text, digits + at, sizeof digits - at, spec);
+    put_padded(text, digits + at, sizeof digits - at, &rest);
 }
 
 static const char *parse_spec(const char *f, spec_t *spec, va_list *args)
@@ -76,6 +80,8 @@ static const char *parse_spec(const char *f, spec_t *spec, va_list *args)
     }
     if (*f == '*') {
         spec->width = va_arg(*args, int);
+        spec->left |= spec->width < 0;
+        spec->width = spec->width < 0 ? -spec->width : spec->width;
         f++;
     }
     for (; *f >= '0' && *f <= '9'; f++) {
@@ -109,6 +115,9 @@ void pfa_text_vadd(pfa_text_t *text, const char *f, va_list original)
 {
     va_list args;
     va_copy(args, original);
+    if (text->used < text->size) {
+        text->buf[text->used] = '\0';
+    }
     for (; *f != '\0'; f++) {
         if (*f != '%') {
             put(text, *f);

@@ -128,11 +128,11 @@ static void say_unknown(const char *source, span_t key)
     pfa_say("%s: unknown option '%.*s'; known are %s", source, (int)key.length, key.at, buf);
 }
 
-static void say_bad_value(const char *source, const option_t *option, span_t value)
+static void say_bad_value(pfa_options_t *options, const char *source, const option_t *option, span_t value)
 {
     if (option->kind == BOOL) {
         pfa_say("%s: %s: '%.*s' is not accepted; use true or false (keeping %s)", source, option->name,
-                (int)value.length, value.at, *slot(&pfa_options, option) != 0 ? "true" : "false");
+                (int)value.length, value.at, *slot(options, option) != 0 ? "true" : "false");
     } else {
         pfa_say("%s: %s: '%.*s' is not accepted; use a number of bytes from %lu to %lu, K M G T allowed", source,
                 option->name, (int)value.length, value.at, (unsigned long)option->minimum,
@@ -159,7 +159,7 @@ static unsigned parse_pair(pfa_options_t *options, const char *source, span_t pa
         if (equals(key, table[i].name)) {
             uint64_t value;
             if (!parse_value(&table[i], text, &value)) {
-                say_bad_value(source, &table[i], text);
+                say_bad_value(options, source, &table[i], text);
                 return 1;
             }
             *slot(options, &table[i]) = value;

@@ -207,7 +207,8 @@ uint64_t pfa_sys_fd_identity(int fd)
     if (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0) {
         return 0;
     }
-    return ((uint64_t)info.st_dev * 0x9e3779b97f4a7c15ull ^ (uint64_t)info.st_ino) | 1;
+    uint64_t identity = (uint64_t)info.st_dev * 0x9e3779b97f4a7c15ull ^ (uint64_t)info.st_ino;
+    return identity != 0 ? identity : 1;
 }
 
 int pfa_sys_dup_high(int fd)

@@ -37,7 +37,7 @@ target_compile_options(pfa_flags INTERFACE
     ${PFA_SANITIZE_FLAGS})
 target_link_options(pfa_flags INTERFACE ${PFA_SANITIZE_FLAGS})
 target_include_directories(pfa_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-target_compile_definitions(pfa_flags INTERFACE PFA_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(pfa_flags INTERFACE PFA_VERSION="${PROJECT_VERSION}" $<$<BOOL:${PROFALLOC_SANITIZE}>:PFA_SANITIZED>)
 
 # Compilers know malloc: they merge it with memset, drop unused pairs, and would turn our calloc into a call of itself.
 set(PFA_NO_BUILTIN_MALLOC "")

@@ -79,6 +79,9 @@ add_library(profalloc_static STATIC ${prelinked})
 set_source_files_properties(${prelinked} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 set_target_properties(profalloc_static PROPERTIES OUTPUT_NAME profalloc LINKER_LANGUAGE C)
 target_link_libraries(profalloc_static INTERFACE ${PFA_LINK_LIBRARIES})
-target_link_options(profalloc_static INTERFACE -Wl,-u,malloc) # also for a program in which only libc calls malloc
+# Also for a program in which only libc calls malloc; and the C++ runtime's functions that operator new needs when memory
+# runs out, which weak references do not take from an archive.
+target_link_options(profalloc_static INTERFACE -Wl,-u,malloc
+    $<$<LINK_LANGUAGE:CXX>:-Wl,-u,_ZSt17__throw_bad_allocv,-u,_ZSt15get_new_handlerv>)
 target_include_directories(profalloc_static INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -45,7 +45,7 @@ static void print_class(const char *prefix, unsigned class, const figures_t *f)
     pfa_text_t name = {label, sizeof label, 0};
     if (class < PFA_CLASS_REGIONS) {
         pfa_text_add(&name, "<= ");
-        add_size(&name, pfa_region_sizes[class]);
+        add_size(&name, pfa_load_relaxed(&pfa_region_sizes[class]));
     } else {
         pfa_text_add(&name, "< ");
         add_size(&name, (uint64_t)1 << (class - PFA_CLASS_LARGE + 17));

@@ -37,7 +37,7 @@ typedef struct pfa_record {
             uint16_t last_thread;
             uint16_t lead;
         };
-        uint64_t tail;
+        _Atomic uint64_t tail;
     };
 } pfa_record_t;
 
@@ -99,7 +99,7 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
     record->writes = 0;
     record->stack = 0;
     record->type = 0;
-    record->tail = tail;
+    pfa_store_relaxed(&record->tail, tail);
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
 }
 
@@ -107,6 +107,12 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
 static inline void pfa_record_end(pfa_record_t *record, uint64_t size_flags)
 {
     pfa_store_relaxed(&record->size_flags, (size_flags | PFA_FLAG_FREED) & ~PFA_FLAG_LIVE);
+}
+
+/* Where in its slot the chunk starts, in bytes. Relaxed: a look-up may meet a record that is just being written. */
+static inline uint64_t pfa_record_lead(const pfa_record_t *record)
+{
+    return (pfa_load_relaxed(&record->tail) >> 48) << PFA_LEAD_SHIFT;
 }
 
 /* The last word of a record: a little-endian view of its four halves, on both architectures. */
