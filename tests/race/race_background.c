@@ -12,7 +12,7 @@ typedef struct job {
 
 static _Atomic(job_t *) jobs;
 static job_t pool[THREADS][ROUNDS];
-static uint64_t done;       /* the background's own, read once it is idle */
+static uint64_t done; /* the background's own, read once it is idle */
 static uint64_t content;
 static _Atomic uint64_t announced;
 static _Atomic int inside;

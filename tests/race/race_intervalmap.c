@@ -12,9 +12,9 @@
 enum {
     WRITERS = 2,
     READERS = 2,
-    CELLS = 8,          /* of each writer: room for one interval each, half of them outside the span */
+    CELLS = 8, /* of each writer: room for one interval each, half of them outside the span */
     CELL_GRANULES = 96,
-    NODES = 1024,       /* of each writer */
+    NODES = 1024, /* of each writer */
     ROUNDS = 120000 / RACE_SLOWDOWN,
 };
 

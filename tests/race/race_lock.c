@@ -15,7 +15,8 @@ static void *use(void *arg)
     for (int i = 0; i < ROUNDS; i++) {
         unsigned rank = (unsigned)random_below(&seed, PFA_LOCK_COUNT);
         pfa_lock((pfa_lock_rank_t)rank);
-        unsigned higher = rank + 1 < PFA_LOCK_COUNT && i % 4 == 0 ? rank + 1 : rank; /* in ascending order, as is the rule */
+        unsigned higher =
+            rank + 1 < PFA_LOCK_COUNT && i % 4 == 0 ? rank + 1 : rank; /* in ascending order, as is the rule */
         if (higher != rank) {
             pfa_lock((pfa_lock_rank_t)higher);
         }

@@ -49,9 +49,9 @@ static void *live_and_die(void *arg)
 static uint64_t total(const pfa_counters_t *sum, bool frees)
 {
     uint64_t count = 0;
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
-        count += frees ? pfa_read_counter(&sum->by_class[class].frees)
-                       : pfa_read_counter(&sum->by_class[class].allocations);
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
+        count +=
+            frees ? pfa_read_counter(&sum->by_class[class].frees) : pfa_read_counter(&sum->by_class[class].allocations);
     }
     return count / PFA_COUNT_ONE;
 }

@@ -207,7 +207,8 @@ static void check_estimate(size_t period, const size_t *sizes, size_t kinds, siz
                 period, off, chunks, variance, bytes_off, bytes, bytes_variance);
         abort();
     }
-    must(now.live_chunks == before.live_chunks && now.live_bytes == before.live_bytes); /* what was counted in goes out */
+    must(now.live_chunks == before.live_chunks &&
+         now.live_bytes == before.live_bytes); /* what was counted in goes out */
 }
 
 static void estimate(void)

@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-static _Atomic unsigned asked;     /* work there is */
-static _Atomic unsigned done;      /* work that was seen to */
+static _Atomic unsigned asked; /* work there is */
+static _Atomic unsigned done;  /* work that was seen to */
 static _Atomic unsigned calls;
 static _Atomic int worker_tid;
 static _Atomic bool hold;

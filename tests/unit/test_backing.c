@@ -38,7 +38,7 @@ static void calloc_gives_zeros_also_of_used_memory(void **state)
         for (size_t size = 1; size <= 20 * MIB; size = size * 3 / 2 + 1) {
             unsigned char *chunk = pfa_backing_calloc(size);
             assert_non_null(chunk);
-            for (size_t i = 0; i < size; i += size > 64 * KIB ? 97 : 1) {
+            for (size_t i = 0; i<size; i += size> 64 * KIB ? 97 : 1) {
                 assert_int_equal(chunk[i], 0);
             }
             memset(chunk, 0xee, size);
@@ -87,7 +87,7 @@ static void realloc_keeps_the_contents(void **state)
         chunk = pfa_backing_realloc(chunk, next);
         assert_non_null(chunk);
         size_t kept = size < next ? size : next;
-        for (size_t at = 0; at < kept; at += kept > 4096 ? 61 : 1) {
+        for (size_t at = 0; at<kept; at += kept> 4096 ? 61 : 1) {
             assert_int_equal(chunk[at], (unsigned char)(at * 13 + 7));
         }
         for (size_t at = 0; at < next; at++) {
@@ -189,7 +189,8 @@ static void what_is_at_hand_is_of_known_pages(void **state)
         live[i] = align || zero ? NULL : pfa_backing_heap_pop(heap, size);
         bool at_hand = live[i] != NULL;
         if (!at_hand) {
-            live[i] = align ? pfa_backing_heap_aligned(heap, size, 64, zero) : pfa_backing_heap_malloc(heap, size, zero);
+            live[i] =
+                align ? pfa_backing_heap_aligned(heap, size, 64, zero) : pfa_backing_heap_malloc(heap, size, zero);
         }
         assert_non_null(live[i]);
         pfa_page_geometry_t page;
@@ -224,7 +225,7 @@ static void an_exclusive_heap_stays_in_its_space_and_ends_with_it(void **state)
         }
         assert_true(in_regions((uintptr_t)chunks[count]));
     }
-    assert_true(count > 300 && count < MANY); /* 2 GiB of it, less what headers take */
+    assert_true(count > 300 && count < MANY);  /* 2 GiB of it, less what headers take */
     void *plain = pfa_backing_malloc(4 * MIB); /* which is no reason for the default heap to fail */
     assert_true(plain != NULL && !pfa_range_profiled((uintptr_t)plain));
     pfa_backing_free(plain);

@@ -36,9 +36,9 @@ static void check_refused(void *address, pfa_verdict_t expected)
     must(finding_on(address).verdict == expected);
 }
 
-static const size_t sizes[] = {0,    1,     7,      8,      15,         16,         17,        64,       100,      1024,
-                               1025, 16384, 16385,  100000, 128 * 1024, 131073,     200000,    1 << 20,  5000000,  16 << 20,
-                               16777217, 40 << 20};
+static const size_t sizes[] = {0,      1,       7,       8,        15,       16,      17,         64,
+                               100,    1024,    1025,    16384,    16385,    100000,  128 * 1024, 131073,
+                               200000, 1 << 20, 5000000, 16 << 20, 16777217, 40 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* --- verdicts ----------------------------------------------------------------------------------------------------- */
@@ -179,7 +179,8 @@ static void slots_change_between_aligned_and_usual(void)
             must(free_chunk(chunks[i]) == PFA_CHUNK_LIVE);
         }
         size_t size = random_below(&seed, 300);
-        chunks[i] = random_below(&seed, 2) == 0 ? chunk_of(size) : aligned_chunk_of(size, 64u << random_below(&seed, 3));
+        chunks[i] =
+            random_below(&seed, 2) == 0 ? chunk_of(size) : aligned_chunk_of(size, 64u << random_below(&seed, 3));
         must(chunks[i] != NULL && finding_on(chunks[i]).start == (uintptr_t)chunks[i]);
     }
 }
@@ -257,7 +258,7 @@ static totals_t totals_of(unsigned from, unsigned to)
     static pfa_counters_t sum;
     totals_t totals = {0, 0, 0, 0};
     pfa_counters_sum(&sum);
-    for (unsigned class = from; class < to; class++) {
+    for (unsigned class = from; class < to; class ++) {
         totals.allocations += pfa_read_counter(&sum.by_class[class].allocations);
         totals.bytes += pfa_read_counter(&sum.by_class[class].bytes);
         totals.frees += pfa_read_counter(&sum.by_class[class].frees);
@@ -271,7 +272,7 @@ static unsigned class_of(void *chunk, size_t size)
     if (size > PFA_REGION_CHUNK_MAX) {
         unsigned class = PFA_CLASS_LARGE + 1; /* from 128K, one for each power of two */
         for (size_t limit = 256 * KIB; size >= limit; limit *= 2) {
-            class++;
+            class ++;
         }
         return class;
     }
@@ -316,7 +317,7 @@ static void births_and_deaths_add_up(void)
             pfa_chunk_reclaim();
         }
     }
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         totals_t got = totals_of(class, class + 1);
         must(memcmp(&got, &expected[class], sizeof got) == 0);
     }
@@ -338,7 +339,7 @@ static void sampled_chunks_count_for_many(void)
         for (int s = 0; s < 2; s++) {
             unsigned class = s == 0 ? first : second;
             totals_t before = totals_of(0, PFA_CLASS_COUNT);
-            request_t request = {weighed[i], 0, (uint64_t)class << PFA_WEIGHT_SHIFT};
+            request_t request = {weighed[i], 0, (uint64_t) class << PFA_WEIGHT_SHIFT};
             void *chunk = recorded(&request);
             must(chunk != NULL);
             must(pfa_weight_class_of(finding_on(chunk).size_flags) == class);
@@ -361,7 +362,8 @@ RUN_IN_CHILD(sampled_chunks_count_for_many)
 
 static void resizing_in_place(void)
 {
-    static const size_t pairs[][2] = {{100, 105}, {105, 97}, {20000, 19000}, {1 << 20, (1 << 20) - 5000}, {300000, 290000}};
+    static const size_t pairs[][2] = {
+        {100, 105}, {105, 97}, {20000, 19000}, {1 << 20, (1 << 20) - 5000}, {300000, 290000}};
     allocator_start(2 * GIB, 2 * GIB);
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         for (size_t align = 0; align <= 256; align += 256) {
@@ -377,7 +379,7 @@ static void resizing_in_place(void)
             must(pfa_size_of(after.size_flags) == pairs[i][1]);
             must((after.size_flags & PFA_FLAG_REALLOC) != 0);
             must(((after.size_flags ^ before.size_flags) & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED)) == 0);
-            must(new.allocations - old.allocations == PFA_COUNT_ONE && new.frees - old.frees == PFA_COUNT_ONE);
+            must(new.allocations - old.allocations == PFA_COUNT_ONE &&new.frees - old.frees == PFA_COUNT_ONE);
             must(new.bytes - old.bytes == pairs[i][1] && new.freed_bytes - old.freed_bytes == pairs[i][0]);
             must(has_pattern(chunk, pairs[i][0], 3)); /* the bytes stay, also behind the new end */
             must(free_chunk(chunk) == PFA_CHUNK_LIVE);

@@ -69,7 +69,7 @@ static void a_time_in_a_run_is_not_late(void **state)
         exact += now >= before;
     }
     assert_true(exact >= 200000 / (PFA_CLOCK_SKIPS + 1)); /* it keeps looking */
-    assert_true(exact < 200000);                           /* and does skip, or else this tests nothing */
+    assert_true(exact < 200000);                          /* and does skip, or else this tests nothing */
 }
 
 static void the_first_calls_of_a_run_are_exact(void **state)
@@ -139,9 +139,12 @@ static void nobody_else_skips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_never_repeat_or_go_back),     cmocka_unit_test(a_time_is_exact_when_calls_are_apart),
-        cmocka_unit_test(a_time_in_a_run_is_not_late),       cmocka_unit_test(the_first_calls_of_a_run_are_exact),
-        cmocka_unit_test(stopping_makes_the_next_exact),     cmocka_unit_test(a_run_ends_within_its_skips),
+        cmocka_unit_test(times_never_repeat_or_go_back),
+        cmocka_unit_test(a_time_is_exact_when_calls_are_apart),
+        cmocka_unit_test(a_time_in_a_run_is_not_late),
+        cmocka_unit_test(the_first_calls_of_a_run_are_exact),
+        cmocka_unit_test(stopping_makes_the_next_exact),
+        cmocka_unit_test(a_run_ends_within_its_skips),
         cmocka_unit_test(nobody_else_skips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

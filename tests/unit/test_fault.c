@@ -202,7 +202,7 @@ static void check_counts_balance(unsigned missed_in_all)
 {
     static pfa_counters_t sum;
     pfa_counters_sum(&sum);
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         const pfa_class_counters_t *one = &sum.by_class[class];
         must(pfa_read_counter(&one->allocations) == pfa_read_counter(&one->frees));
         must(pfa_read_counter(&one->bytes) == pfa_read_counter(&one->freed_bytes));

@@ -196,8 +196,8 @@ static void every_granule_of_a_big_chunk_finds_it(void **state)
 static void any_address_may_be_asked_about(void **state)
 {
     (void)state;
-    static const uint64_t odd[] = {0, 1, BASE - 1, BASE + SPAN, ADDRESS_END - 1, ADDRESS_END, 0xffff800000000000,
-                                   UINT64_MAX, (uint64_t)1 << 63};
+    static const uint64_t odd[] = {
+        0, 1, BASE - 1, BASE + SPAN, ADDRESS_END - 1, ADDRESS_END, 0xffff800000000000, UINT64_MAX, (uint64_t)1 << 63};
     uint64_t seed = 102;
     open_map();
     for (int outside = 0; outside < 2; outside++) {

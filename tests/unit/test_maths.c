@@ -80,10 +80,8 @@ static void one_minus_exp_is_a_rising_probability(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(log_agrees_over_all_exponents),
-        cmocka_unit_test(log_agrees_near_one),
-        cmocka_unit_test(log_agrees_on_the_samplers_numbers),
-        cmocka_unit_test(one_minus_exp_agrees),
+        cmocka_unit_test(log_agrees_over_all_exponents),         cmocka_unit_test(log_agrees_near_one),
+        cmocka_unit_test(log_agrees_on_the_samplers_numbers),    cmocka_unit_test(one_minus_exp_agrees),
         cmocka_unit_test(one_minus_exp_is_a_rising_probability),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,8 +66,8 @@ static void numbers_agree_with_snprintf(void **state)
     static const struct {
         const char *conversion;
         bool is_long;
-    } kinds[] = {{"d", false}, {"i", false}, {"u", false}, {"x", false}, {"ld", true}, {"lu", true}, {"lx", true}, {"zu", true},
-                 {"zx", true}};
+    } kinds[] = {{"d", false}, {"i", false}, {"u", false}, {"x", false}, {"ld", true},
+                 {"lu", true}, {"lx", true}, {"zu", true}, {"zx", true}};
     for (int i = 0; i < 200000; i++) {
         size_t kind = random_below(&seed, sizeof kinds / sizeof kinds[0]);
         char width[16];

@@ -101,8 +101,8 @@ static void check_refused(size_t row, const char *text)
 static void every_bool_takes_true_and_false_alone(void **state)
 {
     (void)state;
-    static const char *const refused[] = {"",  "1",     "0",    "yes",  "True",  "TRUE",
-                                          "t", "truee", "fals", "on",   "tr ue", "true:false"};
+    static const char *const refused[] = {"",  "1",     "0",    "yes", "True",  "TRUE",
+                                          "t", "truee", "fals", "on",  "tr ue", "true:false"};
     unsigned seen = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (rows[i].kind == BOOL) {
@@ -120,9 +120,26 @@ static void every_bool_takes_true_and_false_alone(void **state)
 static void every_size_takes_its_limits_and_nothing_beyond(void **state)
 {
     (void)state;
-    static const char *const refused[] = {"", "K",  "-1",  "+1",  "1KB", "1KK", "0x10", "1.5K", "K1", "1 K", "one",
-                                          "1e3", "1P", "18446744073709551616", "99999999999999999999999", "16777216T",
-                                          "18014398509481984K", "18446744073709551615K", "1\x01", "1\xff"};
+    static const char *const refused[] = {"",
+                                          "K",
+                                          "-1",
+                                          "+1",
+                                          "1KB",
+                                          "1KK",
+                                          "0x10",
+                                          "1.5K",
+                                          "K1",
+                                          "1 K",
+                                          "one",
+                                          "1e3",
+                                          "1P",
+                                          "18446744073709551616",
+                                          "99999999999999999999999",
+                                          "16777216T",
+                                          "18014398509481984K",
+                                          "18446744073709551615K",
+                                          "1\x01",
+                                          "1\xff"};
     char text[64];
     unsigned seen = 0;
     for (size_t i = 0; i < ROWS; i++) {
@@ -226,7 +243,8 @@ static void an_unknown_key_is_named_with_all_that_are_known(void **state)
     assert_int_equal(parse(&options, "porf:true", &said), 1);
     assert_string_equal(said.text, expected);
     /* Nothing like a key passes for it. */
-    static const char *const unknown[] = {":true", "pro:true", "proff:true", "PROF:true", "prof prof:true", "pr of:true"};
+    static const char *const unknown[] = {":true",     "pro:true",       "proff:true",
+                                          "PROF:true", "prof prof:true", "pr of:true"};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         assert_int_equal(parse(&options, unknown[i], &said), 1);
         assert_non_null(strstr(said.text, "unknown option '"));
@@ -275,7 +293,8 @@ static void text_ends_where_its_length_says(void **state)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(two != MAP_FAILED && mprotect(two + page, page, PROT_NONE) == 0);
-    static const char *const ends[] = {"prof:true", "prof:true,", "prof:true#", "prof:true ", "prof:true\n", "prof:true#x"};
+    static const char *const ends[] = {"prof:true",  "prof:true,",  "prof:true#",
+                                       "prof:true ", "prof:true\n", "prof:true#x"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t length = strlen(ends[i]);
         memcpy(two + page - length, ends[i], length);
@@ -328,8 +347,9 @@ static void random_bad_text_is_survived(void **state)
 {
     (void)state;
     uint64_t seed = 22;
-    static const char *const tokens[] = {"prof", "sample", "region_range", ":", ":", ",", "\n", "#", " ", "true", "false",
-                                         "1", "99999999999", "K", "T", "x", "-", "\t", "strict:", "sample:0", "%s%n"};
+    static const char *const tokens[] = {"prof", "sample", "region_range", ":",        ":",           ",", "\n", "#",
+                                         " ",    "true",   "false",        "1",        "99999999999", "K", "T",  "x",
+                                         "-",    "\t",     "strict:",      "sample:0", "%s%n"};
     for (int round = 0; round < 2000; round++) {
         char text[512] = "";
         for (uint64_t count = random_below(&seed, 30); count > 0; count--) {

@@ -28,8 +28,8 @@ static void layout_is_as_pictured(void **state)
     assert_int_equal(sizeof(pfa_record_t), 64);
 }
 
-static const uint64_t flags[] = {PFA_FLAG_LIVE,   PFA_FLAG_FREED, PFA_FLAG_ALIGNED, PFA_FLAG_REALLOC, PFA_FLAG_ZEROED,
-                                 PFA_FLAG_NEW,    PFA_FLAG_ARRAY, PFA_FLAG_LARGE,   PFA_FLAG_SHARED,  PFA_FLAG_LEAD};
+static const uint64_t flags[] = {PFA_FLAG_LIVE, PFA_FLAG_FREED, PFA_FLAG_ALIGNED, PFA_FLAG_REALLOC, PFA_FLAG_ZEROED,
+                                 PFA_FLAG_NEW,  PFA_FLAG_ARRAY, PFA_FLAG_LARGE,   PFA_FLAG_SHARED,  PFA_FLAG_LEAD};
 
 static void flags_sizes_and_weights_share_no_bit(void **state)
 {
@@ -50,7 +50,7 @@ static void the_word_gives_back_what_was_put_in(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {0, 1, 128 * 1024, (1ull << 47) - 1, PFA_SIZE_MASK};
-    for (uint64_t class = 0; class < PFA_WEIGHT_CLASSES; class++) {
+    for (uint64_t class = 0; class < PFA_WEIGHT_CLASSES; class ++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             for (size_t f = 0; f < sizeof flags / sizeof flags[0]; f++) {
                 uint64_t word = sizes[i] | flags[f] | class << PFA_WEIGHT_SHIFT;

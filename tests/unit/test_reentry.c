@@ -115,7 +115,7 @@ static void check_counts_balance(void)
 {
     static pfa_counters_t sum;
     pfa_counters_sum(&sum);
-    for (unsigned class = 0; class < PFA_CLASS_COUNT; class++) {
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
         must(pfa_read_counter(&sum.by_class[class].allocations) == pfa_read_counter(&sum.by_class[class].frees));
         must(pfa_read_counter(&sum.by_class[class].bytes) == pfa_read_counter(&sum.by_class[class].freed_bytes));
     }

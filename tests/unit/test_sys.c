@@ -216,8 +216,17 @@ static void can_read_is_total(void **state)
     (void)state;
     int local = 0;
     uint64_t seed = 31;
-    static const uint64_t bad[] = {0, 1, 8, 4095, 0x800000000000, 0xffff800000000000, 0xffffffff81000000,
-                                   0x8000000000000000, UINT64_MAX, UINT64_MAX - 7, 0xdeadbeefdeadbeef};
+    static const uint64_t bad[] = {0,
+                                   1,
+                                   8,
+                                   4095,
+                                   0x800000000000,
+                                   0xffff800000000000,
+                                   0xffffffff81000000,
+                                   0x8000000000000000,
+                                   UINT64_MAX,
+                                   UINT64_MAX - 7,
+                                   0xdeadbeefdeadbeef};
     sigset_t before;
     sigset_t after;
     assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
