@@ -82,10 +82,19 @@ static inline void *aligned_chunk_of(size_t size, size_t align)
     return recorded(&request);
 }
 
+/* Frees as the entry points do: the frequent case first. */
 static inline pfa_verdict_t free_chunk(void *chunk)
 {
     pfa_finding_t finding;
-    return pfa_chunk_free(&pfa_tls, (uintptr_t)chunk, &finding);
+    pfa_ending_t ending = pfa_life_end(&pfa_tls, (uintptr_t)chunk);
+    if (ending == PFA_LIFE_NOT) {
+        return pfa_chunk_free(&pfa_tls, (uintptr_t)chunk, &finding);
+    }
+    if (ending == PFA_LIFE_ENDED_SETTLE) {
+        pfa_live_settle(&pfa_tls);
+    }
+    pfa_backing_free(chunk);
+    return PFA_CHUNK_LIVE;
 }
 
 static inline pfa_verdict_t verdict_on(const void *address)

@@ -29,6 +29,7 @@ static void check_refused(void *address, pfa_verdict_t expected)
     pfa_finding_t finding;
     memset(&finding, 0xaa, sizeof finding);
     must(before.verdict == expected);
+    must(pfa_life_end(&pfa_tls, (uintptr_t)address) == PFA_LIFE_NOT); /* nor by free's short way */
     must(pfa_chunk_free(&pfa_tls, (uintptr_t)address, &finding) == expected);
     must(finding.verdict == expected);
     must(finding.start == before.start && finding.size_flags == before.size_flags);
@@ -153,6 +154,9 @@ static void aligned_chunks(void)
                 must(finding.verdict == PFA_CHUNK_LIVE && pfa_size_of(finding.size_flags) == size);
                 must((finding.size_flags & PFA_FLAG_ALIGNED) != 0);
                 must(has_pattern(chunk[i], size, align));
+                if (in_regions((uintptr_t)chunk[i]) && slot_of((uintptr_t)chunk[i]).start != (uintptr_t)chunk[i]) {
+                    check_refused((void *)slot_of((uintptr_t)chunk[i]).start, PFA_CHUNK_INTERIOR);
+                }
                 must(size == 0 || verdict_on(chunk[i] + size / 2 + 1) == PFA_CHUNK_INTERIOR || size < 3);
             }
             for (int i = 0; i < 3; i++) {
@@ -442,6 +446,24 @@ RUN_IN_CHILD(missed_chunks_are_counted)
 
 /* --- other threads ------------------------------------------------------------------------------------------------ */
 
+/* Who looked a chunk up and still uses its record sees that it dies. */
+static void records_show_the_death(void)
+{
+    allocator_start(2 * GIB, 2 * GIB);
+    for (int i = 0; i < SIZES; i++) {
+        void *chunk = chunk_of(sizes[i]);
+        pfa_hit_t hit = {0, NULL};
+        pfa_rcu_read_lock();
+        must(pfa_lookup((uintptr_t)chunk, &hit));
+        must(pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
+        must(free_chunk(chunk) == PFA_CHUNK_LIVE);
+        must(!pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
+        must(pfa_size_of(pfa_load_relaxed(&hit.record->size_flags)) == sizes[i]);
+        pfa_rcu_read_unlock();
+    }
+}
+RUN_IN_CHILD(records_show_the_death)
+
 static void *free_as_another(void *chunk)
 {
     must(thread_begin());
@@ -710,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_resizing_in_place),
         cmocka_unit_test(test_resizing_into_silence),
         cmocka_unit_test(test_missed_chunks_are_counted),
+        cmocka_unit_test(test_records_show_the_death),
         cmocka_unit_test(test_frees_by_others),
         cmocka_unit_test(test_large_chunks_die_once),
         cmocka_unit_test(test_regions_run_out),

@@ -117,6 +117,18 @@ static void a_run_ends_within_its_skips(void **state)
     }
 }
 
+/* Where the counter ticks slower than calls come, times run ahead of it for a while. */
+static void a_time_ahead_of_the_counter_is_waited_for(void **state)
+{
+    (void)state;
+    pfa_tls_t tls = thread_that_may_skip();
+    uint64_t ahead = pfa_counter() + ((uint64_t)1 << 40);
+    tls.clock = ahead;
+    for (uint64_t i = 1; i <= 3 * PFA_CLOCK_DENSE; i++) {
+        assert_true(pfa_clock_now(&tls) == ahead + i);
+    }
+}
+
 /* Any other thread gets exact times: that they are skipped is what malloc's short way goes by. */
 static void nobody_else_skips(void **state)
 {
@@ -146,6 +158,7 @@ int main(void)
         cmocka_unit_test(stopping_makes_the_next_exact),
         cmocka_unit_test(a_run_ends_within_its_skips),
         cmocka_unit_test(nobody_else_skips),
+        cmocka_unit_test(a_time_ahead_of_the_counter_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

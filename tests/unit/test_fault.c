@@ -398,6 +398,84 @@ static void a_page_without_records_is_not_at_hand_later(void **state)
     }
 }
 
+static _Atomic unsigned mapped;
+static _Atomic unsigned unmapped;
+static unsigned map_to_fail;
+
+static int refuse_maps(pfa_sys_call_t call)
+{
+    return call == PFA_SYS_MMAP ? ENOMEM : 0;
+}
+
+static int fail_one_map(pfa_sys_call_t call)
+{
+    if (call == PFA_SYS_MUNMAP) {
+        atomic_fetch_add(&unmapped, 1);
+    }
+    if (call != PFA_SYS_MMAP) {
+        return 0;
+    }
+    return atomic_fetch_add(&mapped, 1) + 1 == map_to_fail ? ENOMEM : 0;
+}
+
+/* A large chunk beyond the range has memory and no place in the map yet: without memory for that, it is all given back. */
+static void overflow_without_a_map(void)
+{
+    static capture_t said;
+    capture_begin(&said);
+    allocator_start(64 * MIB, 64 * MIB);
+    while (pfa_range_profiled((uintptr_t)chunk_of(16 * MIB - 200 * KIB))) { /* until L is full; the last is outside */
+    }
+    pfa_intervalmap_t *map = &pfa_range.large;
+    for (size_t i = 0; i < PFA_ROOT_ENTRIES; i++) {
+        pfa_store_relaxed(&map->root[i], (pfa_granule_t *)NULL); /* as if nothing had been outside before */
+    }
+    map_to_fail = 2; /* the chunk's own is the first */
+    pfa_sys_fault = fail_one_map;
+    void *chunk = chunk_of(20 * MIB);
+    pfa_sys_fault = NULL;
+    (void)capture_end(&said);
+    must(chunk == NULL);
+    must(atomic_load(&mapped) == 2 && atomic_load(&unmapped) == 1);
+    must(strstr(said.text, "no memory for the map of large chunks: some are not recorded") != NULL);
+}
+
+static void what_cannot_be_tracked_is_given_back(void **state)
+{
+    (void)state;
+    in_child(overflow_without_a_map);
+}
+
+static int fail_protect(pfa_sys_call_t call)
+{
+    return call == PFA_SYS_MPROTECT ? ENOMEM : 0;
+}
+
+static void open_without_memory(void)
+{
+    pfa_message_init();
+    pfa_backing_init();
+    map_to_fail = 1;
+    pfa_sys_fault = fail_one_map;
+    pfa_range_open_plain(); /* a smaller space then */
+    pfa_sys_fault = refuse_maps;
+    must(pfa_range_open_profiled(0, 0) == ENOMEM && pfa_range.total_span == 0);
+    must(pfa_range_open_profiled(256 * MIB, 256 * MIB) == ENOMEM);
+    pfa_sys_fault = NULL;
+    must(pfa_range_open_profiled(256 * MIB, 256 * MIB) == 0);
+    must(pfa_range_open_profiled(512 * MIB, 0) == 0 && pfa_range.region_span == 256 * MIB); /* the first call counts */
+    pfa_sys_fault = fail_protect;
+    must(pfa_range_commit_records(0) == ENOMEM);
+    pfa_sys_fault = NULL;
+    must(pfa_range_commit_records(0) == 0);
+}
+
+static void opening_without_memory_says_so(void **state)
+{
+    (void)state;
+    in_child(open_without_memory);
+}
+
 static void each_call_fails_once_at_each_place(void **state)
 {
     (void)state;
@@ -446,6 +524,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_workload_makes_the_calls_that_matter),
         cmocka_unit_test(a_page_without_records_is_not_at_hand_later),
+        cmocka_unit_test(what_cannot_be_tracked_is_given_back),
+        cmocka_unit_test(opening_without_memory_says_so),
         cmocka_unit_test(each_call_fails_once_at_each_place),
         cmocka_unit_test(each_call_fails_from_some_place_on),
         cmocka_unit_test(each_call_fails_a_few_times_in_a_row),

@@ -78,20 +78,33 @@ static void *wait_for_it(void *unused)
     return unused;
 }
 
+static _Atomic unsigned futex_calls;
+
+static int count_futex(pfa_sys_call_t call)
+{
+    if (call == PFA_SYS_FUTEX) {
+        atomic_fetch_add(&futex_calls, 1);
+    }
+    return 0;
+}
+
 static void sleepers_wake_one_after_another(void **state)
 {
     (void)state;
     pthread_t thread[THREADS];
+    pfa_sys_fault = count_futex;
     pfa_lock(PFA_LOCK_RANGE);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&thread[i], NULL, wait_for_it, NULL), 0);
     }
     usleep(30000);
     assert_int_equal(atomic_load(&inside), 0);
+    assert_in_range(atomic_load(&futex_calls), 1, 10 * THREADS); /* they sleep, and do not ask again and again */
     pfa_unlock(PFA_LOCK_RANGE);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(thread[i], NULL), 0);
     }
+    pfa_sys_fault = NULL;
     assert_int_equal(atomic_load(&inside), THREADS);
 }
 

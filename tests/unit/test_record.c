@@ -67,7 +67,7 @@ static void begin_leaves_nothing_of_the_past(void **state)
 {
     (void)state;
     pfa_record_t record;
-    memset(&record, 0xff, sizeof record);
+    memset(&record, 0x5a, sizeof record);
     pfa_record_begin(&record, 123456789, 77 | PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT, pfa_record_tail(42, 9));
     assert_true(record.alloc_time == 123456789);
     assert_true(record.first_access == 0 && record.last_access == 0);

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 static size_t page_size(void)
 {
@@ -156,17 +157,23 @@ enum { MUCH = 300000 };
 static void *drain(void *arg)
 {
     uint64_t sum = 0;
-    unsigned char buf[1000];
+    unsigned char buf[4096];
     ssize_t got;
     while ((got = read(*(int *)arg, buf, sizeof buf)) > 0) {
         for (ssize_t i = 0; i < got; i++) {
             sum += buf[i];
         }
+        usleep(50); /* so that the pipe stays full */
     }
     return (void *)(uintptr_t)sum;
 }
 
-/* A pipe takes 64 KiB at once: the rest has to follow. */
+static void do_nothing(int signal)
+{
+    (void)signal;
+}
+
+/* A write into a full pipe that a signal interrupts ends early with what it has done: the rest has to follow. */
 static void a_long_write_is_completed(void **state)
 {
     (void)state;
@@ -179,11 +186,25 @@ static void a_long_write_is_completed(void **state)
     int ends[2];
     pthread_t reader;
     void *got;
+    struct sigaction interrupt = {.sa_handler = do_nothing};
+    struct sigaction before;
+    sigset_t alarm_only;
+    const struct itimerval often = {{0, 300}, {0, 300}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
     assert_int_equal(pipe(ends), 0);
+    assert_int_equal(sigaction(SIGALRM, &interrupt, &before), 0);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarm_only, NULL), 0); /* for the reader */
     assert_int_equal(pthread_create(&reader, NULL, drain, &ends[0]), 0);
-    assert_int_equal(pfa_sys_write(ends[1], text, MUCH), MUCH);
+    assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    long written = pfa_sys_write(ends[1], text, MUCH);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
     close(ends[1]);
     assert_int_equal(pthread_join(reader, &got), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(written, MUCH);
     assert_true((uint64_t)(uintptr_t)got == sum);
     close(ends[0]);
 }
