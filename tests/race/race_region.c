@@ -43,7 +43,7 @@ void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)
 
 size_t pfa_backing_page_size(void)
 {
-    return 4096;
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 int pfa_backing_add_space(void *base, size_t size, bool exclusive)
