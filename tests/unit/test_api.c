@@ -235,6 +235,7 @@ static void use_many_periods(void)
     for (size_t i = 1; i <= 63; i++) {
         must(profalloc_start(i * 1000) == 0);
     }
+    must(profalloc_start(((size_t)1 << 40) + 1) == EINVAL);
     must(profalloc_start(63 * 1000 + 1) == ENOSPC);
     must(profalloc_start(5 * 1000) == 0);
     must(profalloc_start(1) == 0);

@@ -433,13 +433,17 @@ static void statistics_count_this_threads_chunks(void **state)
 /* --- fork --------------------------------------------------------------------------------------------------------- */
 
 static _Atomic bool stop_churning;
+static _Atomic unsigned churning; /* threads that are well under way */
 
 static void *churn(void *arg)
 {
     uint64_t seed = (uint64_t)(uintptr_t)arg;
     void *live[50] = {NULL};
     must(thread_begin());
-    while (!atomic_load(&stop_churning)) {
+    for (unsigned step = 0; !atomic_load(&stop_churning); step++) {
+        if (step == 1000) {
+            atomic_fetch_add(&churning, 1);
+        }
         size_t i = random_below(&seed, 50);
         if (live[i] != NULL) {
             must(free_chunk(live[i]) == PFA_CHUNK_LIVE);
@@ -473,12 +477,16 @@ static void a_fork_child_allocates_on(void **state)
     for (uintptr_t i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&thread[i], NULL, churn, (void *)(i + 1)), 0);
     }
+    while (atomic_load(&churning) != 2) { /* a thread that starts may hold locks of a sanitizer's malloc */
+        usleep(100);
+    }
     for (int i = 0; i < 25; i++) {
         usleep(1000);
         /* As hooks/fork.c does; RCU's own locks are taken around it too, since the chunks include large ones. */
         urcu_bp_before_fork();
         fflush(stdout);
         pid_t child = fork();
+        must(child >= 0);
         if (child == 0) {
             urcu_bp_after_fork_child();
             use_in_child();

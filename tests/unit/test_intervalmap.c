@@ -454,6 +454,75 @@ static void reclaiming_waits_for_readers_and_retiring_does_not(void **state)
     pfa_intervalmap_close(&map);
 }
 
+/* In a fork child the background thread is gone, and with it what it had taken off the list to free. */
+static void recount_in_child(void)
+{
+    pfa_intervalmap_after_fork();
+    must(pfa_intervalmap_retired() == 0);
+    pfa_intervalmap_retire(&nodes[20]);
+    must(pfa_intervalmap_retired() == 1);
+}
+
+static int status_in_child = -1;
+
+static void release_and_fork(void *node)
+{
+    (void)node;
+    if (status_in_child == -1) {
+        must(pfa_intervalmap_retired() == 10); /* taken, and not yet counted off */
+        status_in_child = status_of_child(recount_in_child);
+    }
+}
+
+static void recount_whole_list(void)
+{
+    pfa_intervalmap_after_fork();
+    must(pfa_intervalmap_retired() == 10);
+}
+
+static void a_fork_child_counts_anew(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        pfa_intervalmap_retire(&nodes[i]);
+    }
+    in_child(recount_whole_list);
+    pfa_intervalmap_reclaim(release_and_fork);
+    assert_int_equal(status_in_child, 0);
+    assert_int_equal(pfa_intervalmap_retired(), 0);
+}
+
+/* --- the first read section of a thread ---------------------------------------------------------------------------- */
+
+static void *enter_without_memory(void *arg)
+{
+    memset(&pfa_tls, 0, sizeof pfa_tls);
+    errno = 4711;
+    pfa_sys_fault = refuse_all;
+    bool refused = !pfa_rcu_enter(&pfa_tls);
+    pfa_rcu_leave(false);
+    pfa_sys_fault = NULL;
+    must(refused);
+    for (int i = 0; i < 3; i++) {
+        must(pfa_rcu_enter(&pfa_tls)); /* as soon as there is memory, and from then on without asking for any */
+        must(urcu_bp_read_ongoing());
+        pfa_rcu_leave(true);
+        must(!urcu_bp_read_ongoing());
+        pfa_sys_fault = refuse_all;
+    }
+    pfa_sys_fault = NULL;
+    must(errno == 4711);
+    return arg;
+}
+
+static void a_thread_that_cannot_be_registered_goes_without(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, enter_without_memory, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +535,8 @@ int main(void)
         cmocka_unit_test(of_several_removers_one_wins),
         cmocka_unit_test(retired_nodes_come_back_once),
         cmocka_unit_test(reclaiming_waits_for_readers_and_retiring_does_not),
+        cmocka_unit_test(a_fork_child_counts_anew),
+        cmocka_unit_test(a_thread_that_cannot_be_registered_goes_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

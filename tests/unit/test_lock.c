@@ -162,6 +162,7 @@ static void fork_leaves_the_child_with_free_locks(void **state)
             frozen[rank] = counters[rank].plain;
         }
         pid_t child = fork();
+        must(child >= 0);
         if (child == 0) {
             pfa_locks_after_fork_child();
             for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {

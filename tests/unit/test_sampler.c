@@ -236,6 +236,11 @@ static void use_up_the_periods(void)
         must(pfa_sampler_period((unsigned)i) == i << 20);
         must(pfa_sampler_set(i << 20) == 0); /* known ones stay free of charge */
     }
+    const _Atomic uint64_t *used = NULL;
+    must(pfa_sampler_periods(&used) == PFA_WEIGHT_CLASSES - 1);
+    for (uint64_t i = 1; i < PFA_WEIGHT_CLASSES; i++) {
+        must(pfa_load_relaxed(&used[i - 1]) == i << 20);
+    }
     must(pfa_sampler_set(1) == 0 && mode() == PFA_MODE_FULL);
     must(pfa_sampler_set(0) == 0 && mode() == PFA_MODE_OFF);
 }

@@ -225,6 +225,46 @@ static void a_free_without_a_thread_is_counted(void **state)
     assert_true(SUM(freed_bytes, 30) - freed == 10000);
 }
 
+static void bad_frees_are_counted_for_anyone(void **state)
+{
+    (void)state;
+    static pfa_counters_t before;
+    static pfa_counters_t after;
+    pfa_tls_t known;
+    pfa_tls_t unknown;
+    memset(&unknown, 0, sizeof unknown);
+    join(&known);
+    pfa_counters_sum(&before);
+    pfa_count_bad_free(&known);
+    pfa_count_bad_free(&unknown);
+    leave(&known);
+    pfa_counters_sum(&after);
+    assert_true(pfa_read_counter(&after.bad_frees) - pfa_read_counter(&before.bad_frees) == 2);
+}
+
+/* What people are shown: whole chunks, and nothing below zero when a sum caught a death without its birth. */
+static void figures_are_whole_and_never_negative(void **state)
+{
+    (void)state;
+    static pfa_counters_t counters;
+    memset(&counters, 0, sizeof counters);
+    counters.by_class[3] = (pfa_class_counters_t){.allocations = 10 * PFA_COUNT_ONE + PFA_COUNT_ONE / 2,
+                                                  .bytes = 1000,
+                                                  .frees = 4 * PFA_COUNT_ONE + PFA_COUNT_ONE / 4,
+                                                  .freed_bytes = 300};
+    counters.by_class[5] = (pfa_class_counters_t){
+        .allocations = PFA_COUNT_ONE, .bytes = 50, .frees = 2 * PFA_COUNT_ONE, .freed_bytes = 60};
+    pfa_figures_t one = pfa_counters_figures(&counters, 3, 4);
+    assert_true(one.allocations == 11 && one.frees == 4 && one.live == 6);
+    assert_true(one.bytes == 1000 && one.freed_bytes == 300 && one.live_bytes == 700);
+    pfa_figures_t caught = pfa_counters_figures(&counters, 5, 6);
+    assert_true(caught.live == 0 && caught.live_bytes == 0);
+    pfa_figures_t all = pfa_counters_figures(&counters, 0, PFA_CLASS_COUNT);
+    assert_true(all.allocations == 12 && all.frees == 6 && all.bytes == 1050 && all.live_bytes == 690);
+    pfa_figures_t none = pfa_counters_figures(&counters, 4, 5);
+    assert_true(none.allocations == 0 && none.live == 0);
+}
+
 /* --- live bytes and their peak ----------------------------------------------------------------------------------- */
 
 typedef struct live_model {
@@ -330,6 +370,7 @@ static void after_fork_only_the_caller_lives(void **state)
     }
     uint64_t before = SUM(allocations, 40);
     pid_t child = fork();
+    must(child >= 0);
     if (child == 0) {
         pfa_thread_list_after_fork(tls[7].thread);
         must(SUM(allocations, 40) == before); /* what the others did is not forgotten */
@@ -393,6 +434,8 @@ int main(void)
         cmocka_unit_test(the_dead_are_counted),
         cmocka_unit_test(the_living_are_counted_too),
         cmocka_unit_test(a_free_without_a_thread_is_counted),
+        cmocka_unit_test(bad_frees_are_counted_for_anyone),
+        cmocka_unit_test(figures_are_whole_and_never_negative),
         cmocka_unit_test(after_fork_only_the_caller_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
