@@ -1,19 +1,20 @@
 """Time and memory of the allocator against its peers, as ratios to bare mimalloc.
 
-Every repetition runs all variants one after another, beginning with another one each time, so that whatever disturbs
-the machine disturbs all of them alike.
+Every repetition runs all variants side by side, in turns of a twentieth of a second, beginning with another one each
+time, so that whatever disturbs the machine disturbs all of them alike.
 """
 import hashlib
 import pathlib
 import sys
 
 from . import alloc_report, real, report
-from .process import BenchFailure, own_peak_rss_kib, parse_fields, run_process
+from .process import BenchFailure, Job, own_peak_rss_kib, parse_fields, run_in_turns, run_process
 from .variants import CATALOGUE, make_variants
 
 QUICK_SCALE = 0.05
 QUICK_RUNS = 2
 WARM_SCALE = 0.02
+TURN_SECONDS = 0.05
 
 
 def add_arguments(parser):
@@ -28,18 +29,21 @@ class Synthetic:
     def __init__(self, program, name, what, scale):
         self.program, self.name, self.what, self.scale = program, name, what, scale
 
-    def run(self, variant, warm=False):
+    def job(self, variant, warm):
         scale = min(self.scale, WARM_SCALE) if warm else self.scale
-        outcome = run_process([self.program, "--scale", f"{scale:g}", self.name], variant.environment())
+        return Job([self.program, "--scale", f"{scale:g}", self.name], variant.environment())
+
+    def row(self, variant, outcome):
         fields = parse_fields(outcome.stdout)
         if not variant.provides(fields["malloc"]):
             raise BenchFailure(f"{self.name} under {variant.name} ran on the malloc of {fields['malloc']}")
-        row = {"seconds": float(fields["seconds"]), "cpu_seconds": float(fields["cpu_seconds"]),
-               "peak_rss_kib": int(fields["peak_rss_kib"]), "ops": int(fields["ops"]), "checksum": fields["checksum"]}
+        seconds = outcome.running_between(float(fields["began"]), float(fields["ended"]))
+        row = {"seconds": seconds, "cpu_seconds": float(fields["cpu_seconds"]), "ops": int(fields["ops"]),
+               "peak_rss_kib": int(fields["peak_rss_kib"]), "checksum": fields["checksum"]}
         for key in ("live_chunks", "live_requested", "live_rss_kib"):
             if key in fields:
                 row[key] = int(fields[key])
-        return row, outcome
+        return row
 
 
 class Real:
@@ -48,14 +52,18 @@ class Real:
     def __init__(self, program):
         self.program, self.name, self.what = program, program.name, program.what
 
-    def run(self, variant, warm=False):
+    def job(self, variant, warm):
+        del warm
         settings = {**self.program.environment, **variant.environment()}
-        outcome = run_process(self.program.command, settings, stdin_path=self.program.stdin, pin=True)
+        return Job(self.program.command, settings, self.program.stdin, pin=True)
+
+    def row(self, variant, outcome):
+        del variant
         if outcome.peak_rss_kib <= own_peak_rss_kib():
             raise BenchFailure(f"{self.name} needs less memory than this driver, so its peak cannot be told")
         checksum = hashlib.sha256(outcome.stdout.encode()).hexdigest()[:16]
         return {"seconds": outcome.wall, "peak_rss_kib": outcome.peak_rss_kib, "checksum": checksum,
-                "cpu_seconds": outcome.user + outcome.system}, outcome
+                "cpu_seconds": outcome.user + outcome.system}
 
 
 def _workloads(options, scale):
@@ -74,19 +82,28 @@ def _workloads(options, scale):
     return found
 
 
+def _run_all(workload, variants, warm=False):
+    """One run under each of the variants: pairs of row and outcome in their order."""
+    turn = None if workload.name == alloc_report.MEMORY_ONLY else TURN_SECONDS  # all of them at once may not fit
+    outcomes = run_in_turns([workload.job(variant, warm) for variant in variants], turn)
+    pairs = [(workload.row(variant, outcome), outcome) for variant, outcome in zip(variants, outcomes)]
+    _agree(workload, {variant.name: row["checksum"] for variant, (row, _) in zip(variants, pairs)})
+    return pairs
+
+
 def _measure(workload, variants, runs, rows):
     """All repetitions of one workload: variant name -> list of rows."""
     samples = {variant.name: [] for variant in variants}
-    _agree(workload, {variant.name: workload.run(variant, warm=True)[0]["checksum"] for variant in variants})
+    _run_all(workload, variants, warm=True)
     for repetition in range(runs):
-        turn = repetition % len(variants)
-        for position, variant in enumerate(variants[turn:] + variants[:turn]):
-            row, outcome = workload.run(variant)
+        first = repetition % len(variants)
+        order = variants[first:] + variants[:first]
+        for position, (variant, (row, outcome)) in enumerate(zip(order, _run_all(workload, order))):
             rows.add({"workload": workload.name, "variant": variant.name, "repetition": repetition,
                       "position": position, "command": outcome.command, "environment": outcome.environment,
-                      "wall": outcome.wall, "user": outcome.user, "system": outcome.system, **row})
+                      "turns": len(outcome.pauses) + 1, "wall": outcome.wall, "user": outcome.user,
+                      "system": outcome.system, **row})
             samples[variant.name].append(row)
-        _agree(workload, {name: taken[-1]["checksum"] for name, taken in samples.items()})
     return samples
 
 

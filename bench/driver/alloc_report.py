@@ -19,20 +19,22 @@ def _median(samples, key):
     return statistics.median(row[key] for row in samples)
 
 
-def _least(samples, key):
-    return min(row[key] for row in samples)
+def _ratios(by_variant, name, key):
+    """To the reference in the same repetition, which was disturbed alike."""
+    return [row[key] / base[key] for row, base in zip(by_variant[name], by_variant[REFERENCE])]
 
 
-def _ratio(by_variant, name, key, pick=_median):
-    return pick(by_variant[name], key) / pick(by_variant[REFERENCE], key)
+def _ratio(by_variant, name, key):
+    return statistics.median(_ratios(by_variant, name, key))
 
 
-def _spread(samples):
-    """How far the runs lie apart, as half the distance of the quartiles over the median."""
-    if len(samples) < 2:
-        return "-"
-    low, _, high = statistics.quantiles((row["seconds"] for row in samples), n=4)
-    return f"±{50 * (high - low) / _median(samples, 'seconds'):.1f}%"
+def _time_cell(by_variant, name):
+    """The median ratio, and half the distance of the quartiles of all ratios."""
+    ratios = _ratios(by_variant, name, "seconds")
+    if len(ratios) < 2:
+        return f"{ratios[0]:.3f}"
+    low, _, high = statistics.quantiles(ratios, n=4)
+    return f"{statistics.median(ratios):.3f} ±{(high - low) / 2:.3f}"
 
 
 def _unit_cost(samples):
@@ -45,8 +47,8 @@ def _timed(results):
     return [name for name in results if name != MEMORY_ONLY]
 
 
-def _mean(results, name, key, pick=_median):
-    return report.geometric_mean(_ratio(results[workload], name, key, pick) for workload in _timed(results))
+def _mean(results, name, key):
+    return report.geometric_mean(_ratio(results[workload], name, key) for workload in _timed(results))
 
 
 def _mean_label(results):
@@ -55,15 +57,11 @@ def _mean_label(results):
 
 def _time_table(results, names):
     others = [name for name in names if name != REFERENCE]
-    rows = []
-    for workload, by_variant in results.items():
-        cells = [f"{_ratio(by_variant, n, 'seconds'):.3f} ({_ratio(by_variant, n, 'seconds', _least):.3f})"
-                 for n in others]
-        rows.append([workload, _unit_cost(by_variant[REFERENCE]), _spread(by_variant[REFERENCE]), *cells])
+    rows = [[workload, _unit_cost(by_variant[REFERENCE]), *(_time_cell(by_variant, n) for n in others)]
+            for workload, by_variant in results.items()]
     if _timed(results):
-        rows.append([_mean_label(results), "", "", *(f"{_mean(results, n, 'seconds'):.3f} "
-                                                     f"({_mean(results, n, 'seconds', _least):.3f})" for n in others)])
-    return report.table(["workload", REFERENCE, "spread", *others], rows)
+        rows.append([_mean_label(results), "", *(f"{_mean(results, n, 'seconds'):.3f}" for n in others)])
+    return report.table(["workload", REFERENCE, *others], rows)
 
 
 def _cpu_table(results, names):
@@ -142,11 +140,10 @@ def render(results, names, runs, scale):
              f"Linux {facts['kernel']}; {runs} interleaved runs, scale {scale:g}, load {facts['load'][0]:.1f}."]
     if runs < RUNS_NEEDED or scale < 1:
         parts.append("**A shortened run: its figures mean nothing.**")
-    parts += ["## Time", f"Ratio to {REFERENCE} of the medians, and in brackets of the fastest runs. The spread is "
-              f"{REFERENCE}'s own: a ratio closer to 1 than that says nothing.", _time_table(results, names),
-              "## Processor time", "User and system, all threads, waiting by spinning included. Ratio of the medians.",
-              _cpu_table(results, names)]
-    parts += ["## Peak resident memory", f"Ratio to {REFERENCE} of the medians.", _rss_table(results, names)]
+    parts += ["## Time", f"Ratio to {REFERENCE} in the same repetition: the median, and half the distance of the "
+              "quartiles.", _time_table(results, names), "## Processor time",
+              "User and system, all threads, waiting by spinning included. Median ratio.", _cpu_table(results, names)]
+    parts += ["## Peak resident memory", "Median ratio.", _rss_table(results, names)]
     if MEMORY_ONLY in results:
         parts += ["## Memory per live chunk", *_live_table(results, names)]
     if verdicts.rows:

@@ -1,5 +1,6 @@
 """The two real programs: sqlite3 over a generated script, python3 over bench/real/objects.py."""
 import dataclasses
+import os
 import pathlib
 import random
 
@@ -53,7 +54,7 @@ class RealProgram:
     what: str
     command: list
     environment: dict
-    stdin: pathlib.Path = None
+    stdin: pathlib.Path = os.devnull
 
 
 def _sql_statements():

@@ -31,7 +31,8 @@ typedef struct {
     pfa_worker_t worker[PFA_WORKERS_MAX];
     pthread_barrier_t ready;
     pthread_barrier_t finished;
-    double seconds;
+    double began; /* by the monotonic clock, which the driver reads too: it knows when it paused this process */
+    double ended;
     double cpu_seconds; /* of all threads: steadier than the clock on a machine that others use too */
 } run_t;
 
@@ -76,12 +77,12 @@ static double read_clock(clockid_t clock)
 static void start_clocks(run_t *run)
 {
     run->cpu_seconds = -read_clock(CLOCK_PROCESS_CPUTIME_ID);
-    run->seconds = -read_clock(CLOCK_MONOTONIC);
+    run->began = read_clock(CLOCK_MONOTONIC);
 }
 
 static void stop_clocks(run_t *run)
 {
-    run->seconds += read_clock(CLOCK_MONOTONIC);
+    run->ended = read_clock(CLOCK_MONOTONIC);
     run->cpu_seconds += read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
@@ -180,10 +181,9 @@ static void print_result(const run_t *run)
         ops += run->worker[i].ops;
         checksum += run->worker[i].checksum;
     }
-    printf("workload=%s ops=%" PRIu64 " seconds=%.6f cpu_seconds=%.6f ns_per_op=%.2f peak_rss_kib=%" PRIu64
+    printf("workload=%s ops=%" PRIu64 " began=%.6f ended=%.6f cpu_seconds=%.6f peak_rss_kib=%" PRIu64
            " checksum=%016" PRIx64 " malloc=%s",
-           run->workload->name, ops, run->seconds, run->cpu_seconds, run->seconds * 1e9 / (double)ops, peak, checksum,
-           malloc_library());
+           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, peak, checksum, malloc_library());
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;
