@@ -269,6 +269,30 @@ void *pfa_backing_aligned(size_t size, size_t align, bool zero)
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
+static PFA_NOINLINE void *aligned_generic(mi_heap_t *heap, size_t size, size_t align)
+{
+    void *chunk = pfa_backing_aligns(size, align) ? mi_heap_malloc(heap, size) : aligned_in(heap, size, align, false);
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        pfa_tls_disarm(&pfa_tls);
+    }
+    return chunk;
+}
+
+void *pfa_backing_aligned_here(size_t size, size_t align)
+{
+    mi_heap_t *heap = mi_get_default_heap();
+    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
+        mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
+        if (((uintptr_t)page->free & (align - 1)) == 0) {
+            void *chunk = pop(page);
+            if (PFA_LIKELY(chunk != NULL)) {
+                return chunk;
+            }
+        }
+    }
+    return aligned_generic(heap, size, align);
+}
+
 static PFA_NOINLINE void *realloc_elsewhere(void *chunk, size_t size)
 {
     void *moved = mi_realloc(chunk, size);
@@ -284,6 +308,29 @@ void *pfa_backing_realloc(void *chunk, size_t size)
 
 /* One and the same, without a jump in between. */
 void pfa_backing_free(void *chunk) __attribute__((alias("mi_free")));
+
+static PFA_NOINLINE void retire(mi_page_t *page)
+{
+    _mi_page_retire(page);
+}
+
+void pfa_backing_free_here(void *chunk)
+{
+    mi_segment_t *segment = _mi_ptr_segment(chunk);
+    mi_page_t *page = _mi_segment_page_of(segment, chunk);
+    if (PFA_UNLIKELY(_mi_thread_id() != mi_atomic_load_relaxed(&segment->thread_id))) {
+        _mi_free_generic(segment, page, false, chunk);
+    } else if (PFA_UNLIKELY(page->flags.full_aligned != 0)) {
+        _mi_free_generic(segment, page, true, chunk);
+    } else {
+        mi_block_t *block = chunk;
+        mi_block_set_next(page, block, page->local_free);
+        page->local_free = block;
+        if (PFA_UNLIKELY(--page->used == 0)) {
+            retire(page);
+        }
+    }
+}
 
 size_t pfa_backing_usable(const void *chunk)
 {

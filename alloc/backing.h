@@ -25,14 +25,22 @@ void pfa_backing_init(void);
  * space is used by heaps of its arena only, other space by the default heaps. Returns the arena, or 0. */
 int pfa_backing_add_space(void *base, size_t size, bool exclusive);
 
-/* Chunks of the calling thread's default heap. malloc's and calloc's set errno to ENOMEM when they return NULL. */
+/* Chunks of the calling thread's default heap. These set errno to ENOMEM when they return NULL. */
 void *pfa_backing_malloc(size_t size);
 void *pfa_backing_calloc(size_t size);
 void *pfa_backing_aligned(size_t size, size_t align, bool zero);
+/* Does every chunk of that size have the alignment, a power of two, anyway? */
+static inline bool pfa_backing_aligns(size_t size, size_t align)
+{
+    return align <= 8 || (align == 16 && size > 8);
+}
+/* For any power of two, meant to be expanded in the caller, and leaves errno alone. */
+void *pfa_backing_aligned_here(size_t size, size_t align);
 /* realloc within the default heap: of a plain chunk, to a size above 0. */
 void *pfa_backing_realloc(void *chunk, size_t size);
 /* Any chunk, of any heap of any thread. Keeps errno. */
 void pfa_backing_free(void *chunk);
+void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
 size_t pfa_backing_usable(const void *chunk);
 /* Does the address lie in a segment of mimalloc's? For addresses outside the space handed to it: rare, may cost a system
  * call. Total: any value may be asked about. */

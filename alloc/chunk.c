@@ -105,7 +105,7 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
     if (!publish(tls, chunk)) {
         return NULL;
     }
-    if (pfa_life_begin(tls, (uintptr_t)chunk, size | flags, pfa_clock_now(tls))) {
+    if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, flags), pfa_clock_now(tls))) {
         pfa_live_settle(tls);
     }
     return chunk;
@@ -117,7 +117,7 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    return size <= PFA_SIZE_MASK >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
+    return size <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
 }
 
 static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
@@ -191,10 +191,10 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
         pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
     }
     if (!due) {
-        pfa_store_relaxed(&record->size_flags, size | kept | PFA_FLAGS_SILENT);
+        pfa_store_relaxed(&record->size_flags, pfa_size_flags(size, kept | PFA_FLAGS_SILENT));
         return;
     }
-    uint64_t fresh = size | kept | PFA_FLAG_REALLOC | weight;
+    uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
     pfa_record_begin(record, pfa_clock_now(tls), fresh, tls->record_tail | pfa_record_tail(0, record->lead));
     if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
         pfa_live_settle(tls);

@@ -19,7 +19,7 @@ static inline void pfa_finding_describe(pfa_finding_t *finding, pfa_verdict_t ve
 static inline pfa_verdict_t pfa_finding_verdict(uint64_t size_flags, bool at_start)
 {
     static const pfa_verdict_t by_state[] = {PFA_CHUNK_FOREIGN, PFA_CHUNK_LIVE, PFA_CHUNK_FREED, PFA_CHUNK_SILENT};
-    pfa_verdict_t verdict = by_state[size_flags >> 48 & 3];
+    pfa_verdict_t verdict = by_state[size_flags & PFA_FLAGS_SILENT];
     return at_start || verdict == PFA_CHUNK_FOREIGN ? verdict : PFA_CHUNK_INTERIOR;
 }
 

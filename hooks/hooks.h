@@ -13,8 +13,8 @@
  * bytes asked for were taken off the countdown before. */
 PFA_NOINLINE void *pfa_slow_malloc(size_t size);
 void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);
-void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
-PFA_NOINLINE void pfa_slow_free(void *chunk, const void *caller);
+PFA_NOINLINE void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
+PFA_NOINLINE void pfa_slow_free(void *chunk);
 size_t pfa_usable_size(void *chunk, const void *caller);
 
 /* Takes the bytes off the countdown; true when the allocation may go the fast way. */
@@ -32,12 +32,12 @@ PFA_INLINE bool pfa_is_plain(const void *chunk)
 }
 
 /* free and all that is like it. */
-PFA_INLINE void pfa_fast_free(void *chunk, const void *caller)
+PFA_INLINE void pfa_fast_free(void *chunk)
 {
     if (PFA_LIKELY(pfa_is_plain(chunk))) {
-        pfa_backing_free(chunk);
+        pfa_backing_free_here(chunk);
     } else {
-        pfa_slow_free(chunk, caller);
+        pfa_slow_free(chunk);
     }
 }
 

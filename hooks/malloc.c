@@ -20,12 +20,12 @@ PFA_EXPORT PFA_FLATTEN void *malloc(size_t size)
     return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
 }
 
-PFA_EXPORT void free(void *chunk)
+PFA_EXPORT PFA_FLATTEN void free(void *chunk)
 {
-    pfa_fast_free(chunk, CALLER);
+    pfa_fast_free(chunk);
 }
 
-static PFA_COLD void *fail(int err)
+static PFA_COLD PFA_NOINLINE void *fail(int err)
 {
     pfa_tls_disarm(&pfa_tls); /* a size that nothing can have may have been taken off the countdown */
     errno = err;
@@ -58,40 +58,59 @@ static bool is_power_of_two(size_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/* A power of two that is met anyway needs no aligned chunk. */
-static void *aligned(size_t align, size_t size, uint64_t flags)
+static PFA_NOINLINE void *slow_aligned(size_t align, size_t size)
 {
-    if (align <= 8 || (align == 16 && size > 8)) {
-        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_alloc(size, 0, flags);
-    }
-    if (size > PTRDIFF_MAX - align) {
+    return pfa_backing_aligns(size, align) ? pfa_slow_alloc(size, 0, 0) : pfa_slow_alloc(size, align, PFA_FLAG_ALIGNED);
+}
+
+PFA_INLINE void *aligned(size_t align, size_t size)
+{
+    if (PFA_UNLIKELY(size > PTRDIFF_MAX - align)) {
         return fail(ENOMEM);
     }
-    if (PFA_LIKELY(pfa_fast_allowed(size))) {
-        return pfa_backing_aligned(size, align, false);
+    if (PFA_UNLIKELY(!pfa_fast_allowed(size))) {
+        return slow_aligned(align, size);
     }
-    return pfa_slow_alloc(size, align, flags | PFA_FLAG_ALIGNED);
+    void *chunk = pfa_backing_aligned_here(size, align);
+    return PFA_LIKELY(chunk != NULL) ? chunk : fail(ENOMEM);
 }
 
-PFA_EXPORT void *memalign(size_t align, size_t size)
+PFA_EXPORT PFA_FLATTEN void *memalign(size_t align, size_t size)
 {
-    return is_power_of_two(align) ? aligned(align, size, 0) : fail(EINVAL);
+    return PFA_LIKELY(is_power_of_two(align)) ? aligned(align, size) : fail(EINVAL);
 }
 
-PFA_EXPORT void *aligned_alloc(size_t align, size_t size)
+PFA_EXPORT PFA_FLATTEN void *aligned_alloc(size_t align, size_t size)
 {
-    return is_power_of_two(align) ? aligned(align, size, 0) : fail(EINVAL);
+    return PFA_LIKELY(is_power_of_two(align)) ? aligned(align, size) : fail(EINVAL);
 }
 
-PFA_EXPORT int posix_memalign(void **out, size_t align, size_t size)
+static PFA_NOINLINE int slow_posix_memalign(void **out, size_t align, size_t size)
 {
-    if (!is_power_of_two(align) || align % sizeof(void *) != 0) {
-        return EINVAL;
-    }
     int kept = errno;
-    void *chunk = aligned(align, size, 0);
+    void *chunk = slow_aligned(align, size);
     errno = kept;
     if (chunk == NULL) {
+        return ENOMEM;
+    }
+    *out = chunk;
+    return 0;
+}
+
+/* Leaves errno alone. */
+PFA_EXPORT PFA_FLATTEN int posix_memalign(void **out, size_t align, size_t size)
+{
+    if (PFA_UNLIKELY(!is_power_of_two(align)) || PFA_UNLIKELY(align < sizeof(void *))) {
+        return EINVAL;
+    }
+    if (PFA_UNLIKELY(size > PTRDIFF_MAX - align)) {
+        return ENOMEM;
+    }
+    if (PFA_UNLIKELY(!pfa_fast_allowed(size))) {
+        return slow_posix_memalign(out, align, size);
+    }
+    void *chunk = pfa_backing_aligned_here(size, align);
+    if (PFA_UNLIKELY(chunk == NULL)) {
         return ENOMEM;
     }
     *out = chunk;
@@ -105,7 +124,7 @@ static size_t page_size(void)
 
 PFA_EXPORT void *valloc(size_t size)
 {
-    return aligned(page_size(), size, 0);
+    return aligned(page_size(), size);
 }
 
 PFA_EXPORT void *pvalloc(size_t size)
@@ -114,7 +133,7 @@ PFA_EXPORT void *pvalloc(size_t size)
     if (size > PTRDIFF_MAX - page) {
         return fail(ENOMEM);
     }
-    return aligned(page, (size + page - 1) & ~(page - 1), 0);
+    return aligned(page, (size + page - 1) & ~(page - 1));
 }
 
 PFA_EXPORT size_t malloc_usable_size(void *chunk)
@@ -123,17 +142,17 @@ PFA_EXPORT size_t malloc_usable_size(void *chunk)
 }
 
 /* The size is the program's claim; the chunk's own is known better. */
-PFA_EXPORT void free_sized(void *chunk, size_t size)
+PFA_EXPORT PFA_FLATTEN void free_sized(void *chunk, size_t size)
 {
     (void)size;
-    pfa_fast_free(chunk, CALLER);
+    pfa_fast_free(chunk);
 }
 
-PFA_EXPORT void free_aligned_sized(void *chunk, size_t align, size_t size)
+PFA_EXPORT PFA_FLATTEN void free_aligned_sized(void *chunk, size_t align, size_t size)
 {
     (void)align;
     (void)size;
-    pfa_fast_free(chunk, CALLER);
+    pfa_fast_free(chunk);
 }
 
 /* The other names of the same functions. GCC would have them repeat the header's attributes; callers never see these. */

@@ -132,9 +132,9 @@ NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, PFA_FLAG_NEW | PFA_FLAG_
 /* The forms of delete differ in what they tell us besides the chunk; none of it is needed. */
 #define DELETE(name, ...)                                                                                              \
     PFA_EXPORT void name(void *chunk, ##__VA_ARGS__);                                                                  \
-    PFA_EXPORT void name(void *chunk, ##__VA_ARGS__)                                                                   \
+    PFA_EXPORT PFA_FLATTEN void name(void *chunk, ##__VA_ARGS__)                                                       \
     {                                                                                                                  \
-        pfa_fast_free(chunk, CALLER);                                                                                  \
+        pfa_fast_free(chunk);                                                                                          \
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -109,7 +109,7 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
     if (PFA_UNLIKELY(chunk == NULL)) {
         return allocate_plainly_asked(size);
     }
-    bool settle = pfa_life_begin(tls, (uintptr_t)chunk, size, now);
+    bool settle = pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, 0), now);
     return PFA_LIKELY(!settle) ? chunk : settle_live(chunk);
 }
 
@@ -143,7 +143,7 @@ static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const voi
     pfa_report_bad(call, what[finding->verdict], chunk, finding, caller);
 }
 
-static PFA_NOINLINE void free_elsewhere(void *chunk, const void *caller)
+static void free_for(void *chunk, const void *caller)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_finding_t finding;
@@ -160,6 +160,12 @@ static PFA_NOINLINE void free_elsewhere(void *chunk, const void *caller)
     }
 }
 
+/* Reached from free by jumps alone, so its own return address is the program's. */
+static PFA_NOINLINE void free_otherwise(void *chunk)
+{
+    free_for(chunk, __builtin_return_address(0));
+}
+
 static PFA_NOINLINE void settle_and_free(void *chunk)
 {
     pfa_live_settle(&pfa_tls);
@@ -167,17 +173,17 @@ static PFA_NOINLINE void settle_and_free(void *chunk)
 }
 
 /* Recording everything, this is free: kept short, all that is rare a tail call. */
-void pfa_slow_free(void *chunk, const void *caller)
+PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
     switch (pfa_life_end(&pfa_tls, (uintptr_t)chunk)) {
     case PFA_LIFE_ENDED:
-        pfa_backing_free(chunk);
+        pfa_backing_free_here(chunk);
         break;
     case PFA_LIFE_ENDED_SETTLE:
         settle_and_free(chunk);
         break;
     case PFA_LIFE_NOT:
-        free_elsewhere(chunk, caller);
+        free_otherwise(chunk);
     }
 }
 
@@ -228,7 +234,7 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
         }
     }
     memcpy(moved, chunk, usable < size ? usable : size);
-    pfa_slow_free(chunk, NULL);
+    pfa_slow_free(chunk);
     return moved;
 }
 
@@ -238,7 +244,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
     }
     if (size == 0) {
-        pfa_slow_free(chunk, caller);
+        free_for(chunk, caller);
         return NULL;
     }
     pfa_finding_t finding;

@@ -2,7 +2,7 @@
  * offset that follows from the chunk's address (alloc/region.h); records of large chunks lie in their map node.
  *
  *    0 alloc_time   8 first_access   16 last_access
- *   24 size (48 bits) and flags (16 bits), one word: storing it makes the record live or dead
+ *   24 flags (16 bits) and size (48 bits), one word: storing it makes the record live or dead
  *   32 low  36 high    lowest and highest byte touched, from the start of the slot
  *   40 reads  44 writes    saturating, adjacent so that one 64-bit add updates both
  *   48 stack  52 type
@@ -47,8 +47,8 @@ _Static_assert(offsetof(pfa_record_t, size_flags) == 24, "layout as pictured");
 _Static_assert(offsetof(pfa_record_t, reads) == 40 && offsetof(pfa_record_t, writes) == 44, "one word of counters");
 _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 
-/* Flags, in the upper 16 bits of size_flags. A record of zeros is of a slot that never held a chunk. */
-#define PFA_FLAG(n) (1ull << (48 + (n)))
+/* Flags, in the low 16 bits of size_flags, where tests of them need no long constants. A record of zeros is of a slot that never held a chunk. */
+#define PFA_FLAG(n) (1ull << (n))
 #define PFA_FLAG_LIVE PFA_FLAG(0)  /* the chunk is allocated */
 #define PFA_FLAG_FREED PFA_FLAG(1) /* it was, and the slot has not been reused */
 /* Both of them: the chunk is there, but this life of it is not recorded (a realloc in place that was not sampled). */
@@ -60,19 +60,25 @@ _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 #define PFA_FLAG_ARRAY PFA_FLAG(6)   /* operator new[] */
 #define PFA_FLAG_LARGE PFA_FLAG(7)   /* tracked by the interval map */
 #define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread */
-#define PFA_FLAG_MASK (0xffffull << 48)
-#define PFA_FLAG_LEAD PFA_FLAG(15) /* does not start with its slot: `lead` says where */
+#define PFA_FLAG_LEAD PFA_FLAG(15)   /* does not start with its slot: `lead` says where */
 /* Bits 9 to 14: the weight class, an index of the sampling periods used so far (alloc/sampler.h); 0: every chunk. */
-#define PFA_WEIGHT_SHIFT (48 + 9)
+#define PFA_WEIGHT_SHIFT 9
 #define PFA_WEIGHT_CLASSES 64
 #define PFA_WEIGHT_MASK ((uint64_t)(PFA_WEIGHT_CLASSES - 1) << PFA_WEIGHT_SHIFT)
-#define PFA_SIZE_MASK (PFA_FLAG(0) - 1)
+#define PFA_FLAG_MASK 0xffffull
+#define PFA_SIZE_SHIFT 16
+#define PFA_SIZE_MAX (UINT64_MAX >> PFA_SIZE_SHIFT)
 
 #define PFA_LEAD_SHIFT 3
 
+static inline uint64_t pfa_size_flags(uint64_t size, uint64_t flags)
+{
+    return size << PFA_SIZE_SHIFT | flags;
+}
+
 static inline uint64_t pfa_size_of(uint64_t size_flags)
 {
-    return size_flags & PFA_SIZE_MASK;
+    return size_flags >> PFA_SIZE_SHIFT;
 }
 
 /* Is it of a chunk that is live and recorded? */

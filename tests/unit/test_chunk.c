@@ -221,7 +221,7 @@ static void absurd_sizes(void)
     allocator_start(2 * GIB, 2 * GIB);
     must(chunk_of(SIZE_MAX) == NULL);
     must(chunk_of((size_t)1 << 62) == NULL);
-    must(chunk_of(PFA_SIZE_MASK) == NULL);
+    must(chunk_of(PFA_SIZE_MAX) == NULL);
     must(aligned_chunk_of((size_t)1 << 60, 4096) == NULL);
     must(aligned_chunk_of(SIZE_MAX - 10, 16) == NULL);
     void *chunk = chunk_of(100); /* nothing of that is held against the next */

@@ -34,7 +34,7 @@ static const uint64_t flags[] = {PFA_FLAG_LIVE, PFA_FLAG_FREED, PFA_FLAG_ALIGNED
 static void flags_sizes_and_weights_share_no_bit(void **state)
 {
     (void)state;
-    uint64_t seen = PFA_SIZE_MASK;
+    uint64_t seen = PFA_SIZE_MAX << PFA_SIZE_SHIFT;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         assert_true(flags[i] != 0 && (flags[i] & (flags[i] - 1)) == 0);
         assert_true((seen & flags[i]) == 0);
@@ -43,17 +43,17 @@ static void flags_sizes_and_weights_share_no_bit(void **state)
     }
     assert_true((seen & PFA_WEIGHT_MASK) == 0);
     assert_true((PFA_WEIGHT_MASK & PFA_FLAG_MASK) == PFA_WEIGHT_MASK);
-    assert_true((PFA_SIZE_MASK | PFA_FLAG_MASK) == UINT64_MAX && (PFA_SIZE_MASK & PFA_FLAG_MASK) == 0);
+    assert_true((PFA_SIZE_MAX << PFA_SIZE_SHIFT ^ PFA_FLAG_MASK) == UINT64_MAX);
 }
 
 static void the_word_gives_back_what_was_put_in(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = {0, 1, 128 * 1024, (1ull << 47) - 1, PFA_SIZE_MASK};
+    static const uint64_t sizes[] = {0, 1, 128 * 1024, (1ull << 47) - 1, PFA_SIZE_MAX};
     for (uint64_t class = 0; class < PFA_WEIGHT_CLASSES; class ++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             for (size_t f = 0; f < sizeof flags / sizeof flags[0]; f++) {
-                uint64_t word = sizes[i] | flags[f] | class << PFA_WEIGHT_SHIFT;
+                uint64_t word = pfa_size_flags(sizes[i], flags[f] | class << PFA_WEIGHT_SHIFT);
                 assert_true(pfa_size_of(word) == sizes[i]);
                 assert_int_equal(pfa_weight_class_of(word), class);
                 assert_true((word & flags[f]) != 0);
@@ -68,7 +68,8 @@ static void begin_leaves_nothing_of_the_past(void **state)
     (void)state;
     pfa_record_t record;
     memset(&record, 0x5a, sizeof record);
-    pfa_record_begin(&record, 123456789, 77 | PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT, pfa_record_tail(42, 9));
+    pfa_record_begin(&record, 123456789, pfa_size_flags(77, PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT),
+                     pfa_record_tail(42, 9));
     assert_true(record.alloc_time == 123456789);
     assert_true(record.first_access == 0 && record.last_access == 0);
     assert_true(record.low == UINT32_MAX && record.high == 0); /* the empty interval */
@@ -76,7 +77,7 @@ static void begin_leaves_nothing_of_the_past(void **state)
     assert_true(record.stack == 0 && record.type == 0 && record.tag == 0);
     assert_true(record.thread == 42 && record.last_thread == 0 && record.lead == 9);
     assert_true(pfa_load_relaxed(&record.size_flags) ==
-                (77 | PFA_FLAG_ZEROED | PFA_FLAG_LIVE | 5ull << PFA_WEIGHT_SHIFT));
+                pfa_size_flags(77, PFA_FLAG_ZEROED | PFA_FLAG_LIVE | 5ull << PFA_WEIGHT_SHIFT));
 }
 
 static void a_record_of_zeros_is_of_no_chunk(void **state)

@@ -245,7 +245,7 @@ static void check_aligned(size_t size, size_t align)
         for (uintptr_t at = slot.start; at < chunk[i]; at++) {
             assert_false(pfa_lookup(at, &hit));
         }
-        assert_true((pfa_load_relaxed(&slot.record->size_flags) & PFA_SIZE_MASK) == size);
+        assert_true(pfa_size_of(pfa_load_relaxed(&slot.record->size_flags)) == size);
     }
     for (int i = 0; i < TOGETHER; i++) {
         assert_int_equal(free_chunk((void *)chunk[i]), PFA_CHUNK_LIVE);
