@@ -278,19 +278,20 @@ static PFA_NOINLINE void *aligned_generic(mi_heap_t *heap, size_t size, size_t a
     return chunk;
 }
 
+PFA_INLINE void *pop_aligned(mi_heap_t *heap, size_t size, size_t mask)
+{
+    if (PFA_UNLIKELY(size > MI_SMALL_SIZE_MAX)) {
+        return NULL;
+    }
+    mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
+    return ((uintptr_t)page->free & mask) == 0 ? pop(page) : NULL;
+}
+
 void *pfa_backing_aligned_here(size_t size, size_t align)
 {
     mi_heap_t *heap = mi_get_default_heap();
-    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
-        mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
-        if (((uintptr_t)page->free & (align - 1)) == 0) {
-            void *chunk = pop(page);
-            if (PFA_LIKELY(chunk != NULL)) {
-                return chunk;
-            }
-        }
-    }
-    return aligned_generic(heap, size, align);
+    void *chunk = pop_aligned(heap, size, align - 1);
+    return PFA_LIKELY(chunk != NULL) ? chunk : aligned_generic(heap, size, align);
 }
 
 static PFA_NOINLINE void *realloc_elsewhere(void *chunk, size_t size)
@@ -373,6 +374,11 @@ void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor)
 void *pfa_backing_heap_pop(void *heap, size_t size)
 {
     return PFA_LIKELY(size <= MI_SMALL_SIZE_MAX) ? pop(_mi_heap_get_free_small_page(heap, size)) : NULL;
+}
+
+void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align)
+{
+    return pop_aligned(heap, size, align - (align != 0));
 }
 
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)

@@ -55,6 +55,7 @@ void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor);
 /* A small chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
  * with one of the two calls below, so the page's geometry is known to whoever wanted to know it. */
 void *pfa_backing_heap_pop(void *heap, size_t size);
+void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align); /* a power of two, or 0 for any */
 /* Any chunk of such a heap, NULL if its arena is full. */
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero);

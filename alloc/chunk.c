@@ -9,6 +9,8 @@
 #include "meta/clock.h"
 #include "meta/thread.h"
 
+#include <string.h>
+
 enum { BACKOFF = 4096 };
 
 /* Sampled chunks above this size are treated as large: with a few of them at a time, a page of slots for each of many
@@ -90,20 +92,33 @@ static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
     return tls->region_heap != NULL || region_heap(tls) != NULL;
 }
 
-static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
+/* A slot from a page that may be new to us. */
+static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align, bool zero)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
     }
-    size_t slot_size = pfa_life_slot_size(size);
-    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
     void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
                              : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, zero);
     if (chunk == NULL) {
         return region_failed(tls);
     }
-    if (!publish(tls, chunk)) {
-        return NULL;
+    return publish(tls, chunk) ? chunk : NULL;
+}
+
+static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
+{
+    size_t slot_size = pfa_life_slot_size(size);
+    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
+    void *heap = tls->region_heap;
+    void *chunk = PFA_LIKELY(heap != NULL) ? pfa_backing_heap_pop_aligned(heap, slot_size, align) : NULL;
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        chunk = fetch_slot(tls, slot_size, align, zero);
+        if (chunk == NULL) {
+            return NULL;
+        }
+    } else if (zero) {
+        memset(chunk, 0, slot_size);
     }
     if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, flags), pfa_clock_now(tls))) {
         pfa_live_settle(tls);
@@ -120,19 +135,26 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     return size <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
 }
 
+/* Is it the first byte of what was, at some time, a chunk? */
+static bool is_start(const pfa_place_t *place)
+{
+    return pfa_place_within(place) == pfa_record_lead(place->record);
+}
+
+static bool is_slot(const pfa_place_t *place)
+{
+    return place->word != 0 && place->distance >= 0;
+}
+
 static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
 {
-    uint64_t word = pfa_region_word(offset);
-    pfa_place_t place = pfa_region_place(offset, word);
-    if (word == 0) {
-        pfa_finding_describe(finding, PFA_CHUNK_FOREIGN, 0, NULL);
-    } else if (place.distance < 0) {
-        pfa_finding_describe(finding, PFA_CHUNK_INTERIOR, 0, NULL);
+    pfa_place_t place = pfa_region_place(offset);
+    if (!is_slot(&place)) {
+        pfa_finding_describe(finding, place.word == 0 ? PFA_CHUNK_FOREIGN : PFA_CHUNK_INTERIOR, 0, NULL);
     } else {
-        uint64_t lead = (uint64_t)place.record->lead << PFA_LEAD_SHIFT;
-        uint64_t within = pfa_place_within(&place, word);
-        pfa_verdict_t verdict = pfa_finding_verdict(pfa_load_relaxed(&place.record->size_flags), within == lead);
-        pfa_finding_describe(finding, verdict, pfa_range.base + offset - within + lead, place.record);
+        uintptr_t start = pfa_range.base + offset - pfa_place_within(&place) + pfa_record_lead(place.record);
+        uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
+        pfa_finding_describe(finding, pfa_finding_verdict(size_flags, is_start(&place)), start, place.record);
     }
     return finding->verdict;
 }
@@ -140,17 +162,20 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
 static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
-    pfa_verdict_t verdict = judge_slot(offset, finding);
-    if (verdict == PFA_CHUNK_LIVE || verdict == PFA_CHUNK_SILENT) {
-        uint64_t word = pfa_region_word(offset);
-        pfa_record_end(pfa_region_place(offset, word).record, finding->size_flags);
-        if (verdict == PFA_CHUNK_LIVE) {
-            pfa_life_count_death(tls, pfa_word_class(word), finding->size_flags);
-        }
-        pfa_backing_free((void *)address);
-        return PFA_CHUNK_LIVE;
+    pfa_place_t place = pfa_region_place(offset);
+    if (!is_slot(&place) || !is_start(&place)) {
+        return judge_slot(offset, finding);
     }
-    return verdict;
+    uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
+    if ((size_flags & PFA_FLAG_LIVE) == 0) {
+        return judge_slot(offset, finding);
+    }
+    pfa_record_end(place.record, size_flags);
+    if (pfa_is_live(size_flags)) { /* else silent */
+        pfa_life_count_death(tls, pfa_word_class(place.word), size_flags);
+    }
+    pfa_backing_free((void *)address);
+    return PFA_CHUNK_LIVE;
 }
 
 pfa_verdict_t pfa_chunk_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
@@ -205,8 +230,8 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
 {
     uint64_t offset = address - pfa_range.base;
     if (offset < pfa_range.region_span) {
-        uint64_t word = pfa_region_word(offset);
-        resize(tls, pfa_region_place(offset, word).record, pfa_word_class(word), size, due, weight);
+        pfa_place_t place = pfa_region_place(offset);
+        resize(tls, place.record, pfa_word_class(place.word), size, due, weight);
         return;
     }
     bool entered = pfa_rcu_enter(tls);

@@ -55,15 +55,14 @@ PFA_INLINE size_t pfa_life_slot_size(size_t size)
 PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_flags, uint64_t now)
 {
     uint64_t offset = chunk - pfa_range.base;
-    uint64_t word = pfa_region_word(offset);
-    pfa_place_t place = pfa_region_place(offset, word);
+    pfa_place_t place = pfa_region_place(offset);
     uint64_t tail = tls->record_tail;
-    if (PFA_UNLIKELY((size_flags & PFA_FLAG_ALIGNED) != 0) && !pfa_place_is_start(&place, word)) {
-        tail |= pfa_record_tail(0, (uint16_t)(pfa_place_within(&place, word) >> PFA_LEAD_SHIFT));
+    if (PFA_UNLIKELY((size_flags & PFA_FLAG_ALIGNED) != 0) && !pfa_place_is_start(&place)) {
+        tail |= pfa_record_tail(0, (uint16_t)(pfa_place_within(&place) >> PFA_LEAD_SHIFT));
         size_flags |= PFA_FLAG_LEAD;
     }
     pfa_record_begin(place.record, now, size_flags, tail);
-    return pfa_life_count_birth(tls, pfa_word_class(word), size_flags);
+    return pfa_life_count_birth(tls, pfa_word_class(place.word), size_flags);
 }
 
 typedef enum pfa_ending {
@@ -83,9 +82,8 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         return PFA_LIFE_NOT;
     }
     /* A word of zeros has the reciprocal 0, and nothing is a start by it. */
-    uint64_t word = pfa_region_word(offset);
-    pfa_place_t place = pfa_region_place(offset, word);
-    if (PFA_UNLIKELY(place.distance < 0) || PFA_UNLIKELY(!pfa_place_is_start(&place, word))) {
+    pfa_place_t place = pfa_region_place(offset);
+    if (PFA_UNLIKELY(place.distance < 0) || PFA_UNLIKELY(!pfa_place_is_start(&place))) {
         return PFA_LIFE_NOT;
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
@@ -93,9 +91,36 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         return PFA_LIFE_NOT;
     }
     pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
-    return pfa_count_free(tls, thread, pfa_word_class(word), PFA_COUNT_ONE, pfa_size_of(size_flags))
+    return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))
                ? PFA_LIFE_ENDED_SETTLE
                : PFA_LIFE_ENDED;
+}
+
+/* Does the new size fit where a chunk is, without wasting more than half of it? */
+PFA_INLINE bool pfa_life_fits(size_t usable, size_t size)
+{
+    return size <= usable && size >= usable / 2;
+}
+
+/* realloc in place of a region chunk whose life is not recorded (meta/record.h), not to be recorded now either: buffers
+ * that grow in small steps do this again and again. False, and nothing done, for everything else. */
+PFA_INLINE bool pfa_life_resize_silent(uintptr_t address, size_t size)
+{
+    uint64_t offset = address - pfa_range.base;
+    if (offset >= pfa_range.region_span) {
+        return false;
+    }
+    pfa_place_t place = pfa_region_place(offset);
+    if (place.distance < 0 || !pfa_place_is_start(&place)) {
+        return false;
+    }
+    uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
+    if ((size_flags & (PFA_FLAGS_SILENT | PFA_FLAG_LEAD)) != PFA_FLAGS_SILENT ||
+        !pfa_life_fits(pfa_word_slot_size(place.word), size)) {
+        return false;
+    }
+    pfa_store_relaxed(&place.record->size_flags, pfa_size_flags(size, size_flags & PFA_FLAG_MASK));
+    return true;
 }
 
 #endif

@@ -19,12 +19,11 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
         return false;
     }
     if (PFA_LIKELY(offset < pfa_range.region_span)) {
-        uint64_t word = pfa_region_word(offset);
-        pfa_place_t place = pfa_region_place(offset, word);
-        if (PFA_UNLIKELY(word == 0) || PFA_UNLIKELY(place.distance < 0)) {
+        pfa_place_t place = pfa_region_place(offset);
+        if (PFA_UNLIKELY(place.word == 0) || PFA_UNLIKELY(place.distance < 0)) {
             return false;
         }
-        uint64_t within = pfa_place_within(&place, word);
+        uint64_t within = pfa_place_within(&place);
         uint64_t lead = pfa_record_lead(place.record);
         hit->record = place.record;
         hit->start = address - within + lead;

@@ -53,42 +53,41 @@ PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
     return pfa_load_relaxed(&pfa_region_sizes[pfa_word_class(word)]);
 }
 
-/* The word of the slice that an offset into R lies in; 0 if no region was ever there. */
-PFA_INLINE uint64_t pfa_region_word(uint64_t offset)
-{
-    /* Partner: the release in pfa_region_publish. Whoever has the address of a chunk got it after that; for any other
-     * value this makes sure that records are there where a word is. */
-    return pfa_load_acquire(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].word);
-}
-
-/* Where an offset into R lies in its region, given its slice's word. */
+/* Where an offset into R lies in its region. */
 typedef struct pfa_place {
+    uint64_t word;    /* of its slice; 0 if no region was ever there */
     int64_t distance; /* from the first slot; negative in the lead of a region, which no slot covers */
     uint64_t scaled;  /* distance * reciprocal */
     pfa_record_t *record;
 } pfa_place_t;
 
 /* The rest behind the last slot is taken for a slot too; its record is never live. */
-PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset, uint64_t word)
+PFA_INLINE pfa_place_t pfa_place_by(uint64_t offset, uint64_t word, pfa_record_t *records)
 {
-    pfa_place_t place;
-    place.distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
-    place.scaled = (uint64_t)place.distance * pfa_word_reciprocal(word);
-    place.record =
-        pfa_load_relaxed(&pfa_range.slices[offset >> PFA_SLICE_SHIFT].records) + (place.scaled >> PFA_RECIPROCAL_BITS);
-    return place;
+    int64_t distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
+    uint64_t scaled = (uint64_t)distance * pfa_word_reciprocal(word);
+    return (pfa_place_t){word, distance, scaled, records + (scaled >> PFA_RECIPROCAL_BITS)};
+}
+
+PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset)
+{
+    const pfa_slice_t *slice = &pfa_range.slices[offset >> PFA_SLICE_SHIFT];
+    /* Partner: the release in pfa_region_publish. Whoever has the address of a chunk got it after that; for any other
+     * value this makes sure that records are there where a word is. */
+    uint64_t word = pfa_load_acquire(&slice->word);
+    return pfa_place_by(offset, word, pfa_load_relaxed(&slice->records));
 }
 
 /* Is it the first byte of a slot? */
-PFA_INLINE bool pfa_place_is_start(const pfa_place_t *place, uint64_t word)
+PFA_INLINE bool pfa_place_is_start(const pfa_place_t *place)
 {
-    return (place->scaled & (((uint64_t)1 << PFA_RECIPROCAL_BITS) - 1)) < pfa_word_reciprocal(word);
+    return (place->scaled & (((uint64_t)1 << PFA_RECIPROCAL_BITS) - 1)) < pfa_word_reciprocal(place->word);
 }
 
 /* How far into its slot it is. */
-PFA_INLINE uint64_t pfa_place_within(const pfa_place_t *place, uint64_t word)
+PFA_INLINE uint64_t pfa_place_within(const pfa_place_t *place)
 {
-    return (uint64_t)place->distance - (place->scaled >> PFA_RECIPROCAL_BITS) * pfa_word_slot_size(word);
+    return (uint64_t)place->distance - (place->scaled >> PFA_RECIPROCAL_BITS) * pfa_word_slot_size(place->word);
 }
 
 /* The word of a region's slice number `back`, of slots of that size and with or without lead. */

@@ -214,12 +214,6 @@ size_t pfa_usable_size(void *chunk, const void *caller)
     return usable_of(chunk, &finding);
 }
 
-/* Does the new size fit where the chunk is, without wasting more than half of it? */
-static bool fits_in_place(size_t usable, size_t size)
-{
-    return size <= usable && size >= usable / 2;
-}
-
 static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
 {
     pfa_tls_t *tls = &pfa_tls;
@@ -247,6 +241,9 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         free_for(chunk, caller);
         return NULL;
     }
+    if (pfa_tls.countdown >= 0 && pfa_life_resize_silent((uintptr_t)chunk, size)) {
+        return chunk;
+    }
     pfa_finding_t finding;
     pfa_chunk_find((uintptr_t)chunk, &finding);
     if (!is_chunk(&finding)) {
@@ -261,7 +258,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         return pfa_backing_realloc(chunk, size);
     }
     size_t usable = usable_of(chunk, &finding);
-    if (!plain_now && fits_in_place(usable, size) && pfa_tls.thread != NULL) {
+    if (!plain_now && pfa_life_fits(usable, size) && pfa_tls.thread != NULL) {
         pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
         return chunk;
     }

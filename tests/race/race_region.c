@@ -76,7 +76,7 @@ static uint64_t slots_in_page(void)
 static pfa_record_t *record_of(uintptr_t chunk)
 {
     uint64_t offset = chunk - pfa_range.base;
-    return pfa_region_place(offset, pfa_region_word(offset)).record;
+    return pfa_region_place(offset).record;
 }
 
 static void begin(uintptr_t chunk, uint64_t size)

@@ -64,7 +64,7 @@ static inline void *recorded(const request_t *request)
     if (chunk == NULL) {
         return pfa_chunk_alloc(&pfa_tls, request->size, request->align, request->flags);
     }
-    if (pfa_life_begin(&pfa_tls, (uintptr_t)chunk, request->size, pfa_clock_now(&pfa_tls))) {
+    if (pfa_life_begin(&pfa_tls, (uintptr_t)chunk, pfa_size_flags(request->size, 0), pfa_clock_now(&pfa_tls))) {
         pfa_live_settle(&pfa_tls);
     }
     return chunk;
@@ -126,9 +126,8 @@ typedef struct slot {
 
 static inline slot_t slot_of(uintptr_t address)
 {
-    uint64_t word = pfa_region_word(address - pfa_range.base);
-    pfa_place_t place = pfa_region_place(address - pfa_range.base, word);
-    return (slot_t){place.distance >= 0, address - pfa_place_within(&place, word), place.record};
+    pfa_place_t place = pfa_region_place(address - pfa_range.base);
+    return (slot_t){place.distance >= 0, address - pfa_place_within(&place), place.record};
 }
 
 /* Fills a chunk with bytes that follow from its address and a number, and checks them later. */
