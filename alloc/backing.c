@@ -294,17 +294,10 @@ void *pfa_backing_aligned_here(size_t size, size_t align)
     return PFA_LIKELY(chunk != NULL) ? chunk : aligned_generic(heap, size, align);
 }
 
-static PFA_NOINLINE void *realloc_elsewhere(void *chunk, size_t size)
+PFA_NOINLINE void *pfa_backing_move(void *chunk, size_t size)
 {
     void *moved = mi_realloc(chunk, size);
     return PFA_LIKELY(moved != NULL) ? moved : out_of_memory();
-}
-
-void *pfa_backing_realloc(void *chunk, size_t size)
-{
-    /* mimalloc's own rule for staying in place, without the calls around it. */
-    size_t usable = _mi_usable_size(chunk, "");
-    return PFA_LIKELY(size <= usable && size >= usable / 2) ? chunk : realloc_elsewhere(chunk, size);
 }
 
 /* One and the same, without a jump in between. */
@@ -336,6 +329,24 @@ void pfa_backing_free_here(void *chunk)
 size_t pfa_backing_usable(const void *chunk)
 {
     return mi_usable_size(chunk);
+}
+
+static PFA_NOINLINE size_t usable_otherwise(const void *chunk)
+{
+    return mi_usable_size(chunk);
+}
+
+size_t pfa_backing_usable_here(const void *chunk)
+{
+    const mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
+    size_t usable = page->xblock_size;
+    return PFA_LIKELY(!mi_page_has_aligned(page)) && PFA_LIKELY(usable < MI_HUGE_BLOCK_SIZE) ? usable
+                                                                                             : usable_otherwise(chunk);
+}
+
+size_t pfa_backing_good_size(size_t size)
+{
+    return mi_good_size(size);
 }
 
 /* Segments that were found to be mimalloc's, so that a process without plain space does not ask the kernel each time.

@@ -36,12 +36,19 @@ static inline bool pfa_backing_aligns(size_t size, size_t align)
 }
 /* For any power of two, meant to be expanded in the caller, and leaves errno alone. */
 void *pfa_backing_aligned_here(size_t size, size_t align);
-/* realloc within the default heap: of a plain chunk, to a size above 0. */
-void *pfa_backing_realloc(void *chunk, size_t size);
+/* mimalloc's rule for realloc: does a chunk stay where it is, since the new size fits and wastes at most half of it? */
+static inline bool pfa_backing_keeps(size_t usable, size_t size)
+{
+    return size <= usable && size >= usable / 2;
+}
+/* realloc within the default heap: of a plain chunk that does not stay, to a size above 0. */
+void *pfa_backing_move(void *chunk, size_t size);
 /* Any chunk, of any heap of any thread. Keeps errno. */
 void pfa_backing_free(void *chunk);
 void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
 size_t pfa_backing_usable(const void *chunk);
+size_t pfa_backing_usable_here(const void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
+size_t pfa_backing_good_size(size_t size);         /* usable bytes of a chunk asked for with that size */
 /* Does the address lie in a segment of mimalloc's? For addresses outside the space handed to it: rare, may cost a system
  * call. Total: any value may be asked about. */
 bool pfa_backing_owns(const void *address);

@@ -26,11 +26,19 @@ PFA_INLINE pfa_share_t pfa_life_share(uint64_t size_flags)
     return (pfa_share_t){PFA_COUNT_ONE, pfa_size_of(size_flags)};
 }
 
+/* Is what the thread holds back too much after this chunk too? */
+PFA_INLINE bool pfa_life_settles(const pfa_tls_t *tls, uint64_t size_flags)
+{
+    int64_t delta = tls->live_delta;
+    return (size_flags & PFA_WEIGHT_MASK) == 0 || delta > PFA_LIVE_SLACK_SAMPLED || delta < -PFA_LIVE_SLACK_SAMPLED;
+}
+
 /* True when the live total should be settled (meta/thread.h). */
 PFA_INLINE bool pfa_life_count_birth(pfa_tls_t *tls, unsigned class, uint64_t size_flags)
 {
     pfa_share_t share = pfa_life_share(size_flags);
-    return pfa_count_alloc(tls, class, share.chunks, share.bytes);
+    bool settle = pfa_count_alloc(tls, class, share.chunks, share.bytes);
+    return settle && pfa_life_settles(tls, size_flags);
 }
 
 /* For a thread with or without counters. */
@@ -39,7 +47,8 @@ PFA_INLINE void pfa_life_count_death(pfa_tls_t *tls, unsigned class, uint64_t si
     pfa_share_t share = pfa_life_share(size_flags);
     if (tls->thread == NULL) {
         pfa_count_orphan_free(class, share.chunks, share.bytes);
-    } else if (pfa_count_free(tls, tls->thread, class, share.chunks, share.bytes)) {
+    } else if (pfa_count_free(tls, tls->thread, class, share.chunks, share.bytes) &&
+               pfa_life_settles(tls, size_flags)) {
         pfa_live_settle(tls);
     }
 }
@@ -94,33 +103,6 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))
                ? PFA_LIFE_ENDED_SETTLE
                : PFA_LIFE_ENDED;
-}
-
-/* Does the new size fit where a chunk is, without wasting more than half of it? */
-PFA_INLINE bool pfa_life_fits(size_t usable, size_t size)
-{
-    return size <= usable && size >= usable / 2;
-}
-
-/* realloc in place of a region chunk whose life is not recorded (meta/record.h), not to be recorded now either: buffers
- * that grow in small steps do this again and again. False, and nothing done, for everything else. */
-PFA_INLINE bool pfa_life_resize_silent(uintptr_t address, size_t size)
-{
-    uint64_t offset = address - pfa_range.base;
-    if (offset >= pfa_range.region_span) {
-        return false;
-    }
-    pfa_place_t place = pfa_region_place(offset);
-    if (place.distance < 0 || !pfa_place_is_start(&place)) {
-        return false;
-    }
-    uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-    if ((size_flags & (PFA_FLAGS_SILENT | PFA_FLAG_LEAD)) != PFA_FLAGS_SILENT ||
-        !pfa_life_fits(pfa_word_slot_size(place.word), size)) {
-        return false;
-    }
-    pfa_store_relaxed(&place.record->size_flags, pfa_size_flags(size, size_flags & PFA_FLAG_MASK));
-    return true;
 }
 
 #endif

@@ -22,7 +22,8 @@ double pfa_log(double x)
     /* ln m = 2 artanh((m-1)/(m+1)), with the argument at most 0.172. */
     double s = (m - 1.0) / (m + 1.0);
     double q = s * s;
-    double series = 1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
+    double series =
+        1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q * (1.0 / 13))))));
     return 2.0 * s * series + exponent * LN2;
 }
 
@@ -36,7 +37,8 @@ double pfa_one_minus_exp(double x)
     for (; x > 0.25; halvings++) {
         x *= 0.5;
     }
-    double d = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))));
+    double d =
+        x * (1 - x * (1.0 / 2 - x * (1.0 / 6 - x * (1.0 / 24 - x * (1.0 / 120 - x * (1.0 / 720 - x * (1.0 / 5040)))))));
     for (; halvings > 0; halvings--) {
         d = d * (2.0 - d);
     }

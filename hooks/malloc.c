@@ -44,13 +44,16 @@ PFA_EXPORT void *calloc(size_t count, size_t size)
     return pfa_slow_alloc(total, 0, PFA_FLAG_ZEROED);
 }
 
-PFA_EXPORT void *realloc(void *chunk, size_t size)
+PFA_EXPORT PFA_FLATTEN void *realloc(void *chunk, size_t size)
 {
-    bool fast = pfa_fast_allowed(size);
-    if (PFA_LIKELY(fast) && PFA_LIKELY(pfa_is_plain(chunk)) && PFA_LIKELY(size != 0)) {
-        return pfa_backing_realloc(chunk, size);
+    if (PFA_UNLIKELY(!pfa_is_plain(chunk)) || PFA_UNLIKELY(size == 0)) {
+        return pfa_slow_realloc(chunk, size, CALLER);
     }
-    return pfa_slow_realloc(chunk, size, CALLER);
+    /* What stays in place goes on as it is, unrecorded. */
+    if (PFA_LIKELY(pfa_backing_keeps(pfa_backing_usable_here(chunk), size))) {
+        return chunk;
+    }
+    return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_move(chunk, size) : pfa_slow_move(chunk, size);
 }
 
 static bool is_power_of_two(size_t value)

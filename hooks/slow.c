@@ -214,9 +214,15 @@ size_t pfa_usable_size(void *chunk, const void *caller)
     return usable_of(chunk, &finding);
 }
 
-static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
+/* To memory elsewhere, recorded there if that is due; the bytes were taken off the countdown. */
+static void *move(void *chunk, size_t usable, size_t size, bool plain_now)
 {
     pfa_tls_t *tls = &pfa_tls;
+    uint64_t weight = 0;
+    bool due = tls->countdown < 0 && is_due(tls, size, &weight);
+    if (!due && plain_now) {
+        return pfa_backing_move(chunk, size);
+    }
     void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
     if (moved == NULL) {
         moved = pfa_backing_malloc(size);
@@ -232,17 +238,24 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
     return moved;
 }
 
+/* Where it is, a recorded chunk begins a new life. That is recorded if everything is; in samples it is if the old one
+ * was, and then stands for as many: chunks that nobody sampled are resized in place without anybody asking. */
+static void resize(void *chunk, size_t size, const pfa_finding_t *finding)
+{
+    pfa_mode_t mode = (pfa_mode_t)pfa_load_relaxed(&pfa_sampling.mode);
+    bool due = mode == PFA_MODE_FULL || (mode == PFA_MODE_SAMPLED && finding->verdict == PFA_CHUNK_LIVE);
+    uint64_t weight = mode == PFA_MODE_FULL ? 0 : finding->size_flags & PFA_WEIGHT_MASK;
+    pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
+}
+
 void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
 {
     if (chunk == NULL) {
-        return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
+        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
     }
     if (size == 0) {
         free_for(chunk, caller);
         return NULL;
-    }
-    if (pfa_tls.countdown >= 0 && pfa_life_resize_silent((uintptr_t)chunk, size)) {
-        return chunk;
     }
     pfa_finding_t finding;
     pfa_chunk_find((uintptr_t)chunk, &finding);
@@ -251,16 +264,20 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         errno = ENOMEM;
         return NULL;
     }
-    uint64_t weight = 0;
-    bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
-    bool plain_now = finding.verdict == PFA_CHUNK_PLAIN;
-    if (!due && plain_now) {
-        return pfa_backing_realloc(chunk, size);
-    }
     size_t usable = usable_of(chunk, &finding);
-    if (!plain_now && pfa_life_fits(usable, size) && pfa_tls.thread != NULL) {
-        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
-        return chunk;
+    bool plain_now = finding.verdict == PFA_CHUNK_PLAIN;
+    bool has_counters = pfa_tls.thread != NULL;
+    if (!pfa_backing_keeps(usable, size) || (!plain_now && !has_counters)) {
+        (void)pfa_fast_allowed(size);
+        return move(chunk, usable, size, plain_now);
     }
-    return move(chunk, usable, size, due, weight);
+    if (!plain_now) {
+        resize(chunk, size, &finding);
+    }
+    return chunk;
+}
+
+void *pfa_slow_move(void *chunk, size_t size)
+{
+    return move(chunk, pfa_backing_usable(chunk), size, true);
 }

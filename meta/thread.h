@@ -68,8 +68,10 @@ typedef struct pfa_figures {
 /* Of the classes from `first` to before `end`. */
 pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned first, unsigned end);
 
-/* Live bytes and their peak. Exact with one thread; with more, each can hold back up to PFA_LIVE_SLACK bytes. */
+/* Live bytes and their peak. Exact with one thread; with more, each can hold back up to PFA_LIVE_SLACK bytes, or in
+ * samples, where a chunk stands for more than that, PFA_LIVE_SLACK_SAMPLED. */
 #define PFA_LIVE_SLACK (64 * 1024)
+#define PFA_LIVE_SLACK_SAMPLED (2 * 1024 * 1024)
 void pfa_live_settle(pfa_tls_t *tls);
 uint64_t pfa_live_peak(void);
 
