@@ -278,19 +278,18 @@ static PFA_NOINLINE void *aligned_generic(mi_heap_t *heap, size_t size, size_t a
     return chunk;
 }
 
-PFA_INLINE void *pop_aligned(mi_heap_t *heap, size_t size, size_t mask)
+PFA_INLINE void *pop_aligned(mi_page_t *page, size_t mask)
 {
-    if (PFA_UNLIKELY(size > MI_SMALL_SIZE_MAX)) {
-        return NULL;
-    }
-    mi_page_t *page = _mi_heap_get_free_small_page(heap, size);
     return ((uintptr_t)page->free & mask) == 0 ? pop(page) : NULL;
 }
 
 void *pfa_backing_aligned_here(size_t size, size_t align)
 {
     mi_heap_t *heap = mi_get_default_heap();
-    void *chunk = pop_aligned(heap, size, align - 1);
+    void *chunk = NULL;
+    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
+        chunk = pop_aligned(_mi_heap_get_free_small_page(heap, size), align - 1);
+    }
     return PFA_LIKELY(chunk != NULL) ? chunk : aligned_generic(heap, size, align);
 }
 
@@ -323,6 +322,26 @@ void pfa_backing_free_here(void *chunk)
         if (PFA_UNLIKELY(--page->used == 0)) {
             retire(page);
         }
+    }
+}
+
+bool pfa_backing_is_own(const void *chunk)
+{
+    return _mi_thread_id() == mi_atomic_load_relaxed(&_mi_ptr_segment(chunk)->thread_id);
+}
+
+void pfa_backing_free_keeping(void *chunk)
+{
+    mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
+    if (!pfa_backing_is_own(chunk) || page->flags.full_aligned != 0) {
+        mi_free(chunk);
+        return;
+    }
+    mi_block_t *block = chunk;
+    mi_block_set_next(page, block, page->free);
+    page->free = block;
+    if (--page->used == 0 && (page->next != NULL || page->prev != NULL)) {
+        retire(page);
     }
 }
 
@@ -389,7 +408,10 @@ void *pfa_backing_heap_pop(void *heap, size_t size)
 
 void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align)
 {
-    return pop_aligned(heap, size, align - (align != 0));
+    mi_page_t *page = size <= MI_SMALL_SIZE_MAX        ? _mi_heap_get_free_small_page(heap, size)
+                      : size <= MI_MEDIUM_OBJ_SIZE_MAX ? ((mi_heap_t *)heap)->pages[_mi_bin(size)].first
+                                                       : NULL;
+    return page != NULL ? pop_aligned(page, align - (align != 0)) : NULL;
 }
 
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)

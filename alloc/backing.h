@@ -49,6 +49,9 @@ void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to
 size_t pfa_backing_usable(const void *chunk);
 size_t pfa_backing_usable_here(const void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
 size_t pfa_backing_good_size(size_t size);         /* usable bytes of a chunk asked for with that size */
+/* For chunks of a heap of few chunks: the slot is the next to be used again, and the only page of its size is kept. */
+void pfa_backing_free_keeping(void *chunk);
+bool pfa_backing_is_own(const void *chunk); /* does it come from a heap of the calling thread? */
 /* Does the address lie in a segment of mimalloc's? For addresses outside the space handed to it: rare, may cost a system
  * call. Total: any value may be asked about. */
 bool pfa_backing_owns(const void *address);
@@ -59,9 +62,9 @@ void *pfa_backing_heap(int arena);
  * setting up the next costs as much as clearing 100 KB. With little recorded at a time that would happen all the time. */
 void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor);
 
-/* A small chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
+/* A chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
  * with one of the two calls below, so the page's geometry is known to whoever wanted to know it. */
-void *pfa_backing_heap_pop(void *heap, size_t size);
+void *pfa_backing_heap_pop(void *heap, size_t size);                       /* small ones alone */
 void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align); /* a power of two, or 0 for any */
 /* Any chunk of such a heap, NULL if its arena is full. */
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);

@@ -74,8 +74,12 @@ void pfa_chunk_thread_end(pfa_tls_t *tls)
     if (tls->large_anchor != NULL) {
         pfa_backing_free(tls->large_anchor);
     }
+    if (tls->large_spare != NULL) {
+        pfa_backing_free(tls->large_spare);
+    }
     tls->region_anchor = NULL;
     tls->large_anchor = NULL;
+    tls->large_spare = NULL;
     tls->region_heap = NULL;
     tls->large_heap = NULL;
 }
@@ -174,7 +178,7 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
     if (pfa_is_live(size_flags)) { /* else silent */
         pfa_life_count_death(tls, pfa_word_class(place.word), size_flags);
     }
-    pfa_backing_free((void *)address);
+    pfa_backing_free_keeping((void *)address);
     return PFA_CHUNK_LIVE;
 }
 

@@ -6,10 +6,11 @@
 #include "base/message.h"
 #include "base/sys.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 65536 };
+enum { BACKOFF = 4096, RETIRED_MAX = 65536, SPARE_MAX = 512 * 1024 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
@@ -36,6 +37,28 @@ static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
     return NULL;
 }
 
+/* Taking a large chunk from mimalloc and giving it back costs as much as all the rest of recording it, so one of at most
+ * SPARE_MAX bytes is kept by each thread. */
+static void *from_spare(pfa_tls_t *tls, size_t size, bool zero)
+{
+    void *chunk = tls->large_spare;
+    if (chunk == NULL || size > pfa_backing_usable(chunk)) {
+        return NULL;
+    }
+    tls->large_spare = NULL;
+    return zero ? memset(chunk, 0, size) : chunk;
+}
+
+static bool becomes_spare(pfa_tls_t *tls, void *chunk)
+{
+    if (tls->large_heap == NULL || tls->large_spare != NULL || !pfa_backing_is_own(chunk) ||
+        pfa_backing_usable(chunk) > SPARE_MAX) {
+        return false;
+    }
+    tls->large_spare = chunk;
+    return true;
+}
+
 static void *from_heap(pfa_tls_t *tls, size_t size, size_t align, bool zero)
 {
     if (tls->large_heap == NULL) {
@@ -43,6 +66,10 @@ static void *from_heap(pfa_tls_t *tls, size_t size, size_t align, bool zero)
     }
     if (tls->large_heap == NULL || align > PFA_PLAIN_ALIGN_MAX) {
         return NULL;
+    }
+    void *spare = align == 0 && size <= SPARE_MAX ? from_spare(tls, size, zero) : NULL;
+    if (spare != NULL) {
+        return spare;
     }
     return align == 0 ? pfa_backing_heap_malloc(tls->large_heap, size, zero)
                       : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
@@ -63,11 +90,11 @@ static void *from_system(pfa_large_t *node, size_t size, size_t align)
     return (void *)(((uintptr_t)node->mapping + align - 1) & ~(uintptr_t)(align - 1));
 }
 
-static void give_back(pfa_large_t *node)
+static void give_back(pfa_tls_t *tls, pfa_large_t *node)
 {
     if (node->mapping != NULL) {
         (void)pfa_sys_unmap(node->mapping, node->mapping_size);
-    } else {
+    } else if (!becomes_spare(tls, (void *)node->start)) {
         pfa_backing_free((void *)node->start);
     }
 }
@@ -113,7 +140,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
     pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
-        give_back(node);
+        give_back(tls, node);
         pfa_backing_free(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
@@ -156,7 +183,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }
     /* The memory first: once retired, the node can be gone any time. */
-    give_back(node);
+    give_back(tls, node);
     pfa_intervalmap_retire(node);
     if (pfa_chunk_want_reclaim != NULL) {
         pfa_chunk_want_reclaim();

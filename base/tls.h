@@ -30,6 +30,7 @@ typedef struct pfa_tls {
     void *large_heap;
     void *region_anchor; /* a chunk of each that keeps its segment (alloc/chunk.c) */
     void *large_anchor;
+    void *large_spare;       /* memory of a large chunk freed last, for the next (alloc/large.c) */
     void *region_heap_aside; /* the region heap while it waits after a failure */
     uint64_t clock;          /* the last time given to a record (meta/clock.h) */
     uint64_t clock_reading;  /* the last reading of the counter */
