@@ -86,5 +86,5 @@ double pfa_sampler_weight(unsigned weight_class, uint64_t size)
         return 1.0;
     }
     /* malloc(0) cannot be hit by a sample point; it stands for itself. */
-    return size == 0 ? 1.0 : 1.0 / pfa_one_minus_exp((double)size / (double)period);
+    return size == 0 ? 1.0 : pfa_inverse_chance((double)size / (double)period);
 }

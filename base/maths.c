@@ -1,4 +1,4 @@
-/* Owns pfa_log and pfa_one_minus_exp. Pure functions. */
+/* Owns pfa_log and pfa_inverse_chance. Pure functions. */
 #include "base/maths.h"
 
 #include <stdint.h>
@@ -27,20 +27,24 @@ double pfa_log(double x)
     return 2.0 * s * series + exponent * LN2;
 }
 
-double pfa_one_minus_exp(double x)
+double pfa_inverse_chance(double x)
 {
     if (x > 40.0) {
         return 1.0;
     }
-    /* Halve until the series converges fast, then undo: 1-exp(-2y) = d(2-d) for d = 1-exp(-y). */
     int halvings = 0;
-    for (; x > 0.25; halvings++) {
+    for (; x > 1.0; halvings++) {
         x *= 0.5;
     }
-    double d =
-        x * (1 - x * (1.0 / 2 - x * (1.0 / 6 - x * (1.0 / 24 - x * (1.0 / 120 - x * (1.0 / 720 - x * (1.0 / 5040)))))));
-    for (; halvings > 0; halvings--) {
-        d = d * (2.0 - d);
+    double q = x * x;
+    double inverse = 1.0 / x + (0.5 + x * (1.0 / 12 - q * (1.0 / 720 - q * (1.0 / 30240 - q * (1.0 / 1209600)))));
+    if (halvings > 0) {
+        /* 1-exp(-2y) = d(2-d) for d = 1-exp(-y). */
+        double d = 1.0 / inverse;
+        for (; halvings > 0; halvings--) {
+            d = d * (2.0 - d);
+        }
+        inverse = 1.0 / d;
     }
-    return d;
+    return inverse;
 }

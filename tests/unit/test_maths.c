@@ -52,37 +52,36 @@ static void log_agrees_on_the_samplers_numbers(void **state)
     check_relative(pfa_log(0x1p-53), log(0x1p-53), 0x1p-53);
 }
 
-static void one_minus_exp_agrees(void **state)
+static void inverse_chance_agrees(void **state)
 {
     (void)state;
     uint64_t seed = 3;
     for (int exponent = -300; exponent <= 12; exponent++) {
         for (int i = 0; i < 2000; i++) {
             double x = ldexp(1.0 + (double)random_below(&seed, 1ull << 52) * 0x1p-52, exponent);
-            check_relative(pfa_one_minus_exp(x), -expm1(-x), x);
+            check_relative(pfa_inverse_chance(x), -1 / expm1(-x), x);
         }
     }
-    assert_true(pfa_one_minus_exp(0.0) == 0.0);
 }
 
-/* What a chunk of each size stands for is 1/p: p must not be 0 or above 1, and must grow with the size. */
-static void one_minus_exp_is_a_rising_probability(void **state)
+/* What a chunk of each size stands for: at least itself, and the less the bigger it is. */
+static void inverse_chance_falls_to_one(void **state)
 {
     (void)state;
-    double last = 0;
+    double last = 1e14;
     for (double x = 1e-13; x < 1e4; x *= 1.0009) {
-        double p = pfa_one_minus_exp(x);
-        assert_true(p > 0 && p <= 1.0 && p >= last * (1 - 1e-14));
-        last = p;
+        double inverse = pfa_inverse_chance(x);
+        assert_true(inverse >= 1.0 && inverse <= last * (1 + 1e-14));
+        last = inverse;
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(log_agrees_over_all_exponents),         cmocka_unit_test(log_agrees_near_one),
-        cmocka_unit_test(log_agrees_on_the_samplers_numbers),    cmocka_unit_test(one_minus_exp_agrees),
-        cmocka_unit_test(one_minus_exp_is_a_rising_probability),
+        cmocka_unit_test(log_agrees_over_all_exponents),      cmocka_unit_test(log_agrees_near_one),
+        cmocka_unit_test(log_agrees_on_the_samplers_numbers), cmocka_unit_test(inverse_chance_agrees),
+        cmocka_unit_test(inverse_chance_falls_to_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
