@@ -293,12 +293,6 @@ void *pfa_backing_aligned_here(size_t size, size_t align)
     return PFA_LIKELY(chunk != NULL) ? chunk : aligned_generic(heap, size, align);
 }
 
-PFA_NOINLINE void *pfa_backing_move(void *chunk, size_t size)
-{
-    void *moved = mi_realloc(chunk, size);
-    return PFA_LIKELY(moved != NULL) ? moved : out_of_memory();
-}
-
 /* One and the same, without a jump in between. */
 void pfa_backing_free(void *chunk) __attribute__((alias("mi_free")));
 
@@ -330,19 +324,53 @@ bool pfa_backing_is_own(const void *chunk)
     return _mi_thread_id() == mi_atomic_load_relaxed(&_mi_ptr_segment(chunk)->thread_id);
 }
 
+/* Makes the slot the next to be used again, since it is warm, where mimalloc would first use up those that were free
+ * before; false if that cannot be done from here. Not for small slots of default heaps: their mallocs come by mimalloc's
+ * slow path, where it looks after other things, only when a page's free slots have run out. */
+PFA_INLINE bool push_first(mi_page_t *page, void *chunk)
+{
+    if (!pfa_backing_is_own(chunk) || page->flags.full_aligned != 0) {
+        return false;
+    }
+    mi_block_set_next(page, chunk, page->free);
+    page->free = chunk;
+    page->used--;
+    return true;
+}
+
+static PFA_NOINLINE void free_warm(void *chunk)
+{
+    mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
+    if (!push_first(page, chunk)) {
+        mi_free(chunk);
+    } else if (page->used == 0) {
+        retire(page);
+    }
+}
+
 void pfa_backing_free_keeping(void *chunk)
 {
     mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
-    if (!pfa_backing_is_own(chunk) || page->flags.full_aligned != 0) {
+    bool alone = page->next == NULL && page->prev == NULL;
+    if (!push_first(page, chunk)) {
         mi_free(chunk);
-        return;
-    }
-    mi_block_t *block = chunk;
-    mi_block_set_next(page, block, page->free);
-    page->free = block;
-    if (--page->used == 0 && (page->next != NULL || page->prev != NULL)) {
+    } else if (page->used == 0 && !alone) {
         retire(page);
     }
+}
+
+PFA_NOINLINE PFA_FLATTEN void *pfa_backing_move(void *chunk, size_t usable, size_t size)
+{
+    void *moved = pfa_backing_malloc(size);
+    if (PFA_LIKELY(moved != NULL)) {
+        memcpy(moved, chunk, usable < size ? usable : size);
+        if (usable <= MI_SMALL_SIZE_MAX) {
+            pfa_backing_free_here(chunk);
+        } else {
+            free_warm(chunk);
+        }
+    }
+    return moved;
 }
 
 size_t pfa_backing_usable(const void *chunk)

@@ -41,8 +41,8 @@ static inline bool pfa_backing_keeps(size_t usable, size_t size)
 {
     return size <= usable && size >= usable / 2;
 }
-/* realloc within the default heap: of a plain chunk that does not stay, to a size above 0. */
-void *pfa_backing_move(void *chunk, size_t size);
+/* realloc of a plain chunk that does not stay, with so many usable bytes; sets errno as malloc's does. */
+void *pfa_backing_move(void *chunk, size_t usable, size_t size);
 /* Any chunk, of any heap of any thread. Keeps errno. */
 void pfa_backing_free(void *chunk);
 void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */

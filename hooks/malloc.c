@@ -50,10 +50,12 @@ PFA_EXPORT PFA_FLATTEN void *realloc(void *chunk, size_t size)
         return pfa_slow_realloc(chunk, size, CALLER);
     }
     /* What stays in place goes on as it is, unrecorded. */
-    if (PFA_LIKELY(pfa_backing_keeps(pfa_backing_usable_here(chunk), size))) {
+    size_t usable = pfa_backing_usable_here(chunk);
+    if (PFA_LIKELY(pfa_backing_keeps(usable, size))) {
         return chunk;
     }
-    return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_move(chunk, size) : pfa_slow_move(chunk, size);
+    return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_move(chunk, usable, size)
+                                              : pfa_slow_move(chunk, usable, size);
 }
 
 static bool is_power_of_two(size_t value)

@@ -22,6 +22,9 @@ static void rearm(pfa_tls_t *tls)
     tls->clock_may_skip = mode == PFA_MODE_FULL;
     pfa_clock_stop_skipping(tls);
     __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
+    if (mode == PFA_MODE_SAMPLED && pfa_load_relaxed(&tls->epoch) == epoch) {
+        return; /* from sample to sample: a change that is missed here is seen at the next */
+    }
     pfa_store_relaxed(&tls->epoch, epoch);
     /* Partner: the fence in pfa_sampler_set. If the mode changed while we were at it, we see that here, or whoever
      * changed it finds us at the old epoch. */
@@ -221,7 +224,7 @@ static void *move(void *chunk, size_t usable, size_t size, bool plain_now)
     uint64_t weight = 0;
     bool due = tls->countdown < 0 && is_due(tls, size, &weight);
     if (!due && plain_now) {
-        return pfa_backing_move(chunk, size);
+        return pfa_backing_move(chunk, usable, size);
     }
     void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
     if (moved == NULL) {
@@ -277,7 +280,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
     return chunk;
 }
 
-void *pfa_slow_move(void *chunk, size_t size)
+void *pfa_slow_move(void *chunk, size_t usable, size_t size)
 {
-    return move(chunk, pfa_backing_usable(chunk), size, true);
+    return move(chunk, usable, size, true);
 }

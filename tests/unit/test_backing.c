@@ -84,7 +84,7 @@ static void realloc_keeps_the_contents(void **state)
     chunk[0] = 7;
     for (int i = 0; i < 2000; i++) {
         size_t next = 1 + random_below(&seed, (uint64_t)16 << random_below(&seed, 16));
-        chunk = pfa_backing_move(chunk, next);
+        chunk = pfa_backing_move(chunk, pfa_backing_usable(chunk), next);
         assert_non_null(chunk);
         size_t kept = size < next ? size : next;
         for (size_t at = 0; at<kept; at += kept> 4096 ? 61 : 1) {
@@ -121,7 +121,7 @@ static void errno_is_the_programs(void **state)
     assert_int_equal(errno, ENOMEM);
     errno = 0;
     chunk = pfa_backing_malloc(100);
-    assert_null(pfa_backing_move(chunk, (size_t)1 << 62));
+    assert_null(pfa_backing_move(chunk, pfa_backing_usable(chunk), (size_t)1 << 62));
     assert_int_equal(errno, ENOMEM);
     pfa_backing_free(chunk);
 }
