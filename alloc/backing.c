@@ -334,8 +334,27 @@ PFA_INLINE bool push_first(mi_page_t *page, void *chunk)
     }
     mi_block_set_next(page, chunk, page->free);
     page->free = chunk;
+    page->is_zero = false; /* its free slots are no longer as they came from the system: calloc goes by that */
     page->used--;
     return true;
+}
+
+void pfa_backing_free_first_here(void *chunk)
+{
+    mi_segment_t *segment = _mi_ptr_segment(chunk);
+    mi_page_t *page = _mi_segment_page_of(segment, chunk);
+    if (PFA_UNLIKELY(_mi_thread_id() != mi_atomic_load_relaxed(&segment->thread_id))) {
+        _mi_free_generic(segment, page, false, chunk);
+    } else if (PFA_UNLIKELY(page->flags.full_aligned != 0)) {
+        _mi_free_generic(segment, page, true, chunk);
+    } else {
+        mi_block_t *block = chunk;
+        mi_block_set_next(page, block, page->free);
+        page->free = block;
+        if (PFA_UNLIKELY(--page->used == 0)) {
+            retire(page);
+        }
+    }
 }
 
 static PFA_NOINLINE void free_warm(void *chunk)
@@ -442,14 +461,23 @@ void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align)
     return page != NULL ? pop_aligned(page, align - (align != 0)) : NULL;
 }
 
+/* Slots of these heaps are pushed back first (push_first) without a look at what the page says of zeros. */
+static void *forget_zeros(void *chunk)
+{
+    if (chunk != NULL) {
+        _mi_segment_page_of(_mi_ptr_segment(chunk), chunk)->is_zero = false;
+    }
+    return chunk;
+}
+
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)
 {
-    return zero ? zeroed(heap, size) : mi_heap_malloc(heap, size);
+    return forget_zeros(zero ? zeroed(heap, size) : mi_heap_malloc(heap, size));
 }
 
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)
 {
-    return aligned_in(heap, size, align, zero);
+    return forget_zeros(aligned_in(heap, size, align, zero));
 }
 
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)

@@ -46,6 +46,7 @@ void *pfa_backing_move(void *chunk, size_t usable, size_t size);
 /* Any chunk, of any heap of any thread. Keeps errno. */
 void pfa_backing_free(void *chunk);
 void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
+void pfa_backing_free_first_here(void *chunk);
 size_t pfa_backing_usable(const void *chunk);
 size_t pfa_backing_usable_here(const void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
 size_t pfa_backing_good_size(size_t size);         /* usable bytes of a chunk asked for with that size */

@@ -180,7 +180,7 @@ PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
     switch (pfa_life_end(&pfa_tls, (uintptr_t)chunk)) {
     case PFA_LIFE_ENDED:
-        pfa_backing_free_here(chunk);
+        pfa_backing_free_first_here(chunk);
         break;
     case PFA_LIFE_ENDED_SETTLE:
         settle_and_free(chunk);

@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#define PFA_CLOCK_DENSE 1024
-#define PFA_CLOCK_SKIPS 15
+#define PFA_CLOCK_DENSE 2048
+#define PFA_CLOCK_SKIPS 31
 
 PFA_NOINLINE uint64_t pfa_clock_read(pfa_tls_t *tls);
 

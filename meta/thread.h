@@ -86,9 +86,10 @@ static inline bool pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chun
     pfa_own_add(&counters->allocations, chunks);
     pfa_own_add(&counters->bytes, bytes);
     int64_t delta = tls->live_delta += (int64_t)bytes;
-    if (delta > tls->live_delta_peak) {
-        tls->live_delta_peak = delta;
+    if (PFA_LIKELY(delta <= tls->live_delta_peak)) {
+        return false; /* nor can it be the first to be beyond the slack */
     }
+    tls->live_delta_peak = delta;
     return PFA_UNLIKELY(delta > PFA_LIVE_SLACK);
 }
 
