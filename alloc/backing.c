@@ -410,11 +410,6 @@ size_t pfa_backing_usable_here(const void *chunk)
                                                                                              : usable_otherwise(chunk);
 }
 
-size_t pfa_backing_good_size(size_t size)
-{
-    return mi_good_size(size);
-}
-
 /* Segments that were found to be mimalloc's, so that a process without plain space does not ask the kernel each time.
  * A stale entry can only make a wild free as harmful as it is without us. */
 static _Atomic uintptr_t known_segments[64];

@@ -49,7 +49,6 @@ void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to
 void pfa_backing_free_first_here(void *chunk);
 size_t pfa_backing_usable(const void *chunk);
 size_t pfa_backing_usable_here(const void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
-size_t pfa_backing_good_size(size_t size);         /* usable bytes of a chunk asked for with that size */
 /* For chunks of a heap of few chunks: the slot is the next to be used again, and the only page of its size is kept. */
 void pfa_backing_free_keeping(void *chunk);
 bool pfa_backing_is_own(const void *chunk); /* does it come from a heap of the calling thread? */

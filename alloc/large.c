@@ -101,17 +101,15 @@ static void give_back(pfa_tls_t *tls, pfa_large_t *node)
 
 static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t align, bool zero)
 {
-    /* A chunk of a slot's size could share its page; one byte more than any slot makes it large. To the program it is as
-     * big as it would be elsewhere, so that realloc does with it what it does with others. */
-    size_t shown = size < LEAST ? pfa_backing_good_size(size) : 0;
+    /* A chunk of a slot's size could share its page; one byte more than any slot makes it large. */
     size = size > LEAST ? size : LEAST;
     node->mapping = NULL;
     void *chunk = from_heap(tls, size, align, zero);
     if (chunk != NULL) {
-        node->size = shown != 0 ? shown : pfa_backing_usable(chunk);
+        node->size = pfa_backing_usable(chunk);
     } else {
         chunk = from_system(node, size, align);
-        node->size = shown != 0 ? shown : size;
+        node->size = size;
     }
     node->start = (uintptr_t)chunk;
     return chunk != NULL;

@@ -46,16 +46,12 @@ PFA_EXPORT void *calloc(size_t count, size_t size)
 
 PFA_EXPORT PFA_FLATTEN void *realloc(void *chunk, size_t size)
 {
-    if (PFA_UNLIKELY(!pfa_is_plain(chunk)) || PFA_UNLIKELY(size == 0)) {
+    bool fast = pfa_fast_allowed(size);
+    if (PFA_UNLIKELY(!fast) || PFA_UNLIKELY(!pfa_is_plain(chunk)) || PFA_UNLIKELY(size == 0)) {
         return pfa_slow_realloc(chunk, size, CALLER);
     }
-    /* What stays in place goes on as it is, unrecorded. */
     size_t usable = pfa_backing_usable_here(chunk);
-    if (PFA_LIKELY(pfa_backing_keeps(usable, size))) {
-        return chunk;
-    }
-    return PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_move(chunk, usable, size)
-                                              : pfa_slow_move(chunk, usable, size);
+    return PFA_LIKELY(pfa_backing_keeps(usable, size)) ? chunk : pfa_backing_move(chunk, usable, size);
 }
 
 static bool is_power_of_two(size_t value)

@@ -217,15 +217,9 @@ size_t pfa_usable_size(void *chunk, const void *caller)
     return usable_of(chunk, &finding);
 }
 
-/* To memory elsewhere, recorded there if that is due; the bytes were taken off the countdown. */
-static void *move(void *chunk, size_t usable, size_t size, bool plain_now)
+static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
 {
     pfa_tls_t *tls = &pfa_tls;
-    uint64_t weight = 0;
-    bool due = tls->countdown < 0 && is_due(tls, size, &weight);
-    if (!due && plain_now) {
-        return pfa_backing_move(chunk, usable, size);
-    }
     void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
     if (moved == NULL) {
         moved = pfa_backing_malloc(size);
@@ -241,20 +235,10 @@ static void *move(void *chunk, size_t usable, size_t size, bool plain_now)
     return moved;
 }
 
-/* Where it is, a recorded chunk begins a new life. That is recorded if everything is; in samples it is if the old one
- * was, and then stands for as many: chunks that nobody sampled are resized in place without anybody asking. */
-static void resize(void *chunk, size_t size, const pfa_finding_t *finding)
-{
-    pfa_mode_t mode = (pfa_mode_t)pfa_load_relaxed(&pfa_sampling.mode);
-    bool due = mode == PFA_MODE_FULL || (mode == PFA_MODE_SAMPLED && finding->verdict == PFA_CHUNK_LIVE);
-    uint64_t weight = mode == PFA_MODE_FULL ? 0 : finding->size_flags & PFA_WEIGHT_MASK;
-    pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
-}
-
 void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
 {
     if (chunk == NULL) {
-        return pfa_fast_allowed(size) ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
+        return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
     }
     if (size == 0) {
         free_for(chunk, caller);
@@ -267,20 +251,17 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         errno = ENOMEM;
         return NULL;
     }
+    uint64_t weight = 0;
+    bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
     size_t usable = usable_of(chunk, &finding);
-    bool plain_now = finding.verdict == PFA_CHUNK_PLAIN;
-    bool has_counters = pfa_tls.thread != NULL;
-    if (!pfa_backing_keeps(usable, size) || (!plain_now && !has_counters)) {
-        (void)pfa_fast_allowed(size);
-        return move(chunk, usable, size, plain_now);
+    bool stays = pfa_backing_keeps(usable, size);
+    if (finding.verdict == PFA_CHUNK_PLAIN) {
+        if (!due) {
+            return stays ? chunk : pfa_backing_move(chunk, usable, size);
+        }
+    } else if (stays && pfa_tls.thread != NULL) {
+        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
+        return chunk;
     }
-    if (!plain_now) {
-        resize(chunk, size, &finding);
-    }
-    return chunk;
-}
-
-void *pfa_slow_move(void *chunk, size_t usable, size_t size)
-{
-    return move(chunk, usable, size, true);
+    return move(chunk, usable, size, due, weight);
 }

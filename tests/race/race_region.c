@@ -81,7 +81,7 @@ static pfa_record_t *record_of(uintptr_t chunk)
 
 static void begin(uintptr_t chunk, uint64_t size)
 {
-    pfa_record_begin(record_of(chunk), size * 3, size, pfa_record_tail(1, 0));
+    pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), pfa_record_tail(1, 0));
 }
 
 static void end(uintptr_t chunk)
