@@ -301,81 +301,49 @@ static PFA_NOINLINE void retire(mi_page_t *page)
     _mi_page_retire(page);
 }
 
-void pfa_backing_free_here(void *chunk)
-{
-    mi_segment_t *segment = _mi_ptr_segment(chunk);
-    mi_page_t *page = _mi_segment_page_of(segment, chunk);
-    if (PFA_UNLIKELY(_mi_thread_id() != mi_atomic_load_relaxed(&segment->thread_id))) {
-        _mi_free_generic(segment, page, false, chunk);
-    } else if (PFA_UNLIKELY(page->flags.full_aligned != 0)) {
-        _mi_free_generic(segment, page, true, chunk);
-    } else {
-        mi_block_t *block = chunk;
-        mi_block_set_next(page, block, page->local_free);
-        page->local_free = block;
-        if (PFA_UNLIKELY(--page->used == 0)) {
-            retire(page);
-        }
-    }
-}
-
 bool pfa_backing_is_own(const void *chunk)
 {
     return _mi_thread_id() == mi_atomic_load_relaxed(&_mi_ptr_segment(chunk)->thread_id);
 }
 
-/* Makes the slot the next to be used again, since it is warm, where mimalloc would first use up those that were free
- * before; false if that cannot be done from here. Not for small slots of default heaps: their mallocs come by mimalloc's
- * slow path, where it looks after other things, only when a page's free slots have run out. */
-PFA_INLINE bool push_first(mi_page_t *page, void *chunk)
-{
-    if (!pfa_backing_is_own(chunk) || page->flags.full_aligned != 0) {
-        return false;
-    }
-    mi_block_set_next(page, chunk, page->free);
-    page->free = chunk;
-    page->is_zero = false; /* its free slots are no longer as they came from the system: calloc goes by that */
-    page->used--;
-    return true;
-}
-
-void pfa_backing_free_first_here(void *chunk)
+/* mimalloc's free. It first uses up the slots of a page that were free before; with `first` this slot, which is warm, is
+ * the next to be used. Not for small slots of default heaps: their mallocs come by mimalloc's slow path, where it looks
+ * after other things, only when a page's free slots have run out. With `keep` the only page of its size is not given up
+ * when nothing is left in it. */
+PFA_INLINE void give(void *chunk, bool first, bool keep)
 {
     mi_segment_t *segment = _mi_ptr_segment(chunk);
     mi_page_t *page = _mi_segment_page_of(segment, chunk);
-    if (PFA_UNLIKELY(_mi_thread_id() != mi_atomic_load_relaxed(&segment->thread_id))) {
+    if (PFA_UNLIKELY(!pfa_backing_is_own(chunk))) {
         _mi_free_generic(segment, page, false, chunk);
     } else if (PFA_UNLIKELY(page->flags.full_aligned != 0)) {
         _mi_free_generic(segment, page, true, chunk);
     } else {
-        mi_block_t *block = chunk;
-        mi_block_set_next(page, block, page->free);
-        page->free = block;
-        if (PFA_UNLIKELY(--page->used == 0)) {
+        mi_block_t **list = first ? &page->free : &page->local_free;
+        mi_block_set_next(page, chunk, *list);
+        *list = chunk;
+        if (first) {
+            page->is_zero = false; /* its free slots are no longer as they came from the system: calloc goes by that */
+        }
+        if (PFA_UNLIKELY(--page->used == 0) && !(keep && page->next == NULL && page->prev == NULL)) {
             retire(page);
         }
     }
 }
 
-static PFA_NOINLINE void free_warm(void *chunk)
+void pfa_backing_free_here(void *chunk)
 {
-    mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
-    if (!push_first(page, chunk)) {
-        mi_free(chunk);
-    } else if (page->used == 0) {
-        retire(page);
-    }
+    give(chunk, false, false);
+}
+
+void pfa_backing_free_first_here(void *chunk)
+{
+    give(chunk, true, false);
 }
 
 void pfa_backing_free_keeping(void *chunk)
 {
-    mi_page_t *page = _mi_segment_page_of(_mi_ptr_segment(chunk), chunk);
-    bool alone = page->next == NULL && page->prev == NULL;
-    if (!push_first(page, chunk)) {
-        mi_free(chunk);
-    } else if (page->used == 0 && !alone) {
-        retire(page);
-    }
+    give(chunk, true, true);
 }
 
 PFA_NOINLINE PFA_FLATTEN void *pfa_backing_move(void *chunk, size_t usable, size_t size)
@@ -384,9 +352,9 @@ PFA_NOINLINE PFA_FLATTEN void *pfa_backing_move(void *chunk, size_t usable, size
     if (PFA_LIKELY(moved != NULL)) {
         memcpy(moved, chunk, usable < size ? usable : size);
         if (usable <= MI_SMALL_SIZE_MAX) {
-            pfa_backing_free_here(chunk);
+            give(chunk, false, false);
         } else {
-            free_warm(chunk);
+            give(chunk, true, false);
         }
     }
     return moved;
@@ -456,23 +424,14 @@ void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align)
     return page != NULL ? pop_aligned(page, align - (align != 0)) : NULL;
 }
 
-/* Slots of these heaps are pushed back first (push_first) without a look at what the page says of zeros. */
-static void *forget_zeros(void *chunk)
-{
-    if (chunk != NULL) {
-        _mi_segment_page_of(_mi_ptr_segment(chunk), chunk)->is_zero = false;
-    }
-    return chunk;
-}
-
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)
 {
-    return forget_zeros(zero ? zeroed(heap, size) : mi_heap_malloc(heap, size));
+    return zero ? zeroed(heap, size) : mi_heap_malloc(heap, size);
 }
 
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)
 {
-    return forget_zeros(aligned_in(heap, size, align, zero));
+    return aligned_in(heap, size, align, zero);
 }
 
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)

@@ -45,13 +45,14 @@ static inline bool pfa_backing_keeps(size_t usable, size_t size)
 void *pfa_backing_move(void *chunk, size_t usable, size_t size);
 /* Any chunk, of any heap of any thread. Keeps errno. */
 void pfa_backing_free(void *chunk);
-void pfa_backing_free_here(void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
+/* The same for what is not NULL, meant to be expanded in the caller; the second makes the slot the next to be used. */
+void pfa_backing_free_here(void *chunk);
 void pfa_backing_free_first_here(void *chunk);
+/* The same, and keeps the only page of its size: for heaps of few chunks. */
+void pfa_backing_free_keeping(void *chunk);
 size_t pfa_backing_usable(const void *chunk);
 size_t pfa_backing_usable_here(const void *chunk); /* the same, not for NULL, and meant to be expanded in the caller */
-/* For chunks of a heap of few chunks: the slot is the next to be used again, and the only page of its size is kept. */
-void pfa_backing_free_keeping(void *chunk);
-bool pfa_backing_is_own(const void *chunk); /* does it come from a heap of the calling thread? */
+bool pfa_backing_is_own(const void *chunk);        /* does it come from a heap of the calling thread? */
 /* Does the address lie in a segment of mimalloc's? For addresses outside the space handed to it: rare, may cost a system
  * call. Total: any value may be asked about. */
 bool pfa_backing_owns(const void *address);

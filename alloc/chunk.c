@@ -97,13 +97,13 @@ static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
 }
 
 /* A slot from a page that may be new to us. */
-static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align, bool zero)
+static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
     }
-    void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->region_heap, slot_size, zero)
-                             : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, zero);
+    void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->region_heap, slot_size, false)
+                             : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, false);
     if (chunk == NULL) {
         return region_failed(tls);
     }
@@ -113,16 +113,16 @@ static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t al
 static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     size_t slot_size = pfa_life_slot_size(size);
-    bool zero = (flags & PFA_FLAG_ZEROED) != 0;
     void *heap = tls->region_heap;
     void *chunk = PFA_LIKELY(heap != NULL) ? pfa_backing_heap_pop_aligned(heap, slot_size, align) : NULL;
     if (PFA_UNLIKELY(chunk == NULL)) {
-        chunk = fetch_slot(tls, slot_size, align, zero);
+        chunk = fetch_slot(tls, slot_size, align);
         if (chunk == NULL) {
             return NULL;
         }
-    } else if (zero) {
-        memset(chunk, 0, slot_size);
+    }
+    if ((flags & PFA_FLAG_ZEROED) != 0) {
+        memset(chunk, 0, slot_size); /* not left to mimalloc, which knows nothing of slots used again at once */
     }
     if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, flags), pfa_clock_now(tls))) {
         pfa_live_settle(tls);

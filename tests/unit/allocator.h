@@ -93,7 +93,7 @@ static inline pfa_verdict_t free_chunk(void *chunk)
     if (ending == PFA_LIFE_ENDED_SETTLE) {
         pfa_live_settle(&pfa_tls);
     }
-    pfa_backing_free(chunk);
+    pfa_backing_free_first_here(chunk);
     return PFA_CHUNK_LIVE;
 }
 

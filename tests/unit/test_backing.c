@@ -98,6 +98,32 @@ static void realloc_keeps_the_contents(void **state)
     pfa_backing_free(chunk);
 }
 
+/* The slot that a move leaves behind is the next to be used, in a page that may have held nothing but zeros until now. */
+static void what_a_move_leaves_behind_is_zeroed(void **state)
+{
+    (void)state;
+    for (size_t size = 8; size < 3 * MIB; size += size / 5 + 8) {
+        unsigned char *chunk = pfa_backing_malloc(size);
+        assert_non_null(chunk);
+        size_t usable = pfa_backing_usable(chunk);
+        memset(chunk, 0xee, usable);
+        chunk = pfa_backing_move(chunk, usable, 3 * size + 1);
+        assert_non_null(chunk);
+        unsigned char *zeros[4];
+        for (int i = 0; i < 4; i++) {
+            zeros[i] = pfa_backing_calloc(size);
+            assert_non_null(zeros[i]);
+            for (size_t at = 0; at < size; at++) {
+                assert_int_equal(zeros[i][at], 0);
+            }
+        }
+        for (int i = 0; i < 4; i++) {
+            pfa_backing_free(zeros[i]);
+        }
+        pfa_backing_free(chunk);
+    }
+}
+
 /* errno says ENOMEM after a failure and is left alone otherwise. */
 static void errno_is_the_programs(void **state)
 {
@@ -510,6 +536,7 @@ int main(void)
         cmocka_unit_test(calloc_gives_zeros_also_of_used_memory),
         cmocka_unit_test(every_alignment_is_met),
         cmocka_unit_test(realloc_keeps_the_contents),
+        cmocka_unit_test(what_a_move_leaves_behind_is_zeroed),
         cmocka_unit_test(errno_is_the_programs),
         cmocka_unit_test(owns_is_total),
         cmocka_unit_test(what_is_at_hand_is_of_known_pages),

@@ -676,6 +676,39 @@ static void nobody_reclaims(void)
 }
 RUN_IN_CHILD(nobody_reclaims)
 
+/* A thread keeps the memory of one large chunk for the next: of whatever size it can hold, and nobody else's. */
+static void *free_elsewhere(void *chunk)
+{
+    must(thread_begin());
+    must(free_chunk(chunk) == PFA_CHUNK_LIVE);
+    must(pfa_tls.large_spare == NULL);
+    return NULL;
+}
+
+static void large_memory_is_used_again(void)
+{
+    allocator_start(64 * MIB, 256 * MIB);
+    char *first = chunk_of(300000);
+    char *second = chunk_of(200000);
+    must(free_chunk(first) == PFA_CHUNK_LIVE && pfa_tls.large_spare == first);
+    must(free_chunk(second) == PFA_CHUNK_LIVE && pfa_tls.large_spare == first); /* one is enough */
+    must(verdict_on(first) == PFA_CHUNK_FREED && verdict_on(second) == PFA_CHUNK_FREED);
+    must(free_chunk(first) == PFA_CHUNK_FREED);
+    char *bigger = chunk_of(1 << 20);
+    must(bigger != first && pfa_tls.large_spare == first);
+    char *again = chunk_of(150000);
+    must(again == first && pfa_tls.large_spare == NULL);
+    must(verdict_on(again) == PFA_CHUNK_LIVE && verdict_on(again + 149999) == PFA_CHUNK_INTERIOR);
+    must(free_chunk(bigger) == PFA_CHUNK_LIVE && pfa_tls.large_spare == NULL); /* too big to be kept */
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, free_elsewhere, again) == 0 && pthread_join(thread, NULL) == 0);
+    void *last = chunk_of(200000);
+    must(free_chunk(last) == PFA_CHUNK_LIVE && pfa_tls.large_spare == last);
+    pfa_chunk_thread_end(&pfa_tls);
+    must(pfa_tls.large_spare == NULL);
+}
+RUN_IN_CHILD(large_memory_is_used_again)
+
 static unsigned reclaims_wanted;
 
 static void want_reclaim(void)
@@ -739,6 +772,7 @@ int main(void)
         cmocka_unit_test(test_large_space_runs_out),
         cmocka_unit_test(test_nobody_reclaims),
         cmocka_unit_test(test_reclaim_is_asked_for),
+        cmocka_unit_test(test_large_memory_is_used_again),
         cmocka_unit_test(test_without_a_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
