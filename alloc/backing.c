@@ -308,7 +308,7 @@ bool pfa_backing_is_own(const void *chunk)
 
 /* mimalloc's free. It first uses up the slots of a page that were free before; with `first` this slot, which is warm, is
  * the next to be used. Not for small slots of default heaps: their mallocs come by mimalloc's slow path, where it looks
- * after other things, only when a page's free slots have run out. With `keep` the only page of its size is not given up
+ * after other things, only when a page's free slots have run out; region heaps are looked after by pfa_backing_heap_tend. With `keep` the only page of its size is not given up
  * when nothing is left in it. */
 PFA_INLINE void give(void *chunk, bool first, bool keep)
 {
@@ -351,7 +351,7 @@ PFA_NOINLINE PFA_FLATTEN void *pfa_backing_move(void *chunk, size_t usable, size
     void *moved = pfa_backing_malloc(size);
     if (PFA_LIKELY(moved != NULL)) {
         memcpy(moved, chunk, usable < size ? usable : size);
-        if (usable <= MI_SMALL_SIZE_MAX) {
+        if (usable <= MI_SMALL_SIZE_MAX) { /* two calls, for constants */
             give(chunk, false, false);
         } else {
             give(chunk, true, false);
@@ -432,6 +432,13 @@ void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero)
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero)
 {
     return aligned_in(heap, size, align, zero);
+}
+
+void pfa_backing_heap_tend(void *heap)
+{
+    if (PFA_UNLIKELY(mi_atomic_load_ptr_relaxed(mi_block_t, &((mi_heap_t *)heap)->thread_delayed_free) != NULL)) {
+        _mi_heap_delayed_free_partial(heap);
+    }
 }
 
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)

@@ -71,6 +71,10 @@ void *pfa_backing_heap_pop_aligned(void *heap, size_t size, size_t align); /* a 
 void *pfa_backing_heap_malloc(void *heap, size_t size, bool zero);
 void *pfa_backing_heap_aligned(void *heap, size_t size, size_t align, bool zero);
 
+/* Takes back what other threads have freed of its full pages; now and then, since with slots used again at once mimalloc
+ * may not come to it for long. */
+void pfa_backing_heap_tend(void *heap);
+
 typedef struct pfa_page_geometry {
     uintptr_t start; /* of the first slot */
     size_t slot_size;

@@ -49,10 +49,13 @@ static void *from_spare(pfa_tls_t *tls, size_t size, bool zero)
     return zero ? memset(chunk, 0, size) : chunk;
 }
 
-static bool becomes_spare(pfa_tls_t *tls, void *chunk)
+/* Not an aligned one: it may be the end of something much bigger. */
+static bool becomes_spare(pfa_tls_t *tls, const pfa_large_t *node)
 {
-    if (tls->large_heap == NULL || tls->large_spare != NULL || !pfa_backing_is_own(chunk) ||
-        pfa_backing_usable(chunk) > SPARE_MAX) {
+    void *chunk = (void *)node->start;
+    bool aligned = (pfa_load_relaxed(&node->record.size_flags) & PFA_FLAG_ALIGNED) != 0;
+    if (tls->large_heap == NULL || tls->large_spare != NULL || aligned || node->size > SPARE_MAX ||
+        !pfa_backing_is_own(chunk)) {
         return false;
     }
     tls->large_spare = chunk;
@@ -94,7 +97,7 @@ static void give_back(pfa_tls_t *tls, pfa_large_t *node)
 {
     if (node->mapping != NULL) {
         (void)pfa_sys_unmap(node->mapping, node->mapping_size);
-    } else if (!becomes_spare(tls, (void *)node->start)) {
+    } else if (!becomes_spare(tls, node)) {
         pfa_backing_free((void *)node->start);
     }
 }

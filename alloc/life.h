@@ -26,7 +26,7 @@ PFA_INLINE pfa_share_t pfa_life_share(uint64_t size_flags)
     return (pfa_share_t){PFA_COUNT_ONE, pfa_size_of(size_flags)};
 }
 
-/* Is what the thread holds back too much after this chunk too? */
+/* Samples are allowed the wider slack. */
 PFA_INLINE bool pfa_life_settles(const pfa_tls_t *tls, uint64_t size_flags)
 {
     int64_t delta = tls->live_delta;

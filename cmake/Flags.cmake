@@ -48,7 +48,7 @@ endforeach()
 # Sections of their own let the linker drop what is not used of mimalloc, and with it what that would import. The bare
 # mimalloc of the benches is compiled the same way.
 # Two counters side by side are added faster one by one than packed into a vector and out again.
-# Tail calls at any level of optimisation: hooks/slow.c tells the program's call from ours by them.
+# Tail calls from -O1 on: hooks/slow.c tells the program's call from ours by them.
 set(PFA_ALLOCATOR_FLAGS -fno-tree-slp-vectorize -foptimize-sibling-calls -fvisibility=hidden -ftls-model=initial-exec
     -fno-semantic-interposition -ffunction-sections -fdata-sections ${PFA_NO_BUILTIN_MALLOC})
 

@@ -86,6 +86,10 @@ foreach(source ${sources})
         target_link_libraries(${name} PRIVATE profalloc_static -static)
     endif()
     pfa_add_test(${name} prog 300 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/run_progs.py $<TARGET_FILE:${name}>)
+    file(STRINGS ${source} machine_wide REGEX "run:.*overcommit=")
+    if(machine_wide) # it changes a setting that everything on the machine is under
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+    endif()
 endforeach()
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/prog/lib_*.c ${PROJECT_SOURCE_DIR}/tests/prog/lib_*.cpp)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
  * bytes asked for were taken off the countdown before. */
@@ -29,6 +30,12 @@ PFA_INLINE bool pfa_is_plain(const void *chunk)
 {
     uint64_t offset = (uintptr_t)chunk - pfa_range.plain_base;
     return ((offset >> 3) | (offset << 61)) < pfa_range.plain_words;
+}
+
+/* Can no memory have that size with that alignment, a power of two? */
+PFA_INLINE bool pfa_too_big(size_t size, size_t align)
+{
+    return size > PTRDIFF_MAX || align > PTRDIFF_MAX - size;
 }
 
 /* free and all that is like it. */

@@ -67,7 +67,7 @@ static PFA_NOINLINE void *slow_aligned(size_t align, size_t size)
 
 PFA_INLINE void *aligned(size_t align, size_t size)
 {
-    if (PFA_UNLIKELY(size > PTRDIFF_MAX - align)) {
+    if (PFA_UNLIKELY(pfa_too_big(size, align))) {
         return fail(ENOMEM);
     }
     if (PFA_UNLIKELY(!pfa_fast_allowed(size))) {
@@ -105,7 +105,7 @@ PFA_EXPORT PFA_FLATTEN int posix_memalign(void **out, size_t align, size_t size)
     if (PFA_UNLIKELY(!is_power_of_two(align)) || PFA_UNLIKELY(align < sizeof(void *))) {
         return EINVAL;
     }
-    if (PFA_UNLIKELY(size > PTRDIFF_MAX - align)) {
+    if (PFA_UNLIKELY(pfa_too_big(size, align))) {
         return ENOMEM;
     }
     if (PFA_UNLIKELY(!pfa_fast_allowed(size))) {

@@ -82,7 +82,7 @@ PFA_INLINE void *allocate(size_t size, uint64_t flags, bool may_throw)
 PFA_INLINE void *allocate_aligned(size_t size, size_t align, uint64_t flags, bool may_throw)
 {
     flags |= PFA_FLAG_ALIGNED;
-    if (align != 0 && (align & (align - 1)) == 0 && size <= PTRDIFF_MAX - align) {
+    if (align != 0 && (align & (align - 1)) == 0 && !pfa_too_big(size, align)) {
         void *chunk = PFA_LIKELY(pfa_fast_allowed(size)) ? pfa_backing_aligned_here(size, align)
                                                          : pfa_slow_alloc(size, align, flags);
         return PFA_LIKELY(chunk != NULL) ? chunk : retry(size, align, flags, may_throw);

@@ -22,10 +22,10 @@ static void rearm(pfa_tls_t *tls)
     tls->clock_may_skip = mode == PFA_MODE_FULL;
     pfa_clock_stop_skipping(tls);
     __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
-    if (mode == PFA_MODE_SAMPLED && pfa_load_relaxed(&tls->epoch) == epoch) {
-        return; /* from sample to sample: a change that is missed here is seen at the next */
+    if (pfa_load_relaxed(&tls->epoch) != epoch) {
+        pfa_live_settle(tls); /* the mode before may have allowed more to be held back */
+        pfa_store_relaxed(&tls->epoch, epoch);
     }
-    pfa_store_relaxed(&tls->epoch, epoch);
     /* Partner: the fence in pfa_sampler_set. If the mode changed while we were at it, we see that here, or whoever
      * changed it finds us at the old epoch. */
     pfa_fence_seq_cst();
@@ -123,6 +123,7 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
         return allocate_plainly_asked(size);
     }
+    pfa_backing_heap_tend(tls->region_heap);
     return allocate_recorded(tls, size, pfa_clock_read(tls));
 }
 
@@ -163,7 +164,8 @@ static void free_for(void *chunk, const void *caller)
     }
 }
 
-/* Reached from free by jumps alone, so its own return address is the program's. */
+/* Reached from free by jumps alone, so its own return address is the program's. (realloc calls pfa_slow_free for chunks it
+ * has just found to be good: should another thread free them meanwhile, the place reported is in this file.) */
 static PFA_NOINLINE void free_otherwise(void *chunk)
 {
     free_for(chunk, __builtin_return_address(0));

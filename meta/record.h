@@ -47,7 +47,8 @@ _Static_assert(offsetof(pfa_record_t, size_flags) == 24, "layout as pictured");
 _Static_assert(offsetof(pfa_record_t, reads) == 40 && offsetof(pfa_record_t, writes) == 44, "one word of counters");
 _Static_assert(offsetof(pfa_record_t, lead) == 62, "layout as pictured");
 
-/* Flags, in the low 16 bits of size_flags, where tests of them need no long constants. A record of zeros is of a slot that never held a chunk. */
+/* Flags, in the low 16 bits of size_flags, where tests of them need no long constants. A record of zeros is of a slot
+ * that never held a chunk. */
 #define PFA_FLAG(n) (1ull << (n))
 #define PFA_FLAG_LIVE PFA_FLAG(0)  /* the chunk is allocated */
 #define PFA_FLAG_FREED PFA_FLAG(1) /* it was, and the slot has not been reused */

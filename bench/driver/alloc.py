@@ -1,7 +1,8 @@
 """Time and memory of the allocator against its peers, as ratios to bare mimalloc.
 
 Every repetition runs all variants side by side, in turns of a twentieth of a second, beginning with another one each
-time, so that whatever disturbs the machine disturbs all of them alike.
+time, so that whatever disturbs the machine disturbs all of them alike. Repetitions in which even so the reference was
+slowed down do not count, as long as there are enough others.
 """
 import hashlib
 import pathlib
@@ -9,12 +10,14 @@ import sys
 
 from . import alloc_report, real, report
 from .process import BenchFailure, Job, own_peak_rss_kib, parse_fields, run_in_turns, run_process
-from .variants import CATALOGUE, make_variants
+from .variants import CATALOGUE, REFERENCE, make_variants
 
 QUICK_SCALE = 0.05
 QUICK_RUNS = 2
 WARM_SCALE = 0.02
 TURN_SECONDS = 0.05
+DISTURBED = 1.1  # times the fastest run of the reference
+MOST_REPETITIONS = 3  # times those asked for
 
 
 def add_arguments(parser):
@@ -84,18 +87,33 @@ def _workloads(options, scale):
 
 def _run_all(workload, variants, warm=False):
     """One run under each of the variants: pairs of row and outcome in their order."""
-    turn = None if workload.name == alloc_report.MEMORY_ONLY else TURN_SECONDS  # all of them at once may not fit
+    turn = TURN_SECONDS if _in_turns(workload) else None
     outcomes = run_in_turns([workload.job(variant, warm) for variant in variants], turn)
     pairs = [(workload.row(variant, outcome), outcome) for variant, outcome in zip(variants, outcomes)]
     _agree(workload, {variant.name: row["checksum"] for variant, (row, _) in zip(variants, pairs)})
     return pairs
 
 
+def _undisturbed(samples, runs):
+    """The repetitions to keep, by the reference alone: those in which it was not slowed down, and `runs` at least."""
+    times = [row["seconds"] for row in samples[REFERENCE]]
+    by_time = sorted(range(len(times)), key=times.__getitem__)
+    quiet = sum(time <= DISTURBED * min(times) for time in times)
+    return quiet, sorted(by_time[:max(quiet, runs)])
+
+
+def _in_turns(workload):
+    """All variants of the one that is there for its memory may not fit at once; nor does its time matter."""
+    return workload.name != alloc_report.MEMORY_ONLY
+
+
 def _measure(workload, variants, runs, rows):
-    """All repetitions of one workload: variant name -> list of rows."""
+    """The repetitions of one workload that count: variant name -> list of rows; and how many were undisturbed and made.
+
+    Goes on until so many were not disturbed, within reason."""
     samples = {variant.name: [] for variant in variants}
     _run_all(workload, variants, warm=True)
-    for repetition in range(runs):
+    for repetition in range(MOST_REPETITIONS * runs):
         first = repetition % len(variants)
         order = variants[first:] + variants[:first]
         for position, (variant, (row, outcome)) in enumerate(zip(order, _run_all(workload, order))):
@@ -104,7 +122,11 @@ def _measure(workload, variants, runs, rows):
                       "turns": len(outcome.pauses) + 1, "wall": outcome.wall, "user": outcome.user,
                       "system": outcome.system, **row})
             samples[variant.name].append(row)
-    return samples
+        quiet, kept = _undisturbed(samples, runs)
+        if quiet >= runs or (repetition + 1 == runs and not _in_turns(workload)):
+            break
+    rows.add({"workload": workload.name, "undisturbed": quiet, "kept": kept})
+    return {name: [taken[i] for i in kept] for name, taken in samples.items()}, (quiet, repetition + 1)
 
 
 def _agree(workload, checksums):
@@ -124,10 +146,10 @@ def run(options):
     variants = make_variants(options.build_dir.resolve(), names)
     rows = report.RawRows(options.build_dir, "alloc")
     rows.add({"bench": "alloc", "runs": runs, "scale": scale, **report.machine()})
-    results = {}
+    results, made = {}, {}
     for workload in _workloads(options, scale):
         print(f"{workload.name}: {workload.what}", file=sys.stderr, flush=True)
-        results[workload.name] = _measure(workload, variants, runs, rows)
-    text, verdicts = alloc_report.render(results, [variant.name for variant in variants], runs, scale)
+        results[workload.name], made[workload.name] = _measure(workload, variants, runs, rows)
+    text, verdicts = alloc_report.render(results, made, [variant.name for variant in variants], runs, scale)
     report.publish(text, rows.path, options.out)
     return 1 if options.strict and verdicts.missed() else 0

@@ -55,13 +55,13 @@ def _mean_label(results):
     return f"geometric mean without {MEMORY_ONLY}" if MEMORY_ONLY in results else "geometric mean"
 
 
-def _time_table(results, names):
+def _time_table(results, made, names):
     others = [name for name in names if name != REFERENCE]
-    rows = [[workload, _unit_cost(by_variant[REFERENCE]), *(_time_cell(by_variant, n) for n in others)]
-            for workload, by_variant in results.items()]
+    rows = [[workload, _unit_cost(by_variant[REFERENCE]), "{} of {}".format(*made[workload]),
+             *(_time_cell(by_variant, n) for n in others)] for workload, by_variant in results.items()]
     if _timed(results):
-        rows.append([_mean_label(results), "", *(f"{_mean(results, n, 'seconds'):.3f}" for n in others)])
-    return report.table(["workload", REFERENCE, *others], rows)
+        rows.append([_mean_label(results), "", "", *(f"{_mean(results, n, 'seconds'):.3f}" for n in others)])
+    return report.table(["workload", REFERENCE, "undisturbed", *others], rows)
 
 
 def _cpu_table(results, names):
@@ -130,7 +130,7 @@ def _judge_memory(results, names, verdicts):
                      f"{REFERENCE} {bare:.1f}, plus 10 % and 64")
 
 
-def render(results, names, runs, scale):
+def render(results, made, names, runs, scale):
     """The report as Markdown, and the verdicts in it."""
     facts = report.machine()
     verdicts = report.Verdicts()
@@ -141,7 +141,9 @@ def render(results, names, runs, scale):
     if runs < RUNS_NEEDED or scale < 1:
         parts.append("**A shortened run: its figures mean nothing.**")
     parts += ["## Time", f"Ratio to {REFERENCE} in the same repetition: the median, and half the distance of the "
-              "quartiles.", _time_table(results, names), "## Processor time",
+              f"quartiles, of the repetitions in which {REFERENCE} itself was not disturbed, or if those were fewer "
+              "than asked for, of the least disturbed ones.",
+              _time_table(results, made, names), "## Processor time",
               "User and system, all threads, waiting by spinning included. Median ratio.", _cpu_table(results, names)]
     parts += ["## Peak resident memory", "Median ratio.", _rss_table(results, names)]
     if MEMORY_ONLY in results:

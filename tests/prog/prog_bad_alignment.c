@@ -31,5 +31,15 @@ int main(void)
         CHECK(chunk != NULL);
         free(chunk);
     }
+    /* A power of two, but no memory can have it. */
+    for (size_t align = (size_t)1 << 63; align >= (size_t)1 << 47; align /= 2) {
+        for (size_t size = 0; size < 400000; size = size * 3 + 1) {
+            void *untouched = &align;
+            errno = 0;
+            CHECK(opaque(memalign(opaque_size(align), size)) == NULL && errno == ENOMEM);
+            errno = 0;
+            CHECK(posix_memalign(&untouched, opaque_size(align), size) == ENOMEM && errno == 0 && untouched == &align);
+        }
+    }
     return 0;
 }

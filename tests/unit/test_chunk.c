@@ -702,6 +702,9 @@ static void large_memory_is_used_again(void)
     must(free_chunk(bigger) == PFA_CHUNK_LIVE && pfa_tls.large_spare == NULL); /* too big to be kept */
     pthread_t thread;
     must(pthread_create(&thread, NULL, free_elsewhere, again) == 0 && pthread_join(thread, NULL) == 0);
+    void *aligned = aligned_chunk_of(200000, 1 << 20);
+    must(free_chunk(aligned) == PFA_CHUNK_LIVE &&
+         pfa_tls.large_spare == NULL); /* perhaps the end of something bigger */
     void *last = chunk_of(200000);
     must(free_chunk(last) == PFA_CHUNK_LIVE && pfa_tls.large_spare == last);
     pfa_chunk_thread_end(&pfa_tls);
