@@ -10,7 +10,7 @@ import sys
 
 from . import alloc_report, real, report
 from .process import BenchFailure, Job, own_peak_rss_kib, parse_fields, run_in_turns, run_process
-from .variants import CATALOGUE, REFERENCE, make_variants
+from .variants import CATALOGUE, make_variants
 
 QUICK_SCALE = 0.05
 QUICK_RUNS = 2
@@ -96,7 +96,7 @@ def _run_all(workload, variants, warm=False):
 
 def _undisturbed(samples, runs):
     """The repetitions to keep, by the reference alone: those in which it was not slowed down, and `runs` at least."""
-    times = [row["seconds"] for row in samples[REFERENCE]]
+    times = alloc_report.reference_values(samples, "seconds")
     by_time = sorted(range(len(times)), key=times.__getitem__)
     quiet = sum(time <= DISTURBED * min(times) for time in times)
     return quiet, sorted(by_time[:max(quiet, runs)])

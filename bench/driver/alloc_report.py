@@ -2,7 +2,7 @@
 import statistics
 
 from . import report
-from .variants import REFERENCE
+from .variants import CONTROL, REFERENCE
 
 # The targets: ratios to bare mimalloc.
 TIME_EACH = {"off": 1.05, "sampled": 1.06, "full": 1.6}
@@ -19,9 +19,17 @@ def _median(samples, key):
     return statistics.median(row[key] for row in samples)
 
 
+def reference_values(by_variant, key):
+    """Of each repetition; the mean of both where the reference was measured twice."""
+    both = zip(*([row[key] for row in by_variant[name]] for name in (REFERENCE, CONTROL) if name in by_variant))
+    return [statistics.mean(values) for values in both]
+
+
 def _ratios(by_variant, name, key):
     """To the reference in the same repetition, which was disturbed alike."""
-    return [row[key] / base[key] for row, base in zip(by_variant[name], by_variant[REFERENCE])]
+    values = [row[key] for row in by_variant[name]]
+    base = [row[key] for row in by_variant[REFERENCE]] if name == CONTROL else reference_values(by_variant, key)
+    return [value / to for value, to in zip(values, base)]
 
 
 def _ratio(by_variant, name, key):

@@ -5,6 +5,7 @@ import os
 from .process import BenchFailure, find_library
 
 REFERENCE = "mimalloc"
+CONTROL = "again"  # the reference once more
 
 
 @dataclasses.dataclass
@@ -52,8 +53,8 @@ CATALOGUE = {
     REFERENCE: (_built("bench/libmimalloc-bare.so"), ""),
     "jemalloc": (_installed("libjemalloc.so.2", "libjemalloc2"), ""),
     "tcmalloc": (_installed("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"), ""),
-    # The reference once more: how far it strays from itself is what the machine's noise makes of a ratio of 1.
-    "again": (_built("bench/libmimalloc-bare.so"), ""),
+    # How far it strays from the reference is what the machine's noise makes of a ratio of 1.
+    CONTROL: (_built("bench/libmimalloc-bare.so"), ""),
     "off": (_built("libprofalloc.so"), ""),
     "sampled": (_built("libprofalloc.so"), "prof:true,sample:512K"),
     "full": (_built("libprofalloc.so"), "prof:true,sample:1"),
