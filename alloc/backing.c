@@ -308,8 +308,8 @@ bool pfa_backing_is_own(const void *chunk)
 
 /* mimalloc's free. It first uses up the slots of a page that were free before; with `first` this slot, which is warm, is
  * the next to be used. Not for small slots of default heaps: their mallocs come by mimalloc's slow path, where it looks
- * after other things, only when a page's free slots have run out; region heaps are looked after by pfa_backing_heap_tend. With `keep` the only page of its size is not given up
- * when nothing is left in it. */
+ * after other things, only when a page's free slots have run out. (Region heaps are looked after by
+ * pfa_backing_heap_tend.) With `keep` the only page of its size is not given up when nothing is left in it. */
 PFA_INLINE void give(void *chunk, bool first, bool keep)
 {
     mi_segment_t *segment = _mi_ptr_segment(chunk);

@@ -124,7 +124,14 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
     if ((flags & PFA_FLAG_ZEROED) != 0) {
         memset(chunk, 0, slot_size); /* not left to mimalloc, which knows nothing of slots used again at once */
     }
-    if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, flags), pfa_clock_now(tls))) {
+    uint64_t now;
+    if (pfa_clock_may_skip(tls)) {
+        now = pfa_clock_step(tls);
+    } else {
+        now = pfa_clock_read(tls);
+        pfa_backing_heap_tend(tls->region_heap);
+    }
+    if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, flags), now)) {
         pfa_live_settle(tls);
     }
     return chunk;

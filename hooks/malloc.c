@@ -26,7 +26,7 @@ PFA_EXPORT PFA_FLATTEN void free(void *chunk)
     pfa_fast_free(chunk);
 }
 
-static PFA_COLD PFA_NOINLINE void *fail(int err)
+static PFA_COLD void *fail(int err)
 {
     pfa_tls_disarm(&pfa_tls); /* a size that nothing can have may have been taken off the countdown */
     errno = err;

@@ -18,13 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define must(condition)                                                                                                \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            dprintf(STDOUT_FILENO, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                             \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/checked.h"
 
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
@@ -37,19 +31,6 @@ void __tsan_release(void *address);
 #define race_grace_period_over(sync) ((void)(sync))
 #define RACE_SLOWDOWN 1
 #endif
-
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-static inline uint64_t random_below(uint64_t *state, uint64_t bound)
-{
-    return random_next(state) % bound;
-}
 
 /* Starts `count` threads of a function, numbered from 0. */
 static inline void race_start(pthread_t *threads, unsigned count, void *(*function)(void *))

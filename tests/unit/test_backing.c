@@ -236,6 +236,101 @@ static void what_is_at_hand_is_of_known_pages(void **state)
     }
 }
 
+static void *give_all(void *chunks)
+{
+    for (void **each = chunks; *each != NULL; each++) {
+        pfa_backing_free(*each);
+    }
+    return NULL;
+}
+
+static size_t chunks_of_this_thread(void)
+{
+    pfa_backing_stats_t stats;
+    pfa_backing_stats(&stats);
+    return stats.chunks;
+}
+
+/* What other threads free comes back also to a heap whose own slots never run out. */
+static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    static void *chunks[MANY + 1];
+    void *heap = pfa_backing_heap(pfa_range.region_arena);
+    assert_non_null(heap);
+    for (size_t i = 0; i < MANY; i++) {
+        chunks[i] = pfa_backing_heap_malloc(heap, 64, false);
+        assert_non_null(chunks[i]);
+    }
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, give_all, chunks), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    size_t before = chunks_of_this_thread();
+    assert_true(before >= MANY / 2); /* it knows of few of them yet, or else this tests nothing */
+    pfa_backing_free_first_here(pfa_backing_heap_malloc(heap, 128, false));
+    for (int i = 0; i < 10000; i++) {
+        void *chunk = pfa_backing_heap_pop(heap, 128);
+        assert_non_null(chunk);
+        pfa_backing_free_first_here(chunk);
+        pfa_backing_heap_tend(heap);
+    }
+    assert_true(chunks_of_this_thread() + MANY * 9 / 10 <= before);
+}
+
+/* A heap of few chunks keeps the one page it has of a size, and gives back any others. */
+static void kept_pages_are_used_again(void **state)
+{
+    (void)state;
+    static void *chunks[3000];
+    void *heap = pfa_backing_heap(pfa_range.region_arena);
+    assert_non_null(heap);
+    for (size_t size = 16; size <= 16384; size *= 2) {
+        void *chunk = pfa_backing_heap_malloc(heap, size, false);
+        assert_non_null(chunk);
+        for (int i = 0; i < 1000; i++) {
+            pfa_backing_free_keeping(chunk);
+            assert_ptr_equal(pfa_backing_heap_pop_aligned(heap, size, 0), chunk);
+        }
+        pfa_backing_free_keeping(chunk);
+        size_t before = chunks_of_this_thread();
+        for (size_t i = 0; i < 3000; i++) {
+            chunks[i] = pfa_backing_heap_malloc(heap, size, false);
+            assert_non_null(chunks[i]);
+        }
+        for (size_t i = 0; i < 3000; i++) {
+            pfa_backing_free_keeping(chunks[i]);
+        }
+        assert_true(chunks_of_this_thread() == before);
+    }
+}
+
+/* Any power of two, with errno left alone; a failure makes the next allocation set the countdown anew. */
+static void aligned_chunks_expanded_in_place(void **state)
+{
+    (void)state;
+    errno = 4321;
+    for (size_t align = 1; align <= MIB; align *= 2) {
+        for (size_t size = 0; size < 3000; size += 1 + size / 3) {
+            void *chunk[3];
+            for (int i = 0; i < 3; i++) {
+                chunk[i] = pfa_backing_aligned_here(size, align);
+                assert_true(chunk[i] != NULL && ((uintptr_t)chunk[i] & (align - 1)) == 0);
+                assert_true(pfa_backing_usable(chunk[i]) >= size);
+                memset(chunk[i], i, size);
+            }
+            assert_true(chunk[0] != chunk[1] && chunk[1] != chunk[2]);
+            for (int i = 0; i < 3; i++) {
+                assert_true(size == 0 || ((unsigned char *)chunk[i])[size - 1] == i);
+                pfa_backing_free_here(chunk[i]);
+            }
+        }
+    }
+    pfa_tls.countdown = 1000;
+    assert_null(pfa_backing_aligned_here((size_t)1 << 62, 64));
+    assert_true(errno == 4321 && pfa_tls.countdown < 0);
+}
+
 static void an_exclusive_heap_stays_in_its_space_and_ends_with_it(void **state)
 {
     (void)state;
@@ -537,6 +632,9 @@ int main(void)
         cmocka_unit_test(every_alignment_is_met),
         cmocka_unit_test(realloc_keeps_the_contents),
         cmocka_unit_test(what_a_move_leaves_behind_is_zeroed),
+        cmocka_unit_test(a_heap_that_is_tended_takes_back_what_others_freed),
+        cmocka_unit_test(kept_pages_are_used_again),
+        cmocka_unit_test(aligned_chunks_expanded_in_place),
         cmocka_unit_test(errno_is_the_programs),
         cmocka_unit_test(owns_is_total),
         cmocka_unit_test(what_is_at_hand_is_of_known_pages),

@@ -1,5 +1,4 @@
-/* What the unit tests share: CMocka with what it needs before it, a random generator, checks that work in threads and
- * forked children, and the capture of standard error.
+/* What the unit tests share: CMocka with what it needs before it, child processes, and the capture of standard error.
  *
  * CMocka's assertions jump out of the test and so belong to its own thread and process; everywhere else `must` says where
  * it failed and ends the process, which CMocka or `in_child` then reports. */
@@ -21,28 +20,7 @@
 #include <cmocka.h>
 
 #include "base/message.h"
-
-#define must(condition)                                                                                                \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            dprintf(STDOUT_FILENO, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                             \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-/* splitmix64: every seed gives a good stream, and the test says which seed it used by having it in its source. */
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-static inline uint64_t random_below(uint64_t *state, uint64_t bound)
-{
-    return random_next(state) % bound;
-}
+#include "tests/checked.h"
 
 /* Runs a function in a child process, whose state of the allocator is its own, and returns how it ended as waitpid
  * tells it: 0 if it returned. */
