@@ -259,6 +259,7 @@ static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
     static void *chunks[MANY + 1];
     void *heap = pfa_backing_heap(pfa_range.region_arena);
     assert_non_null(heap);
+    void *own = pfa_backing_heap_malloc(heap, 128, false);
     for (size_t i = 0; i < MANY; i++) {
         chunks[i] = pfa_backing_heap_malloc(heap, 64, false);
         assert_non_null(chunks[i]);
@@ -268,14 +269,18 @@ static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     size_t before = chunks_of_this_thread();
     assert_true(before >= MANY / 2); /* it knows of few of them yet, or else this tests nothing */
-    pfa_backing_free_first_here(pfa_backing_heap_malloc(heap, 128, false));
-    for (int i = 0; i < 10000; i++) {
-        void *chunk = pfa_backing_heap_pop(heap, 128);
-        assert_non_null(chunk);
-        pfa_backing_free_first_here(chunk);
-        pfa_backing_heap_tend(heap);
+    for (int i = 0; i < 20000; i++) {
+        pfa_backing_free_first_here(own);
+        own = pfa_backing_heap_pop(heap, 128);
+        assert_non_null(own);
+        if (i >= 10000) {
+            pfa_backing_heap_tend(heap);
+        } else {
+            assert_true(i % 1000 != 0 || chunks_of_this_thread() == before);
+        }
     }
     assert_true(chunks_of_this_thread() + MANY * 9 / 10 <= before);
+    pfa_backing_free(own);
 }
 
 /* A heap of few chunks keeps the one page it has of a size, and gives back any others. */
@@ -288,8 +293,14 @@ static void kept_pages_are_used_again(void **state)
     for (size_t size = 16; size <= 16384; size *= 2) {
         void *chunk = pfa_backing_heap_malloc(heap, size, false);
         assert_non_null(chunk);
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < 10; i++) {
             pfa_backing_free_keeping(chunk);
+            for (int n = 0; n < 150; n++) { /* new pages: mimalloc looks for old ones to give up each time */
+                chunks[n] = pfa_backing_heap_malloc(heap, 100000, false);
+            }
+            for (int n = 0; n < 150; n++) {
+                pfa_backing_free(chunks[n]);
+            }
             assert_ptr_equal(pfa_backing_heap_pop_aligned(heap, size, 0), chunk);
         }
         pfa_backing_free_keeping(chunk);
