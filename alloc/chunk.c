@@ -218,6 +218,12 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
     pfa_rcu_leave(entered);
 }
 
+/* Accesses are there in all records of R or in none, and in those of all large chunks. */
+static bool is_wide(uint64_t size_flags)
+{
+    return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
+}
+
 static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t size, bool due, uint64_t weight)
 {
     uint64_t old = pfa_load_relaxed(&record->size_flags);
@@ -231,6 +237,9 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
         return;
     }
     uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
+    if (is_wide(old)) {
+        pfa_accesses_begin(pfa_record_accesses(record));
+    }
     pfa_record_begin(record, pfa_clock_now(tls), fresh, tls->record_tail | pfa_record_tail(0, record->lead));
     if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
         pfa_live_settle(tls);
@@ -253,14 +262,18 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
     pfa_rcu_leave(entered);
 }
 
-bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_record_t *copy)
+bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *copy)
 {
     pfa_hit_t hit;
     bool entered = pfa_rcu_enter(&pfa_tls);
     bool found = pfa_lookup(address, &hit);
     if (found) {
         *start = hit.start;
-        *copy = *hit.record;
+        copy->record = *hit.record;
+        pfa_accesses_begin(&copy->accesses);
+        if (is_wide(pfa_load_relaxed(&copy->record.size_flags))) {
+            copy->accesses = *pfa_record_accesses(hit.record);
+        }
     }
     pfa_rcu_leave(entered);
     return found;

@@ -9,7 +9,7 @@ typedef struct pfa_hit {
     pfa_record_t *record; /* live at the time of the look-up */
 } pfa_hit_t;
 
-/* Budget: outside the profiled range, one load, one subtraction, one compare; in R four loads and three multiplies more; no
+/* Budget: outside the profiled range, one load, one subtraction, one compare; in R seven loads and two multiplies more; no
  * call, no atomic, no lock. Safe on any value at any time. The record of a large chunk may be used inside the RCU read
  * section that the call was made in only (alloc/intervalmap.h); one of a region chunk stays readable for ever. */
 PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
@@ -20,7 +20,7 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
     }
     if (PFA_LIKELY(offset < pfa_range.region_span)) {
         pfa_place_t place = pfa_region_place(offset);
-        if (PFA_UNLIKELY(place.word == 0) || PFA_UNLIKELY(place.distance < 0)) {
+        if (PFA_UNLIKELY(place.word == 0)) {
             return false;
         }
         uint64_t within = pfa_place_within(&place);
@@ -38,7 +38,8 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
     return pfa_is_live(pfa_load_relaxed(&large->record.size_flags));
 }
 
-/* The same out of line, and in an RCU read section of its own: for tests and for code that is not hot. */
-bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_record_t *copy);
+/* The same out of line, and in an RCU read section of its own: for tests and for code that is not hot. Without accesses
+ * in the record, those of the copy say that there were none. */
+bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *copy);
 
 #endif

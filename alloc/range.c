@@ -10,7 +10,8 @@
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 enum { COMMIT_SLICES_SHIFT = 4 };
-_Static_assert((PFA_RECORD_STRIDE << COMMIT_SLICES_SHIFT) % 65536 == 0, "pieces are whole pages, whatever their size");
+_Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + PFA_RECORD_GAP) << COMMIT_SLICES_SHIFT) % 65536 == 0,
+               "pieces are whole pages, whatever their size");
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
@@ -77,12 +78,12 @@ void pfa_range_open_plain(void)
 }
 
 /* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * a quarter of what is allowed (R, four times R for records, and twice R for large chunks). */
-static uint64_t wanted_region_span(void)
+ * a quarter of what is allowed (R, two or four times R for records, and twice R for large chunks). */
+static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
     if (limit != UINT64_MAX) {
-        return power_of_two_below(limit / 28);
+        return power_of_two_below(limit / (wide ? 28 : 20));
     }
     uint64_t span = 2 * power_of_two_below(2 * pfa_sys_ram());
     return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
@@ -91,19 +92,23 @@ static uint64_t wanted_region_span(void)
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
-    release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * PFA_RECORD_STRIDE);
+    release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * range->record_stride);
     release((uintptr_t)range->slices, (range->region_span >> PFA_SLICE_SHIFT) * sizeof *range->slices);
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->committed, (range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1);
 }
 
-static int try_profiled(uint64_t region_span, uint64_t large_span)
+static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
 {
-    pfa_range_t fresh = {.region_span = region_span, .total_span = region_span + large_span};
+    size_t record_size = wide ? sizeof(pfa_wide_record_t) : sizeof(pfa_record_t);
+    pfa_range_t fresh = {.region_span = region_span,
+                         .total_span = region_span + large_span,
+                         .wide_mask = wide ? UINT64_MAX : 0,
+                         .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};
     int err = reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : reserve(slices * PFA_RECORD_STRIDE, &fresh.records);
+    err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
     err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table((slices >> COMMIT_SLICES_SHIFT) + 1, &table[1]);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
@@ -133,19 +138,19 @@ static uint64_t whole_segments(uint64_t size)
     return (size + PFA_SEGMENT_SIZE - 1) & ~(uint64_t)(PFA_SEGMENT_SIZE - 1);
 }
 
-int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size)
+int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide)
 {
     pfa_lock(PFA_LOCK_RANGE);
     int err = 0;
     if (pfa_range.total_span == 0) {
-        uint64_t region = region_size != 0 ? whole_segments(region_size) : wanted_region_span();
+        uint64_t region = region_size != 0 ? whole_segments(region_size) : wanted_region_span(wide);
         err = ENOMEM;
         for (; err != 0 && region >= PFA_SEGMENT_SIZE; region /= 2) {
             uint64_t large = large_size != 0 ? large_size : 4 * region;
             if (large_size == 0 && pfa_sys_address_limit() != UINT64_MAX) {
                 large = 2 * region;
             }
-            err = try_profiled(whole_segments(region), whole_segments(large));
+            err = try_profiled(whole_segments(region), whole_segments(large), wide);
         }
     }
     pfa_unlock(PFA_LOCK_RANGE);
@@ -159,7 +164,7 @@ int pfa_range_commit_records(uint64_t slice)
         return 0;
     }
     /* Two threads may both do this: the second changes nothing. */
-    size_t size = PFA_RECORD_STRIDE << COMMIT_SLICES_SHIFT;
+    size_t size = pfa_range.record_stride << COMMIT_SLICES_SHIFT;
     int err = -pfa_sys_protect((void *)(pfa_range.records + unit * size), size, PROT_READ | PROT_WRITE);
     if (err == 0) {
         pfa_store_release(&pfa_range.committed[unit], 1); /* partner: the acquire load above */

@@ -10,9 +10,9 @@
  *     64 KiB slices                 64 KiB granules
  *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16]
  *
- *   record area M: PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
+ *   record area M: a gap and PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
  *   +--------------------------------------------------------------------+
- *   ^ records                                   records + slices of R * PFA_RECORD_STRIDE
+ *   ^ records                                   records + slices of R * record_stride
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
@@ -31,9 +31,10 @@
 /* Region slots are at least 16 bytes, so a slice has at most 4096 of them. */
 #define PFA_REGION_SLOT_MIN 16
 #define PFA_RECORDS_PER_SLICE (((size_t)1 << PFA_SLICE_SHIFT) / PFA_REGION_SLOT_MIN)
-/* The records of a slice, and one page more: without it slot n of every region had its record in the same cache set,
- * and a few dozen regions evicted each other from the second-level cache. */
-#define PFA_RECORD_STRIDE (PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + 4096)
+/* One page before the records of each slice: without it slot n of every region had its record in the same cache set, and
+ * a few dozen regions evicted each other from the second-level cache. And what lies before the first slot of a region
+ * finds a record there that is never live. */
+#define PFA_RECORD_GAP 4096
 
 /* What is known of a slice of R (alloc/region.h). */
 typedef struct pfa_slice {
@@ -47,11 +48,13 @@ typedef struct pfa_range {
     uintptr_t base;
     uint64_t region_span;
     uint64_t total_span;
-    uintptr_t records;
     pfa_slice_t *slices;
+    uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
+    uintptr_t records;
     _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
     pfa_intervalmap_t large;    /* over L, with a second level for everything else */
     uint64_t plain_span;
+    uint64_t record_stride; /* the bytes of M for each slice */
     int region_arena;
     int large_arena;
 } pfa_range_t;
@@ -63,8 +66,20 @@ extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 void pfa_range_open_plain(void);
 
 /* Reserves the profiled range on the first call. Returns 0 or an errno value: ENOMEM when there is no room for it, in
- * which case nothing can be recorded. Sizes of 0 choose from the machine's memory and limits. */
-int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size);
+ * which case nothing can be recorded. Sizes of 0 choose from the machine's memory and limits. `wide`: with room for
+ * accesses in each record. */
+int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide);
+
+PFA_INLINE bool pfa_range_is_wide(void)
+{
+    return pfa_range.wide_mask != 0;
+}
+
+/* How far apart records lie. */
+PFA_INLINE uint64_t pfa_range_record_size(void)
+{
+    return pfa_range_is_wide() ? sizeof(pfa_wide_record_t) : sizeof(pfa_record_t);
+}
 
 /* True for every address in the profiled range. */
 PFA_INLINE bool pfa_range_profiled(uintptr_t address)

@@ -27,6 +27,11 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
     return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach | pfa_region_class(slot_size);
 }
 
+static pfa_record_t *records_of(uint64_t slice)
+{
+    return (pfa_record_t *)(pfa_range.records + slice * pfa_range.record_stride + PFA_RECORD_GAP);
+}
+
 /* A slice of small slots that now gets big ones leaves records behind that nobody will use: gives their memory back. */
 static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_word)
 {
@@ -35,11 +40,12 @@ static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_wor
         return;
     }
     uint64_t slice_size = (uint64_t)1 << PFA_SLICE_SHIFT;
-    uintptr_t records = pfa_range.records + slice * PFA_RECORD_STRIDE;
+    uintptr_t records = (uintptr_t)records_of(slice);
+    uint64_t record_size = pfa_range_record_size();
     uintptr_t mask = pfa_backing_page_size() - 1;
     /* Whole pages between the two only: what is in the others belongs to the neighbours too. */
-    uintptr_t end = (records + slice_size / pfa_word_slot_size(old_word) * sizeof(pfa_record_t)) & ~mask;
-    uintptr_t begin = (records + (slice_size / pfa_word_slot_size(new_word) + 1) * sizeof(pfa_record_t) + mask) & ~mask;
+    uintptr_t end = (records + slice_size / pfa_word_slot_size(old_word) * record_size) & ~mask;
+    uintptr_t begin = (records + (slice_size / pfa_word_slot_size(new_word) + 1) * record_size + mask) & ~mask;
     if (end >= begin + WORTH_IT) {
         (void)pfa_sys_advise((void *)begin, end - begin, MADV_DONTNEED);
     }
@@ -90,7 +96,7 @@ int pfa_region_publish(const void *chunk)
     }
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
     pfa_store_relaxed(&pfa_region_sizes[pfa_region_class(page.slot_size)], (uint32_t)page.slot_size);
-    pfa_record_t *records = (pfa_record_t *)(pfa_range.records + first * PFA_RECORD_STRIDE);
+    pfa_record_t *records = records_of(first);
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
         uint64_t word = pfa_region_make_word(page.slot_size, lead, back);

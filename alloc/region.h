@@ -3,7 +3,8 @@
  * A region is one mimalloc page of one size class. Each 64 KiB slice of R has a pfa_slice_t: where its region's records
  * begin, and a word that tells its geometry. They are written when the first chunk of a new page is handed out, by the
  * thread that owns the page. The word is read in one piece, so a reader racing with a rewrite sees one geometry or the
- * other; and whichever records it sees with it, they are 4096 accessible ones, more than any word can reach.
+ * other; and whichever records it sees with it, they are 4096 accessible ones behind an accessible gap, more than any word
+ * can reach.
  *
  *   bits  0-5   size class
  *   bits  6-18  reach: how far the slice's first byte lies behind the first slot, plus PFA_REGION_LEAD (which is how far
@@ -11,8 +12,8 @@
  *   bits 31-63  reciprocal: ceil(2^36 / slot size), never 0
  *
  *   distance = (address mod 2^16) + reach - PFA_REGION_LEAD      from the first slot
- *   slot     = (distance * reciprocal) >> 36
- *   record   = records + slot
+ *   slot     = (distance * reciprocal) >> 36, negative before the first slot
+ *   record   = records + slot records, which are wide or not (meta/record.h)
  *
  * The division is exact: the reciprocal times the slot size is 2^36 + e with e < slot size <= 2^17, and distances are
  * below 2^19, so distance * e < 2^36. The lower 36 bits of the product are the place within the slot, scaled: below the
@@ -34,6 +35,8 @@ _Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances
 _Static_assert(((PFA_REGION_SLICES_MAX - 1) << PFA_SLICE_SHIFT) + PFA_REGION_LEAD <= PFA_WORD_REACH_MASK,
                "the reach fits its field");
 _Static_assert(PFA_REGION_LEAD % 64 == 0, "the reach is a multiple of 64");
+_Static_assert(PFA_REGION_LEAD / PFA_REGION_SLOT_MIN * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
+               "the lead's records lie in the gap");
 
 PFA_INLINE uint64_t pfa_word_reciprocal(uint64_t word)
 {
@@ -57,16 +60,18 @@ PFA_INLINE uint64_t pfa_word_slot_size(uint64_t word)
 typedef struct pfa_place {
     uint64_t word;    /* of its slice; 0 if no region was ever there */
     int64_t distance; /* from the first slot; negative in the lead of a region, which no slot covers */
-    uint64_t scaled;  /* distance * reciprocal */
+    int64_t scaled;   /* distance * reciprocal */
     pfa_record_t *record;
 } pfa_place_t;
 
-/* The rest behind the last slot is taken for a slot too; its record is never live. */
+/* The lead of a region and the rest behind its last slot are taken for slots too; their records are never live. */
 PFA_INLINE pfa_place_t pfa_place_by(uint64_t offset, uint64_t word, pfa_record_t *records)
 {
     int64_t distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
-    uint64_t scaled = (uint64_t)distance * pfa_word_reciprocal(word);
-    return (pfa_place_t){word, distance, scaled, records + (scaled >> PFA_RECIPROCAL_BITS)};
+    int64_t scaled = distance * (int64_t)pfa_word_reciprocal(word);
+    uint64_t at = (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) << PFA_RECORD_SHIFT;
+    at += at & pfa_range.wide_mask;
+    return (pfa_place_t){word, distance, scaled, (pfa_record_t *)((uintptr_t)records + at)};
 }
 
 PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset)
@@ -81,13 +86,15 @@ PFA_INLINE pfa_place_t pfa_region_place(uint64_t offset)
 /* Is it the first byte of a slot? */
 PFA_INLINE bool pfa_place_is_start(const pfa_place_t *place)
 {
-    return (place->scaled & (((uint64_t)1 << PFA_RECIPROCAL_BITS) - 1)) < pfa_word_reciprocal(place->word);
+    uint64_t within = (uint64_t)place->scaled & (((uint64_t)1 << PFA_RECIPROCAL_BITS) - 1);
+    return within < pfa_word_reciprocal(place->word);
 }
 
 /* How far into its slot it is. */
 PFA_INLINE uint64_t pfa_place_within(const pfa_place_t *place)
 {
-    return (uint64_t)place->distance - (place->scaled >> PFA_RECIPROCAL_BITS) * pfa_word_slot_size(place->word);
+    uint64_t slot = (uint64_t)(place->scaled >> PFA_RECIPROCAL_BITS);
+    return (uint64_t)place->distance - slot * pfa_word_slot_size(place->word);
 }
 
 /* The word of a region's slice number `back`, of slots of that size and with or without lead. */

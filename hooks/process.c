@@ -35,7 +35,7 @@ static const char *environment_conf(void)
 
 static int start_locked(uint64_t period)
 {
-    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range);
+    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
     if (err == 0) {
         err = pfa_sampler_set(period);
         pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));

@@ -2,7 +2,8 @@
  * or replaces it. Every byte that was written must be there when the chunk goes.
  *
  * run:
- * run: modes=off,full limit=STACK:unlimited */
+ * run: modes=off,full limit=STACK:unlimited
+ * run: modes=often,full conf=accesses:true */
 #include "trap.h"
 
 #include <pthread.h>

@@ -157,7 +157,7 @@ static void look_up_anywhere(uint64_t *seed)
     pfa_hit_t hit = {0, NULL};
     if (pfa_lookup(address, &hit)) {
         must(hit.start <= address && address - hit.start <= PFA_REGION_CHUNK_MAX);
-        must((uintptr_t)hit.record - pfa_range.records < SLICES * PFA_RECORD_STRIDE);
+        must((uintptr_t)hit.record - pfa_range.records < SLICES * pfa_range.record_stride);
     }
 }
 
@@ -175,7 +175,8 @@ static void open_range(void)
 {
     static pfa_slice_t slices[SLICES];
     static _Atomic uint8_t committed[SLICES];
-    size_t record_bytes = (SLICES + 16) * PFA_RECORD_STRIDE;
+    pfa_range.record_stride = PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + PFA_RECORD_GAP;
+    size_t record_bytes = (SLICES + 16) * pfa_range.record_stride;
     void *space = mmap(NULL, SLICES * SLICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *records = mmap(NULL, record_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     must(space != MAP_FAILED && records != MAP_FAILED);

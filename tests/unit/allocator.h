@@ -38,13 +38,20 @@ static inline void thread_end(void)
     pfa_backing_thread_end();
 }
 
+/* Tests with an allocator are run twice, the second time with room for accesses in its records (cmake/Tests.cmake). */
+static inline bool wide_records(void)
+{
+    const char *asked = getenv("PROFALLOC_TEST_RECORDS");
+    return asked != NULL && strcmp(asked, "wide") == 0;
+}
+
 /* All of it, with a profiled range of the given sizes. Once in a process. */
 static inline void allocator_start(uint64_t region_size, uint64_t large_size)
 {
     pfa_message_init();
     pfa_backing_init();
     pfa_range_open_plain();
-    must(pfa_range_open_profiled(region_size, large_size) == 0);
+    must(pfa_range_open_profiled(region_size, large_size, wide_records()) == 0);
     must(thread_begin());
 }
 

@@ -429,6 +429,83 @@ static void resizing_into_silence(void)
 }
 RUN_IN_CHILD(resizing_into_silence)
 
+/* --- accesses ----------------------------------------------------------------------------------------------------- */
+
+static pfa_wide_record_t record_on(void *chunk)
+{
+    uintptr_t start = 0;
+    pfa_wide_record_t copy;
+    must(pfa_lookup_copy((uintptr_t)chunk, &start, &copy) && start == (uintptr_t)chunk);
+    return copy;
+}
+
+static bool is_untouched(void *chunk)
+{
+    const pfa_accesses_t none = {.low = UINT32_MAX};
+    pfa_wide_record_t copy = record_on(chunk);
+    return memcmp(&copy.accesses, &none, sizeof none) == 0;
+}
+
+/* As an access callback would. */
+static void touch(void *chunk, uint32_t salt)
+{
+    pfa_hit_t hit;
+    bool entered = pfa_rcu_enter(&pfa_tls);
+    must(pfa_lookup((uintptr_t)chunk, &hit));
+    *pfa_record_accesses(hit.record) = (pfa_accesses_t){salt, salt + 1, salt + 2, salt + 3, salt + 4, salt + 5};
+    pfa_rcu_leave(entered);
+}
+
+static bool is_touched(void *chunk, uint32_t salt)
+{
+    pfa_wide_record_t copy = record_on(chunk);
+    return copy.accesses.first_access == salt && copy.accesses.writes == salt + 5;
+}
+
+static bool has_room_for_accesses(size_t size)
+{
+    return wide_records() || size > PFA_REGION_CHUNK_MAX;
+}
+
+/* Many chunks of each size, so that records lie side by side: what is written to one is in that one alone, and the next
+ * chunk with the same record starts from nothing. Where records have no room for accesses, none are seen. */
+static void accesses_belong_to_one_life(void)
+{
+    enum { TOGETHER = 50 };
+    void *chunks[TOGETHER];
+    allocator_start(2 * GIB, 2 * GIB);
+    must(pfa_range_record_size() == (wide_records() ? 64 : 32));
+    for (int i = 0; i < SIZES; i++) {
+        for (int round = 0; round < 2; round++) {
+            for (uint32_t c = 0; c < TOGETHER; c++) {
+                chunks[c] = chunk_of(sizes[i]);
+                must(chunks[c] != NULL && is_untouched(chunks[c]));
+                if (has_room_for_accesses(sizes[i])) {
+                    touch(chunks[c], 100 * c);
+                }
+            }
+            for (uint32_t c = 0; c < TOGETHER; c++) {
+                pfa_wide_record_t copy = record_on(chunks[c]);
+                must(pfa_size_of(copy.record.size_flags) == sizes[i]);
+                must(copy.record.thread == pfa_tls.thread->number);
+                must(has_room_for_accesses(sizes[i]) ? is_touched(chunks[c], 100 * c) : is_untouched(chunks[c]));
+                must(free_chunk(chunks[c]) == PFA_CHUNK_LIVE);
+            }
+        }
+        pfa_chunk_reclaim();
+    }
+    void *small = chunk_of(100); /* resized in place, a life ends and another begins */
+    void *large = chunk_of(300000);
+    touch(large, 7);
+    if (wide_records()) {
+        touch(small, 7);
+    }
+    pfa_chunk_resize(&pfa_tls, (uintptr_t)small, 101, true, 0);
+    pfa_chunk_resize(&pfa_tls, (uintptr_t)large, 290000, true, 0);
+    must(is_untouched(small) && is_untouched(large));
+}
+RUN_IN_CHILD(accesses_belong_to_one_life)
+
 static void missed_chunks_are_counted(void)
 {
     static pfa_counters_t sum;
@@ -767,6 +844,7 @@ int main(void)
         cmocka_unit_test(test_sampled_chunks_count_for_many),
         cmocka_unit_test(test_resizing_in_place),
         cmocka_unit_test(test_resizing_into_silence),
+        cmocka_unit_test(test_accesses_belong_to_one_life),
         cmocka_unit_test(test_missed_chunks_are_counted),
         cmocka_unit_test(test_records_show_the_death),
         cmocka_unit_test(test_frees_by_others),

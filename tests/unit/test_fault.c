@@ -163,7 +163,7 @@ static void work(uint64_t seed)
 {
     pfa_backing_init();
     pfa_range_open_plain();
-    (void)pfa_range_open_profiled(256 * MIB, 256 * MIB);
+    (void)pfa_range_open_profiled(256 * MIB, 256 * MIB, wide_records());
     (void)thread_begin();
     churn(live, LIVE, STEPS, &seed);
     for (int i = 0; i < 3; i++) {
@@ -212,7 +212,7 @@ static void check_counts_balance(unsigned missed_in_all)
 
 static void check_all_is_well(uint64_t seed)
 {
-    must(pfa_range_open_profiled(256 * MIB, 256 * MIB) == 0);
+    must(pfa_range_open_profiled(256 * MIB, 256 * MIB, wide_records()) == 0);
     must(pfa_tls.thread != NULL || thread_begin());
     check_recording_is_back(100);
     check_recording_is_back(1 * MIB);
@@ -459,11 +459,12 @@ static void open_without_memory(void)
     pfa_sys_fault = fail_one_map;
     pfa_range_open_plain(); /* a smaller space then */
     pfa_sys_fault = refuse_maps;
-    must(pfa_range_open_profiled(0, 0) == ENOMEM && pfa_range.total_span == 0);
-    must(pfa_range_open_profiled(256 * MIB, 256 * MIB) == ENOMEM);
+    must(pfa_range_open_profiled(0, 0, wide_records()) == ENOMEM && pfa_range.total_span == 0);
+    must(pfa_range_open_profiled(256 * MIB, 256 * MIB, wide_records()) == ENOMEM);
     pfa_sys_fault = NULL;
-    must(pfa_range_open_profiled(256 * MIB, 256 * MIB) == 0);
-    must(pfa_range_open_profiled(512 * MIB, 0) == 0 && pfa_range.region_span == 256 * MIB); /* the first call counts */
+    must(pfa_range_open_profiled(256 * MIB, 256 * MIB, wide_records()) == 0);
+    must(pfa_range_open_profiled(512 * MIB, 0, wide_records()) == 0 &&
+         pfa_range.region_span == 256 * MIB); /* the first call counts */
     pfa_sys_fault = fail_protect;
     must(pfa_range_commit_records(0) == ENOMEM);
     pfa_sys_fault = NULL;

@@ -16,7 +16,7 @@ static int start(void **state)
 static bool is_hit(uintptr_t address)
 {
     uintptr_t begin;
-    pfa_record_t copy;
+    pfa_wide_record_t copy;
     pfa_hit_t hit = {0, NULL};
     pfa_rcu_read_lock();
     bool found = pfa_lookup(address, &hit);
@@ -116,13 +116,14 @@ static void check_chunk(size_t size, size_t align)
     size_t step = usable > 64 * KIB ? 509 : 1;
     for (size_t at = 0; at < usable; at += step) {
         uintptr_t begin = 0;
-        pfa_record_t copy;
+        pfa_wide_record_t copy;
         memset(&copy, 0, sizeof copy);
-        if (!pfa_lookup_copy(chunk + at, &begin, &copy) || begin != chunk || pfa_size_of(copy.size_flags) != size) {
+        if (!pfa_lookup_copy(chunk + at, &begin, &copy) || begin != chunk ||
+            pfa_size_of(copy.record.size_flags) != size) {
             fail_msg("chunk of %zu bytes aligned to %zu: byte %zu", size, align, at);
         }
-        assert_true((copy.size_flags & PFA_FLAG_LIVE) != 0);
-        assert_int_equal(copy.thread, pfa_tls.thread->number);
+        assert_true((copy.record.size_flags & PFA_FLAG_LIVE) != 0);
+        assert_int_equal(copy.record.thread, pfa_tls.thread->number);
     }
     assert_true(is_hit(chunk + usable - 1));
     assert_int_equal(free_chunk((void *)chunk), PFA_CHUNK_LIVE);

@@ -4,28 +4,29 @@
 
 #define AT(member, offset, bytes)                                                                                      \
     do {                                                                                                               \
-        assert_int_equal(offsetof(pfa_record_t, member), offset);                                                      \
-        assert_int_equal(sizeof(((pfa_record_t *)0)->member), bytes);                                                  \
+        assert_int_equal(offsetof(pfa_wide_record_t, member), offset);                                                 \
+        assert_int_equal(sizeof(((pfa_wide_record_t *)0)->member), bytes);                                             \
     } while (0)
 
 static void layout_is_as_pictured(void **state)
 {
     (void)state;
-    AT(alloc_time, 0, 8);
-    AT(first_access, 8, 8);
-    AT(last_access, 16, 8);
-    AT(size_flags, 24, 8);
-    AT(low, 32, 4);
-    AT(high, 36, 4);
-    AT(reads, 40, 4);
-    AT(writes, 44, 4);
-    AT(stack, 48, 4);
-    AT(type, 52, 4);
-    AT(thread, 56, 2);
-    AT(tag, 58, 2);
-    AT(last_thread, 60, 2);
-    AT(lead, 62, 2);
-    assert_int_equal(sizeof(pfa_record_t), 64);
+    AT(record.alloc_time, 0, 8);
+    AT(record.size_flags, 8, 8);
+    AT(record.stack, 16, 4);
+    AT(record.type, 20, 4);
+    AT(record.thread, 24, 2);
+    AT(record.tag, 26, 2);
+    AT(record.last_thread, 28, 2);
+    AT(record.lead, 30, 2);
+    AT(accesses.first_access, 32, 8);
+    AT(accesses.last_access, 40, 8);
+    AT(accesses.low, 48, 4);
+    AT(accesses.high, 52, 4);
+    AT(accesses.reads, 56, 4);
+    AT(accesses.writes, 60, 4);
+    assert_int_equal(sizeof(pfa_record_t), 32);
+    assert_int_equal(sizeof(pfa_wide_record_t), 64);
 }
 
 static const uint64_t flags[] = {PFA_FLAG_LIVE, PFA_FLAG_FREED, PFA_FLAG_ALIGNED, PFA_FLAG_REALLOC, PFA_FLAG_ZEROED,
@@ -66,17 +67,18 @@ static void the_word_gives_back_what_was_put_in(void **state)
 static void begin_leaves_nothing_of_the_past(void **state)
 {
     (void)state;
-    pfa_record_t record;
-    memset(&record, 0x5a, sizeof record);
-    pfa_record_begin(&record, 123456789, pfa_size_flags(77, PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT),
+    pfa_wide_record_t wide;
+    memset(&wide, 0x5a, sizeof wide);
+    pfa_accesses_begin(pfa_record_accesses(&wide.record));
+    pfa_record_begin(&wide.record, 123456789, pfa_size_flags(77, PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT),
                      pfa_record_tail(42, 9));
-    assert_true(record.alloc_time == 123456789);
-    assert_true(record.first_access == 0 && record.last_access == 0);
-    assert_true(record.low == UINT32_MAX && record.high == 0); /* the empty interval */
-    assert_true(record.reads == 0 && record.writes == 0);
-    assert_true(record.stack == 0 && record.type == 0 && record.tag == 0);
-    assert_true(record.thread == 42 && record.last_thread == 0 && record.lead == 9);
-    assert_true(pfa_load_relaxed(&record.size_flags) ==
+    assert_true(wide.record.alloc_time == 123456789);
+    assert_true(wide.record.stack == 0 && wide.record.type == 0 && wide.record.tag == 0);
+    assert_true(wide.record.thread == 42 && wide.record.last_thread == 0 && wide.record.lead == 9);
+    assert_true(wide.accesses.first_access == 0 && wide.accesses.last_access == 0);
+    assert_true(wide.accesses.low == UINT32_MAX && wide.accesses.high == 0); /* the empty interval */
+    assert_true(wide.accesses.reads == 0 && wide.accesses.writes == 0);
+    assert_true(pfa_load_relaxed(&wide.record.size_flags) ==
                 pfa_size_flags(77, PFA_FLAG_ZEROED | PFA_FLAG_LIVE | 5ull << PFA_WEIGHT_SHIFT));
 }
 

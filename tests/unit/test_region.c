@@ -150,7 +150,10 @@ static void check_every_offset(uintptr_t chunk)
         if (slot.covered != (at >= lead)) {
             fail_msg("slot size %zu, byte %lu: covered %d", page.slot_size, at, slot.covered);
         }
-        if (!slot.covered) {
+        if (!slot.covered) { /* its record lies in the gap, where nothing ever begins */
+            uint64_t in_stride = ((uintptr_t)slot.record - pfa_range.records) % pfa_range.record_stride;
+            assert_true(in_stride + pfa_range_record_size() <= PFA_RECORD_GAP);
+            assert_true(pfa_load_relaxed(&slot.record->size_flags) == 0);
             continue;
         }
         uint64_t index = (at - lead) / page.slot_size;
@@ -160,8 +163,9 @@ static void check_every_offset(uintptr_t chunk)
         /* One record for all bytes of a slot, in the region's own part of the record area. */
         uint64_t record_at = (uintptr_t)slot.record - pfa_range.records;
         assert_true((index == last_index) == (slot.record == last_record));
-        assert_true(record_at % sizeof(pfa_record_t) == 0);
-        assert_true(record_at / PFA_RECORD_STRIDE == begin >> PFA_SLICE_SHIFT);
+        assert_true(record_at % pfa_range_record_size() == 0);
+        assert_true(record_at / pfa_range.record_stride == begin >> PFA_SLICE_SHIFT);
+        assert_true(record_at % pfa_range.record_stride >= PFA_RECORD_GAP);
         last_index = index;
         last_record = slot.record;
     }
@@ -214,7 +218,7 @@ static void no_two_slots_share_a_record(void **state)
     }
     qsort(records, CHUNKS, sizeof *records, by_address);
     for (size_t i = 1; i < CHUNKS; i++) {
-        assert_true(records[i] - records[i - 1] >= sizeof(pfa_record_t));
+        assert_true(records[i] - records[i - 1] >= pfa_range_record_size());
     }
     for (size_t i = 0; i < CHUNKS; i++) {
         assert_int_equal(free_chunk((void *)chunks[i]), PFA_CHUNK_LIVE);
