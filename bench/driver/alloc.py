@@ -94,7 +94,7 @@ def _run_all(workload, variants, warm=False):
     return pairs
 
 
-def _undisturbed(samples, runs):
+def undisturbed(samples, runs):
     """The repetitions to keep, by the reference alone: those in which it was not slowed down, and `runs` at least."""
     times = alloc_report.reference_values(samples, "seconds")
     by_time = sorted(range(len(times)), key=times.__getitem__)
@@ -122,7 +122,7 @@ def _measure(workload, variants, runs, rows):
                       "turns": len(outcome.pauses) + 1, "wall": outcome.wall, "user": outcome.user,
                       "system": outcome.system, **row})
             samples[variant.name].append(row)
-        quiet, kept = _undisturbed(samples, runs)
+        quiet, kept = undisturbed(samples, runs)
         if quiet >= runs or (repetition + 1 == runs and not _in_turns(workload)):
             break
     rows.add({"workload": workload.name, "undisturbed": quiet, "kept": kept})

@@ -283,6 +283,61 @@ static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
     pfa_backing_free(own);
 }
 
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a;
+    uintptr_t y = *(const uintptr_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t distinct(uintptr_t *addresses, size_t count)
+{
+    size_t seen = 0;
+    qsort(addresses, count, sizeof *addresses, by_address);
+    for (size_t i = 0; i < count; i++) {
+        seen += i == 0 || addresses[i] != addresses[i - 1];
+    }
+    return seen;
+}
+
+/* Round after round another thread frees all there is, and slots are taken as the
+ * allocator takes them, those at hand first: the same ones come back, the heap does not grow with every round. Small
+ * slots and medium ones are at hand in different places. */
+static void slots_freed_by_others_are_used_again(void **state)
+{
+    (void)state;
+    enum { TOGETHER = 600, ROUNDS = 20 };
+    static const size_t sizes[] = {48, 1000, 1100, 8000, 60000};
+    static void *chunks[TOGETHER + 1];
+    static uintptr_t seen[TOGETHER * ROUNDS];
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        void *heap = pfa_backing_heap(pfa_range.region_arena);
+        size_t popped = 0;
+        assert_non_null(heap);
+        for (int round = 0; round < ROUNDS; round++) {
+            for (int i = 0; i < TOGETHER; i++) {
+                chunks[i] = pfa_backing_heap_pop_aligned(heap, sizes[s], 0);
+                popped += chunks[i] != NULL;
+                if (chunks[i] == NULL) {
+                    chunks[i] = pfa_backing_heap_malloc(heap, sizes[s], false);
+                }
+                assert_non_null(chunks[i]);
+                seen[round * TOGETHER + i] = (uintptr_t)chunks[i];
+            }
+            size_t together = distinct(&seen[round * TOGETHER], TOGETHER);
+            assert_true(together == TOGETHER); /* none was given out twice */
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, give_all, chunks), 0);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+            pfa_backing_heap_tend(heap);
+        }
+        size_t used = distinct(seen, (size_t)TOGETHER * ROUNDS);
+        if (used > 3 * TOGETHER || popped < TOGETHER) {
+            fail_msg("%zu bytes: %zu slots for %d chunks at a time, %zu at hand", sizes[s], used, TOGETHER, popped);
+        }
+    }
+}
+
 /* A heap of few chunks keeps the one page it has of a size, and gives back any others. */
 static void kept_pages_are_used_again(void **state)
 {
@@ -644,6 +699,7 @@ int main(void)
         cmocka_unit_test(realloc_keeps_the_contents),
         cmocka_unit_test(what_a_move_leaves_behind_is_zeroed),
         cmocka_unit_test(a_heap_that_is_tended_takes_back_what_others_freed),
+        cmocka_unit_test(slots_freed_by_others_are_used_again),
         cmocka_unit_test(kept_pages_are_used_again),
         cmocka_unit_test(aligned_chunks_expanded_in_place),
         cmocka_unit_test(errno_is_the_programs),
