@@ -40,16 +40,16 @@
 #define PFA_LEAF_ENTRIES ((size_t)1 << (PFA_LEAF_SHIFT - PFA_GRANULE_SHIFT))
 
 typedef struct pfa_large {
-    pfa_record_t record;     /* always wide: there is room, and never many */
-    pfa_accesses_t accesses; /* right behind it */
+    union {
+        pfa_record_t record;
+        pfa_wide_record_t wide; /* always: there are never many of them */
+    };
     uintptr_t start;
     size_t size; /* bytes the program may use, at least what it asked for */
     struct pfa_large *next_retired;
     void *mapping; /* of a chunk with memory of its own (alloc/large.c), else NULL */
     size_t mapping_size;
 } pfa_large_t;
-_Static_assert(offsetof(pfa_large_t, accesses) == offsetof(pfa_wide_record_t, accesses),
-               "it begins with a wide record");
 
 /* A node's address, with bit 0 set when its chunk covers the whole granule: then the node need not be looked at. */
 typedef _Atomic uintptr_t pfa_granule_t;

@@ -139,7 +139,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
-    pfa_accesses_begin(&node->accesses);
+    pfa_accesses_begin(&node->wide.accesses);
     pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         give_back(tls, node);

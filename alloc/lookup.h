@@ -9,7 +9,7 @@ typedef struct pfa_hit {
     pfa_record_t *record; /* live at the time of the look-up */
 } pfa_hit_t;
 
-/* Budget: outside the profiled range, one load, one subtraction, one compare; in R seven loads and two multiplies more; no
+/* Budget: outside the profiled range, three loads, one subtraction, two compares; in R eight loads and two multiplies; no
  * call, no atomic, no lock. Safe on any value at any time. The record of a large chunk may be used inside the RCU read
  * section that the call was made in only (alloc/intervalmap.h); one of a region chunk stays readable for ever. */
 PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)

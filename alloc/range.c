@@ -10,7 +10,9 @@
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 enum { COMMIT_SLICES_SHIFT = 4 };
-_Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + PFA_RECORD_GAP) << COMMIT_SLICES_SHIFT) % 65536 == 0,
+_Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
+                   ((PFA_RECORDS_PER_SLICE * sizeof(pfa_wide_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
+                   (PFA_RECORD_GAP << COMMIT_SLICES_SHIFT) % 65536 == 0,
                "pieces are whole pages, whatever their size");
 
 #define GIB ((uint64_t)1 << 30)
@@ -78,7 +80,7 @@ void pfa_range_open_plain(void)
 }
 
 /* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * a quarter of what is allowed (R, two or four times R for records, and twice R for large chunks). */
+ * about a quarter of what is allowed (R, two or four times R for records, and twice R for large chunks). */
 static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
@@ -104,6 +106,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
     pfa_range_t fresh = {.region_span = region_span,
                          .total_span = region_span + large_span,
                          .wide_mask = wide ? UINT64_MAX : 0,
+                         .wide = wide,
                          .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};

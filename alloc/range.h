@@ -50,6 +50,7 @@ typedef struct pfa_range {
     uint64_t total_span;
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
+    bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     uintptr_t records;
     _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
     pfa_intervalmap_t large;    /* over L, with a second level for everything else */
@@ -72,7 +73,7 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
 
 PFA_INLINE bool pfa_range_is_wide(void)
 {
-    return pfa_range.wide_mask != 0;
+    return pfa_range.wide;
 }
 
 /* How far apart records lie. */

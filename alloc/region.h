@@ -1,10 +1,10 @@
-/* Regions: from any address in R to its slot and record with two loads from one cache line and one multiply.
+/* Regions: from any address in R to its slot and record with two loads from one cache line of a table and one multiply.
  *
  * A region is one mimalloc page of one size class. Each 64 KiB slice of R has a pfa_slice_t: where its region's records
  * begin, and a word that tells its geometry. They are written when the first chunk of a new page is handed out, by the
  * thread that owns the page. The word is read in one piece, so a reader racing with a rewrite sees one geometry or the
- * other; and whichever records it sees with it, they are 4096 accessible ones behind an accessible gap, more than any word
- * can reach.
+ * other; and whichever records it sees with it, they are 4096 accessible ones behind an accessible gap, as many as any
+ * word can reach.
  *
  *   bits  0-5   size class
  *   bits  6-18  reach: how far the slice's first byte lies behind the first slot, plus PFA_REGION_LEAD (which is how far
@@ -17,7 +17,7 @@
  *
  * The division is exact: the reciprocal times the slot size is 2^36 + e with e < slot size <= 2^17, and distances are
  * below 2^19, so distance * e < 2^36. The lower 36 bits of the product are the place within the slot, scaled: below the
- * reciprocal exactly for the slot's first byte. tests/unit/test_region.c tries all sizes and offsets. */
+ * reciprocal exactly for the slot's first byte. (Before the first slot the result can be one too low.) tests/unit/test_region.c tries all sizes and offsets. */
 #ifndef PFA_ALLOC_REGION_H
 #define PFA_ALLOC_REGION_H
 
@@ -35,7 +35,7 @@ _Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances
 _Static_assert(((PFA_REGION_SLICES_MAX - 1) << PFA_SLICE_SHIFT) + PFA_REGION_LEAD <= PFA_WORD_REACH_MASK,
                "the reach fits its field");
 _Static_assert(PFA_REGION_LEAD % 64 == 0, "the reach is a multiple of 64");
-_Static_assert(PFA_REGION_LEAD / PFA_REGION_SLOT_MIN * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
+_Static_assert((PFA_REGION_LEAD / PFA_REGION_SLOT_MIN + 1) * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
                "the lead's records lie in the gap");
 
 PFA_INLINE uint64_t pfa_word_reciprocal(uint64_t word)

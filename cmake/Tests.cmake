@@ -1,7 +1,7 @@
 # Tests, found by their place:
 #   tests/unit/test_*.c   unit_*   CMocka, one per module; linked with pfa_core, or with libprofalloc.so if it includes
 #                                  <profalloc.h>. A line "/* sources: a.c b.c */" adds files, from the project root.
-#                                  One with allocator.h is run again as unit_*_wide, with room for accesses in records.
+#                                  One with records is run again as *_wide, with room for accesses in them.
 #   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
@@ -62,8 +62,8 @@ function(pfa_add_unit_tests folder prefix timeout)
         target_link_libraries(${name} PRIVATE pfa_flags ${CMOCKA_LIBRARY} ${library} pthread)
         string(REGEX REPLACE "^${prefix}" ${folder} test_name ${name})
         pfa_add_test(${test_name} ${folder} ${timeout} ${name})
-        file(STRINGS ${source} allocates REGEX "#include \"tests/unit/allocator.h")
-        if(allocates)
+        file(STRINGS ${source} records REGEX "allocator_start\\(|wide_records\\(")
+        if(records)
             pfa_add_test(${test_name}_wide ${folder} ${timeout} ${name})
             set_property(TEST ${test_name}_wide APPEND PROPERTY ENVIRONMENT PROFALLOC_TEST_RECORDS=wide)
         endif()

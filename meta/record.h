@@ -6,8 +6,8 @@
  *   16 stack  20 type
  *   24 thread  26 tag  28 last_thread  30 lead (where the chunk starts in its slot, in units of 8 bytes)
  *
- * What was done with the chunk follows, in the same cache line, where accesses are recorded. Where they are not a record
- * is half a line: recording everything takes 32 bytes less for each chunk, and random churn was a tenth faster for it.
+ * What was done with the chunk follows (of a region chunk in the same cache line) where accesses are recorded. Where they
+ * are not, a record is half a line, and less memory is in use when everything is recorded.
  *
  *   32 first_access   40 last_access
  *   48 low  52 high    lowest and highest byte touched, from the start of the slot

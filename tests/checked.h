@@ -2,9 +2,11 @@
 #ifndef PFA_TESTS_CHECKED_H
 #define PFA_TESTS_CHECKED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define must(condition)                                                                                                \
@@ -14,6 +16,13 @@
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)
+
+/* Tests that ask this are run twice, the second time with room for accesses in records (cmake/Tests.cmake). */
+static inline bool wide_records(void)
+{
+    const char *asked = getenv("PROFALLOC_TEST_RECORDS");
+    return asked != NULL && strcmp(asked, "wide") == 0;
+}
 
 /* splitmix64: every seed gives a good stream, and the test says which seed it used by having it in its source. */
 static inline uint64_t random_next(uint64_t *state)

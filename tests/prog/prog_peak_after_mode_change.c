@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-enum { PERIOD = 16 << 10, CHUNK = 1 << 10, CHUNKS = 1000, KEPT = 600, SLACK = 64 << 10, BIG = 12 << 20 };
+enum { PERIOD = 4 << 10, CHUNK = 1 << 10, CHUNKS = 1000, KEPT = 600, SLACK = 64 << 10, BIG = 12 << 20 };
 
 static pthread_barrier_t meeting;
 

@@ -81,6 +81,9 @@ static pfa_record_t *record_of(uintptr_t chunk)
 
 static void begin(uintptr_t chunk, uint64_t size)
 {
+    if (pfa_range_is_wide()) {
+        pfa_record_accesses(record_of(chunk))->first_access = size * 5;
+    }
     pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), pfa_record_tail(1, 0));
 }
 
@@ -143,7 +146,9 @@ static void look_up_handed(handed_t *cell, uint64_t *seed)
         pfa_hit_t hit = {0, NULL};
         must(pfa_lookup(chunk + random_below(seed, cell->size), &hit));
         must(hit.start == chunk);
-        must(hit.record->alloc_time == 3 * pfa_size_of(pfa_load_relaxed(&hit.record->size_flags)));
+        uint64_t size = pfa_size_of(pfa_load_relaxed(&hit.record->size_flags));
+        must(hit.record->alloc_time == 3 * size);
+        must(!pfa_range_is_wide() || pfa_record_accesses(hit.record)->first_access == 5 * size);
         atomic_fetch_add_explicit(&looked_up, 1, memory_order_relaxed);
     }
     atomic_fetch_sub(&cell->users, 1);
@@ -157,7 +162,9 @@ static void look_up_anywhere(uint64_t *seed)
     pfa_hit_t hit = {0, NULL};
     if (pfa_lookup(address, &hit)) {
         must(hit.start <= address && address - hit.start <= PFA_REGION_CHUNK_MAX);
-        must((uintptr_t)hit.record - pfa_range.records < SLICES * pfa_range.record_stride);
+        uint64_t record_at = (uintptr_t)hit.record - pfa_range.records;
+        must(record_at < SLICES * pfa_range.record_stride);
+        must(record_at % pfa_range.record_stride >= PFA_RECORD_GAP);
     }
 }
 
@@ -175,7 +182,9 @@ static void open_range(void)
 {
     static pfa_slice_t slices[SLICES];
     static _Atomic uint8_t committed[SLICES];
-    pfa_range.record_stride = PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t) + PFA_RECORD_GAP;
+    pfa_range.wide = wide_records();
+    pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
+    pfa_range.record_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
     size_t record_bytes = (SLICES + 16) * pfa_range.record_stride;
     void *space = mmap(NULL, SLICES * SLICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *records = mmap(NULL, record_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -38,13 +38,6 @@ static inline void thread_end(void)
     pfa_backing_thread_end();
 }
 
-/* Tests with an allocator are run twice, the second time with room for accesses in its records (cmake/Tests.cmake). */
-static inline bool wide_records(void)
-{
-    const char *asked = getenv("PROFALLOC_TEST_RECORDS");
-    return asked != NULL && strcmp(asked, "wide") == 0;
-}
-
 /* All of it, with a profiled range of the given sizes. Once in a process. */
 static inline void allocator_start(uint64_t region_size, uint64_t large_size)
 {
@@ -135,6 +128,14 @@ static inline slot_t slot_of(uintptr_t address)
 {
     pfa_place_t place = pfa_region_place(address - pfa_range.base);
     return (slot_t){place.distance >= 0, address - pfa_place_within(&place), place.record};
+}
+
+/* For qsort of uintptr_t. */
+static inline int by_address(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a;
+    uintptr_t y = *(const uintptr_t *)b;
+    return x < y ? -1 : x > y;
 }
 
 /* Fills a chunk with bytes that follow from its address and a number, and checks them later. */

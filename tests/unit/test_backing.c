@@ -283,13 +283,6 @@ static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
     pfa_backing_free(own);
 }
 
-static int by_address(const void *a, const void *b)
-{
-    uintptr_t x = *(const uintptr_t *)a;
-    uintptr_t y = *(const uintptr_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static size_t distinct(uintptr_t *addresses, size_t count)
 {
     size_t seen = 0;
@@ -300,9 +293,9 @@ static size_t distinct(uintptr_t *addresses, size_t count)
     return seen;
 }
 
-/* Round after round another thread frees all there is, and slots are taken as the
- * allocator takes them, those at hand first: the same ones come back, the heap does not grow with every round. Small
- * slots and medium ones are at hand in different places. */
+/* Round after round another thread frees all there is, and slots are taken as the allocator takes them, those at hand
+ * first: the same ones come back, the heap does not grow with every round. Small slots and medium ones are at hand in
+ * different places. */
 static void slots_freed_by_others_are_used_again(void **state)
 {
     (void)state;

@@ -131,6 +131,9 @@ static void gaps_of_a_region(void)
         for (uintptr_t at = begin; at < end; at++) {
             pfa_verdict_t verdict = verdict_on((void *)at);
             bool is_chunk = at - (uintptr_t)chunk < page.slot_size;
+            pfa_hit_t hit;
+            must(pfa_lookup(at, &hit) == is_chunk);
+            must(at == (uintptr_t)chunk || pfa_life_end(&pfa_tls, at) == PFA_LIFE_NOT);
             must(is_chunk ? verdict == (at == (uintptr_t)chunk ? PFA_CHUNK_LIVE : PFA_CHUNK_INTERIOR)
                           : verdict == PFA_CHUNK_FOREIGN || verdict == PFA_CHUNK_INTERIOR);
         }
@@ -428,6 +431,49 @@ static void resizing_into_silence(void)
     }
 }
 RUN_IN_CHILD(resizing_into_silence)
+
+/* --- memory of records -------------------------------------------------------------------------------------------- */
+
+static size_t resident_record_pages(void)
+{
+    enum { SLICES = 1024 };
+    static unsigned char resident[SLICES * 65];
+    size_t pages = SLICES * pfa_range.record_stride / pfa_backing_page_size();
+    size_t count = 0;
+    must(pages <= sizeof resident);
+    must(mincore((void *)pfa_range.records, pages * pfa_backing_page_size(), resident) == 0);
+    for (size_t i = 0; i < pages; i++) {
+        count += resident[i] & 1;
+    }
+    return count;
+}
+
+/* Slices of small slots become ones of big slots: of their records few are left. */
+static void records_go_when_slots_grow(void)
+{
+    enum { SMALL = 100000, BIG = 200 };
+    static void *chunks[SMALL];
+    allocator_start(2 * GIB, 2 * GIB);
+    for (int i = 0; i < SMALL; i++) {
+        chunks[i] = chunk_of(16);
+        must(chunks[i] != NULL);
+    }
+    size_t before = resident_record_pages();
+    must(before * pfa_backing_page_size() >= SMALL * pfa_range_record_size());
+    for (int i = 0; i < SMALL; i++) {
+        must(free_chunk(chunks[i]) == PFA_CHUNK_LIVE);
+    }
+    (void)pfa_backing_trim();
+    for (int i = 0; i < BIG; i++) {
+        chunks[i] = chunk_of(100 * KIB);
+        must(chunks[i] != NULL);
+    }
+    must(resident_record_pages() < before / 4);
+    for (int i = 0; i < BIG; i++) {
+        must(verdict_on(chunks[i]) == PFA_CHUNK_LIVE);
+    }
+}
+RUN_IN_CHILD(records_go_when_slots_grow)
 
 /* --- accesses ----------------------------------------------------------------------------------------------------- */
 
@@ -844,6 +890,7 @@ int main(void)
         cmocka_unit_test(test_sampled_chunks_count_for_many),
         cmocka_unit_test(test_resizing_in_place),
         cmocka_unit_test(test_resizing_into_silence),
+        cmocka_unit_test(test_records_go_when_slots_grow),
         cmocka_unit_test(test_accesses_belong_to_one_life),
         cmocka_unit_test(test_missed_chunks_are_counted),
         cmocka_unit_test(test_records_show_the_death),

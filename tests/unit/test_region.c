@@ -193,13 +193,6 @@ static void every_byte_of_a_region_finds_its_slot(void **state)
     }
 }
 
-static int by_address(const void *a, const void *b)
-{
-    uintptr_t x = *(const uintptr_t *)a;
-    uintptr_t y = *(const uintptr_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void no_two_slots_share_a_record(void **state)
 {
     (void)state;
