@@ -49,9 +49,6 @@ int pfa_sampler_set(uint64_t period)
     if (pfa_add_relaxed(&pfa_sampling.epoch, 1) == UINT32_MAX) {
         pfa_add_relaxed(&pfa_sampling.epoch, 1);
     }
-    /* Partner: the fence in hooks/slow.c rearm(). Either that thread sees the new epoch, or it has stored its threshold
-     * before we clear it. */
-    pfa_fence_seq_cst();
     return err;
 }
 

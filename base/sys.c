@@ -1,11 +1,13 @@
 /* Owns every system call of the runtime. See base/sys.h for what callers may rely on. */
 #include "base/sys.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/sys_raw.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -175,6 +177,26 @@ void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count)
 void pfa_sys_yield(void)
 {
     (void)pfa_raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static long membarrier(int command)
+{
+    return call(PFA_SYS_MEMBARRIER, SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+void pfa_sys_fence_all(void)
+{
+    enum { LONG_ENOUGH_NS = 1000000 };
+    static const _Atomic uint32_t never = 0;
+    long err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    if (err == -EPERM) { /* not registered yet */
+        (void)membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+        err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    }
+    if (err != 0) {
+        pfa_sys_futex_wait(&never, 0, LONG_ENOUGH_NS);
+    }
+    pfa_fence_seq_cst();
 }
 
 _Noreturn void pfa_sys_exit(int status)

@@ -25,6 +25,7 @@ typedef enum pfa_sys_call {
     PFA_SYS_CLOCK,
     PFA_SYS_FUTEX,
     PFA_SYS_ACCESS,
+    PFA_SYS_MEMBARRIER,
     PFA_SYS_COUNT
 } pfa_sys_call_t;
 
@@ -65,6 +66,9 @@ uint64_t pfa_sys_nanoseconds(void);
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+/* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
+ * before to be seen. */
+void pfa_sys_fence_all(void);
 _Noreturn void pfa_sys_exit(int status);
 /* Dies by SIGABRT: through the program's handler if there is one, by the default action in any case. */
 _Noreturn void pfa_sys_abort(void);

@@ -61,7 +61,7 @@ void pfa_process_stop(void)
 
 static void want_reclaim(void)
 {
-    enum { WORTH_WAKING = 256 };
+    enum { WORTH_WAKING = 1024 }; /* a node is about 100 bytes, a wake-up two switches of threads */
     if (pfa_intervalmap_retired() >= WORTH_WAKING) {
         pfa_background_wake();
     }

@@ -114,8 +114,7 @@ static bool interrupt_once(uint32_t epoch)
     bool pending = false;
     for (pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
         int64_t *countdown = &thread->tls->countdown;
-        /* Relaxed: what the thread must then see was stored before a full fence by the caller, partner of the fence in
-         * hooks/slow.c rearm(). */
+        /* Relaxed: see pfa_thread_list_interrupt. */
         if (pfa_load_relaxed(&thread->tls->epoch) != epoch && __atomic_load_n(countdown, __ATOMIC_RELAXED) >= 0) {
             __atomic_store_n(countdown, -1, __ATOMIC_RELAXED);
             pending = true;
@@ -130,6 +129,11 @@ void pfa_thread_list_interrupt(uint32_t epoch)
 {
     enum { PASSES = 64 };
     pfa_lock(PFA_LOCK_THREADS);
+    /* The caller has stored the new mode. Partner: hooks/slow.c rearm(). A thread that sets its countdown now either sees
+     * the new epoch after that, or has stored the countdown for us to see. */
+    if (list.living != NULL) {
+        pfa_sys_fence_all();
+    }
     for (int pass = 0; pass < PASSES && interrupt_once(epoch); pass++) {
         /* Long enough for a subtraction that was under way to end and show itself. */
         pfa_sys_yield();

@@ -331,6 +331,7 @@ static int likely_error(pfa_sys_call_t call)
     case PFA_SYS_GETRANDOM:
     case PFA_SYS_SYSINFO:
     case PFA_SYS_ACCESS:
+    case PFA_SYS_MEMBARRIER:
         return ENOSYS;
     case PFA_SYS_PRLIMIT:
         return EPERM;
