@@ -46,8 +46,9 @@ int pfa_sampler_set(uint64_t period)
     pfa_mode_t mode = period == 0 ? PFA_MODE_OFF : class == 0 ? PFA_MODE_FULL : PFA_MODE_SAMPLED;
     pfa_store_release(&pfa_sampling.weight_class, class);
     pfa_store_release(&pfa_sampling.mode, mode);
-    if (pfa_add_relaxed(&pfa_sampling.epoch, 1) == UINT32_MAX) {
-        pfa_add_relaxed(&pfa_sampling.epoch, 1);
+    /* Partner: the acquire load of the epoch in hooks/slow.c rearm(): who sees it sees the mode. */
+    if (pfa_add_release(&pfa_sampling.epoch, 1) == UINT32_MAX) {
+        pfa_add_release(&pfa_sampling.epoch, 1);
     }
     return err;
 }

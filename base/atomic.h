@@ -13,6 +13,7 @@
 #define pfa_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define pfa_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
 #define pfa_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define pfa_add_release(p, v) atomic_fetch_add_explicit((p), (v), memory_order_release)
 #define pfa_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define pfa_swap_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 #define pfa_cas_acq_rel(p, expected, v)                                                                                \
