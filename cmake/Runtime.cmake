@@ -2,7 +2,7 @@
 # that want the parts without replacing malloc under themselves.
 
 set(core_sources "")
-foreach(folder base meta alloc export)
+foreach(folder base meta alloc export export/format)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
     list(APPEND core_sources ${sources})
 endforeach()
@@ -23,7 +23,12 @@ find_library(URCU_BP_LIBRARY urcu-bp)
 if(NOT URCU_INCLUDE_DIR OR NOT URCU_BP_LIBRARY)
     message(FATAL_ERROR "liburcu is missing. Install liburcu-dev (or run scripts/setup.sh build).")
 endif()
-set(PFA_LINK_LIBRARIES urcu-bp urcu-common pthread m)
+find_path(ZSTD_INCLUDE_DIR zstd.h)
+find_library(ZSTD_LIBRARY zstd)
+if(NOT ZSTD_INCLUDE_DIR OR NOT ZSTD_LIBRARY)
+    message(FATAL_ERROR "zstd is missing. Install libzstd-dev (or run scripts/setup.sh build).")
+endif()
+set(PFA_LINK_LIBRARIES urcu-bp urcu-common zstd pthread m)
 
 add_library(pfa_core_objects OBJECT ${core_sources})
 target_link_libraries(pfa_core_objects PRIVATE pfa_runtime_flags)

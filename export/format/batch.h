@@ -1,0 +1,120 @@
+/* A batch: many events of a trace in columns, as the payload of EVENTS and LIVE blocks.
+ *
+ *   pfa_batch_head_t
+ *   pfa_batch_segment_t each      which entries of which ring these rows are, in order
+ *   kinds, byte by byte           all that events have in common (pfa_batch_kind_t), each kind once with its number of
+ *                                 rows: first byte 0 of all kinds, then byte 1 of all, ... These are a block's summary:
+ *                                 the totals of allocation points come from here without a look at the rows
+ *   kind of each row              low bytes of all rows, then high bytes
+ *   times                         of each row the free time less that of the row before, zigzag, LEB128
+ *   lives                         of each row the free time less the allocation time, LEB128
+ *   exact                         LEB128, of rows that realloc made (allocation time) or ended (free time): the bits of
+ *                                 that time that the shift cut off, so that the two lives can be linked
+ *
+ * Times are cut by `shift` bits before all this; 0 keeps them whole. A batch of live chunks has allocation times in
+ * `times`, and neither lives nor exact.
+ *
+ * Everything here works in memory that the caller gives. The decoder trusts nothing it reads. */
+#ifndef PFA_EXPORT_FORMAT_BATCH_H
+#define PFA_EXPORT_FORMAT_BATCH_H
+
+#include "live.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PFA_BATCH_ROWS 32768u
+#define PFA_BATCH_SEGMENTS 4096u
+#define PFA_BATCH_SHIFT_MAX 40u
+
+#define PFA_BATCH_LIVE 1u /* live chunks */
+#define PFA_BATCH_AFTER_LIVE                                                                                           \
+    2u /* deaths that may be of chunks in the final picture: they count, the picture's rows of
+                                   the same thread and allocation time do not */
+
+typedef struct pfa_batch_head {
+    uint32_t rows;
+    uint32_t segments;
+    uint32_t kinds;
+    uint32_t flags;
+    uint64_t first_time; /* lowest and highest free time, whole */
+    uint64_t last_time;
+    uint32_t shift;
+    uint32_t times_size;
+    uint32_t lives_size;
+    uint32_t exact_size;
+} pfa_batch_head_t;
+_Static_assert(sizeof(pfa_batch_head_t) == 48, "layout as written");
+
+typedef struct pfa_batch_segment {
+    uint64_t first; /* number of the entry in its ring */
+    uint32_t ring;
+    uint32_t rows;
+} pfa_batch_segment_t;
+
+typedef struct pfa_batch_kind {
+    uint64_t size_flags;
+    uint32_t stack;
+    uint32_t free_stack;
+    uint32_t type;
+    uint16_t thread;
+    uint16_t tag;
+    uint16_t free_thread;
+    uint16_t last_thread;
+    uint32_t rows;
+} pfa_batch_kind_t;
+_Static_assert(sizeof(pfa_batch_kind_t) == 32, "no padding: kinds are compared as bytes");
+
+/* The longest that an encoded batch can be. */
+#define PFA_BATCH_SIZE_MAX                                                                                             \
+    (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) +                                     \
+     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 10 + 10 + 20))
+
+#define PFA_BATCH_SLOTS (4 * PFA_BATCH_ROWS)
+
+/* An encoder, about 4 MiB; in zeroed memory it is ready for pfa_batch_begin. */
+typedef struct pfa_batch {
+    pfa_batch_head_t head;
+    uint64_t last_shifted;
+    uint32_t stamp; /* of the slots that are of this batch */
+    pfa_batch_segment_t segments[PFA_BATCH_SEGMENTS];
+    pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
+    uint64_t slots[PFA_BATCH_SLOTS]; /* stamp << 32 | kind */
+    uint16_t kind_of[PFA_BATCH_ROWS];
+    uint8_t times[PFA_BATCH_ROWS * 10];
+    uint8_t lives[PFA_BATCH_ROWS * 10];
+    uint8_t exact[PFA_BATCH_ROWS * 20];
+} pfa_batch_t;
+
+void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
+/* The next rows are the entries of `ring` from `first` on. False: no room for another segment. */
+bool pfa_batch_segment(pfa_batch_t *batch, uint32_t ring, uint64_t first);
+/* False: the batch is full. */
+bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event);
+/* Writes the batch to `out`, of at least PFA_BATCH_SIZE_MAX bytes, and returns its length. */
+size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out);
+
+/* A decoder; points into the bytes it was opened on. */
+typedef struct pfa_batch_reader {
+    pfa_batch_head_t head;
+    const uint8_t *segments;
+    const uint8_t *kinds;
+    const uint8_t *kind_of;
+    const uint8_t *times;
+    const uint8_t *lives;
+    const uint8_t *exact;
+    const uint8_t *end;
+    uint64_t shifted; /* of the last row */
+    uint32_t row;
+} pfa_batch_reader_t;
+
+/* False if this is no batch. Kinds' rows are checked to add up. */
+bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size);
+void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment);
+void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind);
+/* The next row, with `kinds` as pfa_batch_kind_at gave them, all of them in order. 1: here it is, 0: there are no more,
+ * -1: the bytes make no sense. *kind may be NULL. */
+int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event, uint32_t *kind);
+
+#endif

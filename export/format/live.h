@@ -1,0 +1,138 @@
+/* The live table: a file beside the trace, mapped into the process, with all that is not in the trace yet. It is there when
+ * the process was killed, and it is what the tool reads of a running one.
+ *
+ *   page 0 and on: pfa_live_head_t, with the table of extents
+ *   extents, each of one kind, anywhere behind the head; a file can be longer than its extents
+ *
+ * What the reader does with it once the process is gone:
+ *   - nodes from the trace's last on, out of the extents of nodes up to node_count;
+ *   - ring entries from where the trace's EVENTS blocks for that ring end, up to its head: deaths;
+ *   - records and large cells that are live: chunks alive. A thread killed in the middle of a free leaves its last entry
+ *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead;
+ *   - folds, in place of the trace's;
+ *   - thread names, tags, weights. */
+#ifndef PFA_EXPORT_FORMAT_LIVE_H
+#define PFA_EXPORT_FORMAT_LIVE_H
+
+#include <stdint.h>
+
+#define PFA_LIVE_MAGIC 0x314556494c414650u /* "PFALIVE1" */
+#define PFA_LIVE_SUFFIX ".live"            /* behind the whole name of the trace */
+#define PFA_LIVE_EXTENTS 32768u
+#define PFA_LIVE_WEIGHTS 64u
+#define PFA_LIVE_PAGE 65536u /* extents start and end on multiples of this */
+
+typedef enum pfa_extent_kind {
+    PFA_EXTENT_NONE = 0,
+    PFA_EXTENT_RECORDS = 1, /* pfa_live_record_t every record_size bytes; most are zeros */
+    PFA_EXTENT_LARGES = 2,  /* cells of PFA_LIVE_LARGE_CELL bytes that begin with a record (64 bytes, with accesses) */
+    PFA_EXTENT_NODES = 3,   /* pfa_live_node_t; index says which PFA_LIVE_NODES of them */
+    PFA_EXTENT_FOLDS = 4,   /* pfa_live_fold_t by node number; index as for nodes */
+    PFA_EXTENT_RING = 5,    /* pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index is the ring's number */
+    PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t by number; number 0: none */
+    PFA_EXTENT_TAGS = 7     /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind, by number from 1 */
+} pfa_extent_kind_t;
+
+typedef struct pfa_live_extent {
+    uint32_t kind; /* pfa_extent_kind_t; written last */
+    uint32_t index;
+    uint64_t offset; /* in the file */
+    uint64_t size;
+} pfa_live_extent_t;
+
+typedef struct pfa_live_head {
+    uint64_t magic;
+    uint32_t version; /* PFA_TRACE_VERSION */
+    uint32_t pid;
+    uint64_t session; /* as in the trace's first block */
+    uint32_t record_size;
+    uint32_t ended; /* 1: the trace has its end, this file is no longer needed */
+    uint64_t start_counter;
+    uint64_t last_counter; /* a later reading of both clocks, refreshed now and then */
+    uint64_t last_monotonic_ns;
+    _Atomic uint32_t node_count; /* nodes stored so far, roots included */
+    _Atomic uint32_t extent_count;
+    _Atomic uint64_t file_size;
+    _Atomic uint64_t unrecorded;
+    _Atomic uint64_t folded; /* deaths in folds */
+    _Atomic uint64_t inherited;
+    uint64_t reserved[16];
+    uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
+    pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
+} pfa_live_head_t;
+
+/* A record as the runtime has it (meta/record.h), the 32 bytes that are always there. */
+typedef struct pfa_live_record {
+    uint64_t alloc_time;
+    uint64_t size_flags; /* size << 16 | flags */
+    uint32_t stack;
+    uint32_t type;
+    uint16_t thread;
+    uint16_t tag;
+    uint16_t last_thread;
+    uint16_t lead;
+} pfa_live_record_t;
+_Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
+
+/* Bits of size_flags, the same in records and in events (in events the low two mean what pfa_event_t says). */
+#define PFA_RECORD_STATE 3u /* the two low bits */
+#define PFA_RECORD_LIVE 1u  /* their value for a chunk that is live and recorded */
+#define PFA_RECORD_ALIGNED (1u << 2)
+#define PFA_RECORD_REALLOC (1u << 3)
+#define PFA_RECORD_ZEROED (1u << 4)
+#define PFA_RECORD_NEW (1u << 5)
+#define PFA_RECORD_ARRAY (1u << 6)
+#define PFA_RECORD_LARGE (1u << 7)
+#define PFA_RECORD_SHARED (1u << 8)
+#define PFA_RECORD_WEIGHT_SHIFT 9
+#define PFA_RECORD_WEIGHT_MASK 63u
+#define PFA_RECORD_SIZE_SHIFT 16
+
+#define PFA_LIVE_LARGE_CELL 128u
+
+typedef struct pfa_live_node {
+    uint64_t pc;
+    uint32_t parent;
+    uint32_t ready; /* 1 once the others are stored */
+} pfa_live_node_t;
+#define PFA_LIVE_NODES 65536u
+
+typedef struct pfa_live_fold {
+    uint64_t chunks; /* in 1/1024 */
+    uint64_t bytes;
+} pfa_live_fold_t;
+
+/* One death. */
+#define PFA_EVENT_MOVED 1u /* in size_flags: realloc ended this life; the next one's alloc_time is this free_time */
+#define PFA_EVENT_FLAGS 0xffffu
+typedef struct pfa_event {
+    uint64_t alloc_time;
+    uint64_t free_time;
+    uint64_t size_flags;
+    uint32_t stack;
+    uint32_t free_stack;
+    uint32_t type;
+    uint16_t thread;
+    uint16_t tag;
+    uint16_t free_thread;
+    uint16_t last_thread;
+    uint32_t padding;
+} pfa_event_t;
+_Static_assert(sizeof(pfa_event_t) == 48, "layout as written");
+
+#define PFA_LIVE_RING_ENTRIES 4096u
+typedef struct pfa_live_ring {
+    uint32_t number;
+    uint32_t entry_size; /* sizeof(pfa_event_t) */
+    uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
+    uint64_t padding0[6];
+    _Atomic uint64_t head; /* entries stored so far; the owner's */
+    uint64_t padding1[7];
+    _Atomic uint64_t tail; /* entries that are in the trace; the writer's */
+    uint64_t padding2[7];
+} pfa_live_ring_t;
+_Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line");
+
+#define PFA_LIVE_TAG_SIZE 64u
+
+#endif
