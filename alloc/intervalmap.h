@@ -49,6 +49,8 @@ typedef struct pfa_large {
     struct pfa_large *next_retired;
     void *mapping; /* of a chunk with memory of its own (alloc/large.c), else NULL */
     size_t mapping_size;
+    uint32_t number; /* of its cell (alloc/cells.h) */
+    _Atomic uint32_t next_free;
 } pfa_large_t;
 
 /* A node's address, with bit 0 set when its chunk covers the whole granule: then the node need not be looked at. */

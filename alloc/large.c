@@ -1,6 +1,7 @@
 /* Owns the large chunks: where their memory comes from, their nodes in the interval map, their lives. See alloc/chunk.h
  * for who may call what. */
 #include "alloc/large.h"
+#include "alloc/cells.h"
 #include "alloc/finding.h"
 #include "alloc/life.h"
 #include "base/message.h"
@@ -130,20 +131,21 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     /* So that its frees can be answered for later; and see pfa_rcu_enter. */
     bool entered = pfa_rcu_enter(tls);
     pfa_rcu_leave(entered);
-    pfa_large_t *node = entered ? pfa_backing_malloc(sizeof *node) : NULL;
+    pfa_large_t *node = entered ? pfa_cells_take() : NULL;
     if (node == NULL) {
         return failed(tls, "no memory for records: some large chunks are not recorded");
     }
     if (!get_memory(tls, node, size, align, (flags & PFA_FLAG_ZEROED) != 0)) {
-        pfa_backing_free(node);
+        pfa_cells_give(node);
         return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
     pfa_accesses_begin(&node->wide.accesses);
-    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
+    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->stack, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
+        pfa_record_end(&node->record, size_flags);
         give_back(tls, node);
-        pfa_backing_free(node);
+        pfa_cells_give(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
     count_birth(tls, size_flags);
@@ -179,6 +181,9 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         return finding->verdict;
     }
     uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
+    if (pfa_is_live(size_flags)) {
+        pfa_life_tell_slowly(tls, &node->record, size_flags);
+    }
     pfa_record_end(&node->record, size_flags);
     pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
@@ -195,5 +200,5 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
 
 void pfa_chunk_reclaim(void)
 {
-    pfa_intervalmap_reclaim(pfa_backing_free);
+    pfa_intervalmap_reclaim(pfa_cells_give);
 }

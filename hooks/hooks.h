@@ -13,7 +13,7 @@
 /* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
  * bytes asked for were taken off the countdown before. */
 PFA_NOINLINE void *pfa_slow_malloc(size_t size);
-void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);
+PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);
 PFA_NOINLINE void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
 PFA_NOINLINE void pfa_slow_free(void *chunk);
 size_t pfa_usable_size(void *chunk, const void *caller);

@@ -26,13 +26,17 @@ static void add_spare_blocks(void)
     }
     pfa_thread_t *blocks = memory;
     for (int i = BLOCKS_PER_MAP - 1; i >= 0; i--) {
-        /* The number stays with the block: it is reused with it. */
-        blocks[i].number = (uint16_t)(list.last_number + i + 1 > UINT16_MAX ? 0 : list.last_number + i + 1);
         blocks[i].next = list.spare;
         list.spare = &blocks[i];
     }
-    list.last_number =
-        (uint16_t)(list.last_number + BLOCKS_PER_MAP > UINT16_MAX ? UINT16_MAX : list.last_number + BLOCKS_PER_MAP);
+}
+
+/* A number that no thread had, while there are; then the block's last one. */
+static void give_number(pfa_thread_t *thread)
+{
+    if (list.last_number < UINT16_MAX) {
+        thread->number = ++list.last_number;
+    }
 }
 
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
@@ -44,6 +48,7 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     pfa_thread_t *thread = list.spare;
     if (thread != NULL) {
         list.spare = thread->next;
+        give_number(thread);
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;

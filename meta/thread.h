@@ -34,12 +34,32 @@ typedef struct pfa_counters {
     pfa_counter_t bad_frees;
 } pfa_counters_t;
 
+/* Stacks and places of frees that the thread met lately (meta/stack.h). */
+typedef struct pfa_known_stack {
+    uint64_t hash;
+    uint32_t stack;
+    uint32_t generation; /* pfa_stack_generation when it was taken */
+} pfa_known_stack_t;
+
+typedef struct pfa_site {
+    uintptr_t pc;
+    uint32_t node;
+    uint32_t generation;
+} pfa_site_t;
+
+enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
+
+/* Counts up whenever code was unloaded. */
+extern _Atomic uint32_t pfa_stack_generation;
+
 typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
     pfa_tls_t *tls;
-    uint16_t number; /* 1 and up, reused after the thread's end; 0: unknown */
+    uint16_t number; /* 1 and up, reused after the end only when there are no others left; 0: unknown */
+    pfa_site_t sites[PFA_SITES];
+    pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
 } pfa_thread_t;
 
 /* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
