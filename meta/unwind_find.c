@@ -114,23 +114,39 @@ static uint64_t identity_of(const struct dl_find_object *object)
     return sum | 1;
 }
 
-pfa_unwind_rule_t pfa_unwind_find_rule(uintptr_t key, bool *in_module)
+/* The end of a stack made by makecontext is, on arm64, the entry of a function that was never called: before it there is
+ * nothing, or another function, which made no call there since it has its own return address still in the register. */
+static pfa_unwind_rule_t unless_never_called(const void *header, uintptr_t key, pfa_unwind_rule_t rule)
 {
-    struct dl_find_object object;
+    pfa_cfi_function_t function;
+    pfa_unwind_kind_t kind = pfa_unwind_unpack(rule).kind;
+    bool is_no_call = kind == PFA_RULE_NO_RULES || kind == PFA_RULE_LEAF_SP;
+    bool is_entry = is_no_call && header != NULL && pfa_cfi_find(header, key, &function) && function.begin == key;
+    return is_entry ? plain(PFA_RULE_OUTERMOST) : rule;
+}
+
+static pfa_unwind_rule_t find_in(const void *header, uintptr_t key)
+{
     pfa_cfi_function_t function;
     pfa_cfi_row_t row;
-    *in_module = _dl_find_object((void *)(key - 1), &object) == 0;
-    if (!*in_module) {
-        return plain(in_vdso(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
-    }
-    pfa_unwind_met_module((uintptr_t)object.dlfo_map_start, identity_of(&object));
-    if (object.dlfo_eh_frame == NULL || !pfa_cfi_find(object.dlfo_eh_frame, key - 1, &function)) {
+    if (header == NULL || !pfa_cfi_find(header, key - 1, &function)) {
         return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
     }
     if (function.is_signal_frame) {
         return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_UNKNOWN);
     }
     return pfa_cfi_row(&function, key - 1, &row) ? make_rule(&row) : plain(PFA_RULE_UNKNOWN);
+}
+
+pfa_unwind_rule_t pfa_unwind_find_rule(uintptr_t key, bool *in_module)
+{
+    struct dl_find_object object;
+    *in_module = _dl_find_object((void *)(key - 1), &object) == 0;
+    if (!*in_module) {
+        return plain(in_vdso(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
+    }
+    pfa_unwind_met_module((uintptr_t)object.dlfo_map_start, identity_of(&object));
+    return unless_never_called(object.dlfo_eh_frame, key, find_in(object.dlfo_eh_frame, key));
 }
 
 bool pfa_unwind_is_code(uintptr_t pc)
