@@ -30,7 +30,7 @@ typedef enum outcome { GO_ON, ARRIVED, STUCK } outcome_t;
 
 typedef uintptr_t word_t __attribute__((aligned(1), may_alias));
 
-__attribute__((no_sanitize("address"))) static inline uintptr_t load(uintptr_t address)
+PFA_NO_ASAN static inline uintptr_t load(uintptr_t address)
 {
     return *(const word_t *)address;
 }
@@ -134,7 +134,7 @@ static outcome_t step_realigned(walk_t *w, const pfa_unwind_step_t *step)
     return follow(w, load(ra_at), cfa, fp);
 }
 
-__attribute__((no_sanitize("address"))) static outcome_t step_signal(walk_t *w)
+PFA_NO_ASAN static outcome_t step_signal(walk_t *w)
 {
     uintptr_t at = w->sp + PFA_UNWIND_SIGCONTEXT_AT;
     if (at % WORD != 0 || !reach(w, at, at + sizeof(mcontext_t) + offsetof(ucontext_t, uc_mcontext))) {
@@ -264,8 +264,7 @@ static PFA_COLD outcome_t step_slowly(walk_t *w)
 
 /* Reports and leaves frames as long as their rules are known and short and their stack is in the known range: the hot
  * path. Stops at a frame that is not such, unreported. */
-__attribute__((no_sanitize("address"))) static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reported,
-                                                                unsigned max)
+PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
 {
     const pfa_unwind_entry_t *table = pfa_load_acquire(&pfa_unwind_table); /* with make_table */
     if (PFA_UNLIKELY(table == NULL || w->sp_is_bound)) {

@@ -13,7 +13,7 @@
 enum { WORD = 8, VDSO_MAX = 1 << 16 };
 
 /* Does the code that key points to make the system call rt_sigreturn? */
-static bool is_sigreturn(uintptr_t key)
+PFA_NO_ASAN static bool is_sigreturn(uintptr_t key)
 {
     typedef uint64_t unaligned_t __attribute__((aligned(1), may_alias));
     return pfa_sys_can_read((const void *)key) && *(const unaligned_t *)key == PFA_UNWIND_SIGRETURN;
@@ -149,27 +149,33 @@ pfa_unwind_rule_t pfa_unwind_find_rule(uintptr_t key, bool *in_module)
     return unless_never_called(object.dlfo_eh_frame, key, find_in(object.dlfo_eh_frame, key));
 }
 
-bool pfa_unwind_is_code(uintptr_t pc)
+/* By the program headers of the module, which linkers put at its beginning. */
+static bool in_code_segment(uintptr_t module, uintptr_t pc)
 {
-    struct dl_find_object object;
-    if (_dl_find_object((void *)pc, &object) != 0) {
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)module;
+    if (!pfa_sys_can_read(header) || *(const uint32_t *)module != 0x464c457f /* "\177ELF" */) {
         return false;
     }
-    uintptr_t start = (uintptr_t)object.dlfo_map_start;
-    const Elf64_Ehdr *header = object.dlfo_map_start;
-    if (!pfa_sys_can_read(header) || *(const uint32_t *)(const void *)header != 0x464c457f /* "\177ELF" */) {
-        return false;
-    }
-    const Elf64_Phdr *segment = (const Elf64_Phdr *)(start + header->e_phoff);
+    const Elf64_Phdr *segment = (const Elf64_Phdr *)(module + header->e_phoff);
     uintptr_t first = UINTPTR_MAX;
     for (unsigned i = 0; i < header->e_phnum; i++) {
-        if (segment[i].p_type == PT_LOAD && first == UINTPTR_MAX) {
-            first = segment[i].p_vaddr & ~(uintptr_t)4095;
+        if (segment[i].p_type != PT_LOAD) {
+            continue;
         }
-        if (segment[i].p_type == PT_LOAD && (segment[i].p_flags & PF_X) != 0 &&
-            pc - (start - first) - segment[i].p_vaddr < segment[i].p_memsz) {
+        first = first == UINTPTR_MAX ? segment[i].p_vaddr & ~(uintptr_t)4095 : first;
+        uintptr_t begin = module - first + segment[i].p_vaddr;
+        if ((segment[i].p_flags & PF_X) != 0 && pc - begin < segment[i].p_memsz) {
             return true;
         }
     }
     return false;
+}
+
+bool pfa_unwind_is_code(uintptr_t pc)
+{
+    struct dl_find_object object;
+    pfa_cfi_function_t function;
+    return _dl_find_object((void *)pc, &object) == 0 &&
+           ((object.dlfo_eh_frame != NULL && pfa_cfi_find(object.dlfo_eh_frame, pc, &function)) ||
+            in_code_segment((uintptr_t)object.dlfo_map_start, pc));
 }
