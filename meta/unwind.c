@@ -226,10 +226,10 @@ static pfa_unwind_rule_t lengthen(uint32_t rule)
 }
 
 /* In the other places of the set; 0 if it is not there. */
-static PFA_NOINLINE uint32_t probe_further(const pfa_unwind_entry_t *set, uint64_t tag)
+static PFA_NOINLINE uint32_t probe_further(const pfa_unwind_entry_t *table, size_t first, uint64_t tag)
 {
-    for (unsigned way = 1; way < PFA_UNWIND_WAYS; way++) {
-        uint64_t rest = pfa_load_relaxed(&set[way]) ^ tag;
+    for (size_t way = 1; way < PFA_UNWIND_WAYS; way++) {
+        uint64_t rest = pfa_load_relaxed(&table[first + way]) ^ tag;
         if (pfa_unwind_is_short(rest)) {
             return (uint32_t)rest;
         }
@@ -239,10 +239,10 @@ static PFA_NOINLINE uint32_t probe_further(const pfa_unwind_entry_t *set, uint64
 
 static uint32_t probe(const pfa_unwind_entry_t *table, uintptr_t key)
 {
-    const pfa_unwind_entry_t *set = table + pfa_unwind_set(key) * PFA_UNWIND_WAYS;
+    size_t first = pfa_unwind_set(key);
     uint64_t tag = pfa_unwind_tag(key);
-    uint64_t rest = pfa_load_relaxed(set) ^ tag;
-    return pfa_unwind_is_short(rest) ? (uint32_t)rest : probe_further(set, tag);
+    uint64_t rest = pfa_load_relaxed(&table[first]) ^ tag;
+    return pfa_unwind_is_short(rest) ? (uint32_t)rest : probe_further(table, first, tag);
 }
 
 /* One step the long way: whatever the frame is. */
@@ -262,6 +262,15 @@ static PFA_COLD outcome_t step_slowly(walk_t *w)
     return step_by(w, rule);
 }
 
+/* A relaxed load, but with an address that compilers make no instruction of its own for. The empty statement keeps them
+ * from reading twice. */
+PFA_INLINE uint64_t read_entry(const pfa_unwind_entry_t *table, size_t i)
+{
+    uint64_t entry = ((const uint64_t *)table)[i];
+    __asm__("" : "+r"(entry));
+    return entry;
+}
+
 /* Reports and leaves frames as long as their rules are known and short and their stack is in the known range: the hot
  * path. Stops at a frame that is not such, unreported. */
 PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
@@ -273,22 +282,23 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
     uintptr_t key = w->key;
     uintptr_t sp = w->sp;
     uintptr_t fp = w->fp;
+    uintptr_t ra = key; /* as it was saved: a step less on the way from one rule to the next */
     const uintptr_t high = w->high;
     unsigned count = *reported;
     while (PFA_LIKELY(count < max)) {
-        const pfa_unwind_entry_t *set = table + pfa_unwind_set(key) * PFA_UNWIND_WAYS;
+        size_t first = pfa_unwind_set(ra);
+        uint64_t rule = read_entry(table, first); /* the tag is in bits that nothing of the rule is in */
         uint64_t tag = pfa_unwind_tag(key);
-        uint64_t rule = pfa_load_relaxed(set) ^ tag;
-        if (PFA_UNLIKELY(!pfa_unwind_is_short(rule))) {
-            rule = probe_further(set, tag);
+        if (PFA_UNLIKELY(!pfa_unwind_is_short(rule ^ tag)) && (rule = probe_further(table, first, tag)) == 0) {
+            break;
         }
         uintptr_t base = (rule & PFA_SHORT_FROM_FP) != 0 ? fp : sp;
         uintptr_t cfa = base + PFA_SHORT_SIZE(rule) * WORD;
-        if (PFA_UNLIKELY(rule == 0 || (rule & PFA_SHORT_LONG) != 0 || base - sp >= high - sp || cfa > high)) {
+        if (PFA_UNLIKELY((rule & PFA_SHORT_LONG) != 0 || base - sp >= high - sp || cfa > high)) {
             break;
         }
+        ra = load(base + PFA_SHORT_RA_UP(rule) * WORD);
         uintptr_t saved_fp = load(base + PFA_SHORT_FP_UP(rule) * WORD);
-        uintptr_t ra = load(base + PFA_SHORT_RA_UP(rule) * WORD);
         pcs[count++] = key;
         key = pfa_unwind_strip(ra);
         fp = (rule & PFA_SHORT_FP_KEPT) != 0 ? fp : saved_fp;

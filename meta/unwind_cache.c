@@ -128,7 +128,7 @@ void pfa_unwind_keep(uintptr_t key, uint32_t short_rule, uint32_t found_in)
     if (table == NULL && (table = make_table()) == NULL) {
         return;
     }
-    pfa_unwind_entry_t *set = table + pfa_unwind_set(key) * PFA_UNWIND_WAYS;
+    pfa_unwind_entry_t *set = table + pfa_unwind_set(key);
     uint64_t entry = pfa_unwind_tag(key) ^ short_rule;
     pfa_unwind_entry_t *place = NULL;
     for (unsigned way = 0; way < PFA_UNWIND_WAYS && place == NULL; way++) {

@@ -69,12 +69,14 @@ pfa_unwind_step_t pfa_unwind_unpack(pfa_unwind_rule_t rule);
 #define PFA_UNWIND_WAYS 4
 typedef _Atomic uint64_t pfa_unwind_entry_t;
 
+/* The first word of its set. Bits above PFA_UNWIND_PC_BITS have no part in it. */
 static inline size_t pfa_unwind_set(uintptr_t key)
 {
-    return (key >> PFA_UNWIND_PC_ZEROS) & (((uintptr_t)1 << PFA_UNWIND_SET_BITS) - 1);
+    const uintptr_t mask = (((uintptr_t)1 << PFA_UNWIND_SET_BITS) - 1) << PFA_UNWIND_PC_ZEROS;
+    return (key & mask) * PFA_UNWIND_WAYS >> PFA_UNWIND_PC_ZEROS;
 }
 
-/* An entry of this key holds it XOR the rule. */
+/* An entry is the key's tag, which leaves the low bits free, and the rule in those. */
 static inline uint64_t pfa_unwind_tag(uintptr_t key)
 {
     uint64_t high = (uint64_t)key >> (PFA_UNWIND_SET_BITS + PFA_UNWIND_PC_ZEROS) << PFA_SHORT_BITS;
