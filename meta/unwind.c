@@ -284,6 +284,7 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
     uintptr_t fp = w->fp;
     uintptr_t ra = key; /* as it was saved: a step less on the way from one rule to the next */
     const uintptr_t high = w->high;
+    bool arrived = false;
     unsigned count = *reported;
     while (PFA_LIKELY(count < max)) {
         size_t first = pfa_unwind_set(ra);
@@ -295,6 +296,7 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
         uintptr_t base = (rule & PFA_SHORT_FROM_FP) != 0 ? fp : sp;
         uintptr_t cfa = base + PFA_SHORT_SIZE(rule) * WORD;
         if (PFA_UNLIKELY((rule & PFA_SHORT_LONG) != 0 || base - sp >= high - sp || cfa > high)) {
+            arrived = (rule & PFA_SHORT_OUTERMOST) == PFA_SHORT_OUTERMOST;
             break;
         }
         ra = load(base + PFA_SHORT_RA_UP(rule) * WORD);
@@ -306,6 +308,11 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
         if (PFA_UNLIKELY(!is_key(key))) {
             break;
         }
+    }
+    if (arrived) {
+        pcs[count++] = key;
+        *reported = count;
+        return ARRIVED;
     }
     w->lr = count == *reported ? w->lr : 0;
     w->key = key;

@@ -91,6 +91,9 @@ static uint32_t number_of_long(pfa_unwind_rule_t rule)
 uint32_t pfa_unwind_shorten(pfa_unwind_rule_t rule)
 {
     pfa_unwind_step_t step = pfa_unwind_unpack(rule);
+    if (step.kind == PFA_RULE_OUTERMOST) {
+        return PFA_SHORT_OUTERMOST;
+    }
     if (!is_small(&step)) {
         return number_of_long(rule);
     }
@@ -100,6 +103,9 @@ uint32_t pfa_unwind_shorten(pfa_unwind_rule_t rule)
 
 pfa_unwind_rule_t pfa_unwind_long(uint32_t short_rule)
 {
+    if (short_rule == PFA_SHORT_OUTERMOST) {
+        return (pfa_unwind_rule_t)PFA_RULE_OUTERMOST;
+    }
     return pfa_load_relaxed(&long_forms[short_rule >> 3]);
 }
 

@@ -58,6 +58,7 @@ pfa_unwind_step_t pfa_unwind_unpack(pfa_unwind_rule_t rule);
 #define PFA_SHORT_BITS 30
 #define PFA_SHORT_FROM_FP 1u
 #define PFA_SHORT_LONG 2u
+#define PFA_SHORT_OUTERMOST (PFA_SHORT_LONG | PFA_SHORT_FROM_FP) /* every stack ends with it: it has no number */
 #define PFA_SHORT_FP_KEPT 4u
 #define PFA_SHORT_SIZE(rule) (((rule) >> 3) & 1023)
 #define PFA_SHORT_RA_UP(rule) (((rule) >> 13) & 511)
