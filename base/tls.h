@@ -42,6 +42,7 @@ typedef struct pfa_tls {
     uint64_t random;         /* state of the sampler's generator */
     int64_t live_delta;      /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
+    uint64_t stack_range;    /* of the stack, known to be readable (meta/unwind.c) */
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
     int32_t clock_skips;     /* times to give out before the counter is read again */
     uint32_t clock_dense;    /* calls in a row that came right after one another */
