@@ -4,6 +4,7 @@
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum pfa_lock_rank {
@@ -21,6 +22,8 @@ typedef enum pfa_lock_rank {
 } pfa_lock_rank_t;
 
 void pfa_lock(pfa_lock_rank_t rank);
+/* False, at once, if it is taken. */
+bool pfa_try_lock(pfa_lock_rank_t rank);
 void pfa_unlock(pfa_lock_rank_t rank);
 
 /* Around fork, from the forking thread. */

@@ -209,21 +209,31 @@ bool pfa_sys_readable(const char *path)
     return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
 }
 
+bool pfa_sys_read_text(const char *path, char *text, size_t size)
+{
+    int fd = pfa_sys_open_read(path);
+    if (fd < 0) {
+        return false;
+    }
+    long got = pfa_sys_read(fd, text, size - 1);
+    (void)pfa_sys_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
 uint64_t pfa_sys_resident(void)
 {
     char text[128];
-    int fd = pfa_sys_open_read("/proc/self/statm");
-    long got = fd >= 0 ? pfa_sys_read(fd, text, sizeof text) : 0;
     uint64_t pages = 0;
-    if (fd >= 0) {
-        (void)pfa_sys_close(fd);
+    if (!pfa_sys_read_text("/proc/self/statm", text, sizeof text)) {
+        return 0;
     }
-    long at = 0;
-    while (at < got && text[at] != ' ') {
+    const char *at = text;
+    while (*at != ' ' && *at != '\0') {
         at++;
     }
-    for (at++; at < got && text[at] >= '0' && text[at] <= '9'; at++) {
-        pages = pages * 10 + (uint64_t)(text[at] - '0');
+    for (at += *at == ' '; *at >= '0' && *at <= '9'; at++) {
+        pages = pages * 10 + (uint64_t)(*at - '0');
     }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -79,6 +79,8 @@ int pfa_sys_dup_high(int fd);
 bool pfa_sys_can_read(const void *address);
 int pfa_sys_cpu_node(unsigned *cpu, unsigned *node);
 
+/* A short text file as a string; false if it cannot be read. */
+bool pfa_sys_read_text(const char *path, char *text, size_t size);
 /* Bytes of memory that the process has, or 0 if unknown. */
 uint64_t pfa_sys_resident(void);
 /* Bytes of RAM, or 0 if unknown. */

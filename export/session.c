@@ -210,11 +210,10 @@ void pfa_session_mark(pfa_mark_t what)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
-void pfa_session_round(void)
+static void round_locked(void)
 {
     bool urgent;
     const char *picture;
-    pfa_lock(PFA_LOCK_WRITER);
     if (pfa_session_is_open()) {
         pfa_writer_clock();
         pfa_writer_modules();
@@ -227,7 +226,23 @@ void pfa_session_round(void)
             picture_locked(picture, &err);
         }
     }
+}
+
+void pfa_session_round(void)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    round_locked();
     pfa_unlock(PFA_LOCK_WRITER);
+}
+
+bool pfa_session_try_round(void)
+{
+    if (!pfa_try_lock(PFA_LOCK_WRITER)) {
+        return false;
+    }
+    round_locked();
+    pfa_unlock(PFA_LOCK_WRITER);
+    return true;
 }
 
 const char *pfa_session_child_path(bool follow)

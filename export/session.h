@@ -24,6 +24,8 @@ void pfa_session_flush(void);
 
 /* One round of the writer's work. */
 void pfa_session_round(void);
+/* The same if nobody else is at it; false if somebody is. */
+bool pfa_session_try_round(void);
 /* A picture of the live chunks under a name; 0 or an errno value. */
 int pfa_session_picture(const char *name);
 /* Recording was started or stopped. */

@@ -1,9 +1,16 @@
 /* Owns what happens around fork. The parent goes on as before; the child has one thread, no background thread, and
  * whatever the other threads were in the middle of. vfork and posix_spawn children share our memory with a parent that
  * waits: nothing to do for them. */
+#include "alloc/inherit.h"
 #include "base/lock.h"
+#include "base/message.h"
+#include "base/options.h"
 #include "export/background.h"
+#include "export/session.h"
 #include "hooks/hooks.h"
+#include "meta/clock.h"
+#include "meta/names.h"
+#include "meta/ring.h"
 #include "meta/thread.h"
 
 #include <pthread.h>
@@ -22,14 +29,36 @@ static void before(void)
     }
     pfa_locks_before_fork();
     rcu_held = uses_rcu;
+    if (pfa_range.total_span != 0 && !pfa_inherit_save()) {
+        pfa_say("no memory to copy the records for a child process: what it frees of them will be reported");
+    }
 }
 
 static void after_in_parent(void)
 {
     bool uses_rcu = rcu_held;
+    pfa_inherit_drop();
     pfa_locks_after_fork_parent();
     if (uses_rcu) {
         urcu_bp_after_fork_parent();
+    }
+}
+
+/* The records first: they are still the parent's. The counts of the child begin with nothing, as its trace does. */
+static void go_on_in_child(void)
+{
+    bool follow = pfa_options.follow != 0;
+    if (pfa_inherit_restore(pfa_session_child_path(follow)) != 0) {
+        follow = false;
+    }
+    pfa_ring_after_fork(&pfa_tls);
+    pfa_names_after_fork();
+    pfa_session_after_fork(follow);
+    if (!pfa_session_is_open() && !follow) {
+        (void)pfa_sampler_set(0);
+    }
+    if (pfa_tls.thread != NULL && pfa_session_is_open()) {
+        pfa_names_thread(pfa_tls.thread->number, pfa_clock_read(&pfa_tls));
     }
 }
 
@@ -39,6 +68,9 @@ static void after_in_child(void)
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
     pfa_background_after_fork();
+    if (pfa_range.total_span != 0) {
+        go_on_in_child();
+    }
     pfa_intervalmap_after_fork();
     pfa_locks_after_fork_child();
     if (uses_rcu) {

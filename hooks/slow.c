@@ -87,6 +87,14 @@ static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, size_t size, size_t align, 
     return chunk;
 }
 
+/* In an allocation, never in free: a thread cannot be made everywhere that free may be called. */
+static inline void make_background_thread(void)
+{
+    if (PFA_UNLIKELY(pfa_load_relaxed(&pfa_background_asked))) {
+        pfa_process_make_background_thread();
+    }
+}
+
 /* Takes the stack of the caller of the function it is in, for the chunk that is made next. */
 #define TAKE_STACK(tls)                                                                                                \
     do {                                                                                                               \
@@ -101,6 +109,7 @@ PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
     uint64_t weight = 0;
+    make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) && !is_due(tls, size, &weight)) {
         return plain(size, align, flags);
     }
@@ -137,6 +146,7 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_clock_stop_skipping(tls);
+    make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
         return pfa_slow_alloc(size, 0, 0);
     }

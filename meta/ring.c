@@ -11,6 +11,7 @@ enum { BIG_RINGS = 4, BIG = 65536, SMALL = 4096, FOLD_CHUNKS = 4096 };
 #define FOLDS_SIZE (PFA_LIVE_NODES * sizeof(pfa_live_fold_t))
 
 void (*pfa_ring_want_writer)(void);
+bool (*pfa_ring_write_here)(void);
 void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes);
 _Atomic bool pfa_ring_closed = true;
 
@@ -92,6 +93,9 @@ static bool wait_for_room(pfa_ring_t *ring)
 {
     if (ring->impatient) {
         return false;
+    }
+    if (ring != of_orphans && pfa_ring_write_here != NULL && pfa_ring_write_here() && has_room(ring)) {
+        return true;
     }
     uint64_t until = pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS;
     for (uint64_t now = until - PFA_RING_PATIENCE_NS; now < until; now = pfa_sys_nanoseconds()) {

@@ -16,6 +16,7 @@
 #include "export/format/live.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define PFA_RINGS 4096
 #define PFA_RING_PATIENCE_NS 2000000
@@ -34,6 +35,8 @@ typedef struct pfa_ring {
 
 /* Called when a ring is half full. Set once at start. */
 extern void (*pfa_ring_want_writer)(void);
+/* Called when a ring is full and may be emptied by its own thread; false: that cannot be now. Set once at start. */
+extern bool (*pfa_ring_write_here)(void);
 /* No trace: events are dropped. Set while there is no session, or after its end. */
 extern _Atomic bool pfa_ring_closed;
 

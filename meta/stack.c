@@ -5,6 +5,7 @@
 #include "meta/depot.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 enum { DEPTH_MAX = 256 };
 

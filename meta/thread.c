@@ -113,6 +113,14 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     }
 }
 
+bool pfa_thread_list_empty(void)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    bool empty = list.living == NULL;
+    pfa_unlock(PFA_LOCK_THREADS);
+    return empty;
+}
+
 /* One pass over the threads; true if one of them may not have noticed yet. */
 static bool interrupt_once(uint32_t epoch)
 {

@@ -69,6 +69,8 @@ void pfa_thread_list_leave(pfa_thread_t *thread);
 /* In a fork child, by the thread that forked, which holds all locks: only the caller lives on. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
+/* Has every thread that ever allocated ended? */
+bool pfa_thread_list_empty(void);
 /* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. */
 void pfa_thread_list_interrupt(uint32_t epoch);
 
