@@ -112,7 +112,9 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};
-    int err = reserve(fresh.total_span, &fresh.base);
+    /* Without a session the records are in memory of no file. */
+    int err = pfa_extents_head != NULL ? 0 : pfa_extents_open(NULL);
+    err = err != 0 ? err : reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
     err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);

@@ -172,10 +172,11 @@ def prepare_child(run):
         os.close(int(fd))
 
 
-def environment(executable, run, mode, library):
+def environment(executable, run, mode, library, traces=None):
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C", "TRAP_MODE": mode,
            "TRAP_DIR": str(executable.parent)}
-    conf = ",".join(filter(None, (MODES[mode], run.conf)))
+    out = f"out:{traces}/%e.%p.pa" if traces else ""
+    conf = ",".join(filter(None, (MODES[mode], out if MODES[mode] or run.conf else "", run.conf)))
     if conf:
         env["PROFALLOC_CONF"] = conf
     if library and not executable.name.startswith("prog_static_"):
@@ -267,7 +268,9 @@ def start(executable, run, mode, library):
             # Debian's Valgrind gives up on debug information that some compilers write.
             subprocess.run([tool("strip", "binutils"), "--strip-debug", executable, library], check=True)
             command = [tool("valgrind"), "--tool=none", "-q"]
-        return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
+        traces = stack.enter_context(tempfile.TemporaryDirectory())
+        os.chmod(traces, 0o777)
+        return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library, traces),
                        lambda: prepare_child(run))
 
 

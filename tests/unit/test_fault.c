@@ -467,9 +467,9 @@ static void open_without_memory(void)
     must(pfa_range_open_profiled(512 * MIB, 0, wide_records()) == 0 &&
          pfa_range.region_span == 256 * MIB); /* the first call counts */
     pfa_sys_fault = fail_protect;
-    must(pfa_range_commit_records(0) == ENOMEM);
+    must(pfa_range_commit_records(0, 1) == ENOMEM);
     pfa_sys_fault = NULL;
-    must(pfa_range_commit_records(0) == 0);
+    must(pfa_range_commit_records(0, 1) == 0);
 }
 
 static void opening_without_memory_says_so(void **state)
