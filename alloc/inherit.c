@@ -86,15 +86,15 @@ static void save_all(void)
     save(pfa_extents_head->weights, sizeof pfa_extents_head->weights, 0);
     for (uint32_t i = 0; i < count; i++) {
         const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
-        if (extent->kind == PFA_EXTENT_RECORDS) {
+        if (pfa_extents_kind(i) == PFA_EXTENT_RECORDS) {
             for (uint64_t slice = 0; slice < SLICES_PER_EXTENT; slice++) {
                 save_region((uint64_t)extent->index * SLICES_PER_EXTENT + slice);
             }
-        } else if (extent->kind == PFA_EXTENT_LARGES) {
+        } else if (pfa_extents_kind(i) == PFA_EXTENT_LARGES) {
             save_larges(extent, pfa_extents_at(i));
-        } else if (extent->kind == PFA_EXTENT_NODES) {
+        } else if (pfa_extents_kind(i) == PFA_EXTENT_NODES) {
             save_nodes(extent->index, pfa_extents_at(i));
-        } else if (extent->kind == PFA_EXTENT_TAGS) {
+        } else if (pfa_extents_kind(i) == PFA_EXTENT_TAGS) {
             save(pfa_extents_at(i), extent->size, 0);
         }
     }
@@ -147,8 +147,8 @@ static int make_room(void)
     int err = 0;
     for (uint32_t i = 0; i < count && err == 0; i++) {
         const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
-        if (extent->kind != PFA_EXTENT_RECORDS) {
-            err = pfa_extents_make_room(i, 0, extent->size);
+        if (pfa_extents_kind(i) != PFA_EXTENT_RECORDS) {
+            err = extent->size == 0 ? 0 : pfa_extents_make_room(i, 0, extent->size);
             continue;
         }
         for (uint64_t slice = 0; slice < SLICES_PER_EXTENT && err == 0; slice++) {

@@ -10,7 +10,7 @@
 
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
-enum { COMMIT_SLICES_SHIFT = 4 };
+enum { COMMIT_SLICES_SHIFT = 4, COMMITTING = UINT16_MAX };
 _Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    ((PFA_RECORDS_PER_SLICE * sizeof(pfa_wide_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    (PFA_RECORD_GAP << COMMIT_SLICES_SHIFT) % 65536 == 0,
@@ -112,9 +112,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};
-    /* Without a session the records are in memory of no file. */
-    int err = pfa_extents_head != NULL ? 0 : pfa_extents_open(NULL);
-    err = err != 0 ? err : reserve(fresh.total_span, &fresh.base);
+    int err = reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
     err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);
@@ -168,24 +166,24 @@ static int commit_unit(uint64_t unit)
 {
     size_t size = pfa_range.record_stride << COMMIT_SLICES_SHIFT;
     uint32_t extent = 0;
-    int err = 0;
-    pfa_lock(PFA_LOCK_DEPOT); /* of two threads the second must not map over the first's records */
-    if (pfa_load_relaxed(&pfa_range.committed[unit]) == 0) {
-        err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)unit, size, (void *)(pfa_range.records + unit * size), NULL,
-                              &extent);
-        if (err == 0) {
-            /* Partner: the acquire load in pfa_range_commit_records. */
-            pfa_store_release(&pfa_range.committed[unit], (uint16_t)(extent + 1));
-        }
+    uint16_t none = 0;
+    /* Of two threads the second must not map over the first's records. It is rare that there are two: the slices are
+     * mostly of one mimalloc segment, which one thread owns. Who comes second goes without a record. */
+    if (!pfa_cas_acq_rel(&pfa_range.committed[unit], &none, COMMITTING)) {
+        return none == COMMITTING ? EBUSY : 0;
     }
-    pfa_unlock(PFA_LOCK_DEPOT);
+    int err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)unit, size, (void *)(pfa_range.records + unit * size), NULL,
+                              &extent);
+    /* Partner: the acquire load in pfa_range_commit_records. */
+    pfa_store_release(&pfa_range.committed[unit], err == 0 ? (uint16_t)(extent + 1) : (uint16_t)0);
     return err;
 }
 
 int pfa_range_commit_records(uint64_t slice, uint64_t count)
 {
     uint64_t unit = slice >> COMMIT_SLICES_SHIFT;
-    if (PFA_UNLIKELY(pfa_load_acquire(&pfa_range.committed[unit]) == 0)) {
+    uint16_t seen = pfa_load_acquire(&pfa_range.committed[unit]);
+    if (PFA_UNLIKELY(seen == 0) || PFA_UNLIKELY(seen == COMMITTING)) {
         int err = commit_unit(unit);
         if (err != 0) {
             return err;

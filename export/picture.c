@@ -88,7 +88,7 @@ int pfa_writer_picture(const char *name, uint32_t flags)
     pfa_batch_begin(picture.batch, 0, PFA_BATCH_LIVE);
     uint32_t extents = pfa_load_acquire(&pfa_extents_head->extent_count);
     for (uint32_t i = 0; i < extents; i++) {
-        uint32_t kind = pfa_extents_head->extents[i].kind;
+        pfa_extent_kind_t kind = pfa_extents_kind(i);
         if (kind == PFA_EXTENT_RECORDS) {
             add_extent(&picture, i, pfa_extents_head->record_size);
         } else if (kind == PFA_EXTENT_LARGES) {

@@ -54,6 +54,8 @@ static const char *why(int err)
     case EMFILE:
     case ENFILE:
         return "too many open files";
+    case ENOMEM:
+        return "no memory";
     default:
         return "it cannot be created";
     }

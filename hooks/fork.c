@@ -17,6 +17,7 @@
 
 /* Set between before() and its counterpart: RCU is left alone until something was recorded. */
 static bool rcu_held;
+static uint8_t state_before; /* of the thread that forks */
 
 /* RCU first: a thread that registers with it may allocate, and so take our locks, while it holds RCU's. A handler of the
  * program that comes after us may free a large chunk, so this thread must be registered before. */
@@ -29,6 +30,8 @@ static void before(void)
     }
     pfa_locks_before_fork();
     rcu_held = uses_rcu;
+    /* What other handlers allocate from here on is in no copy: it is not recorded. */
+    state_before = pfa_tls_pause(&pfa_tls);
     if (pfa_range.total_span != 0 && !pfa_inherit_save()) {
         pfa_say("no memory to copy the records for a child process: what it frees of them will be reported");
     }
@@ -38,6 +41,7 @@ static void after_in_parent(void)
 {
     bool uses_rcu = rcu_held;
     pfa_inherit_drop();
+    pfa_tls_resume(&pfa_tls, state_before);
     pfa_locks_after_fork_parent();
     if (uses_rcu) {
         urcu_bp_after_fork_parent();
@@ -65,6 +69,7 @@ static void go_on_in_child(void)
 static void after_in_child(void)
 {
     bool uses_rcu = rcu_held;
+    pfa_tls_resume(&pfa_tls, state_before);
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
     pfa_background_after_fork();

@@ -43,10 +43,10 @@ static const char *environment_conf(void)
 static int open_once(uint64_t period)
 {
     static bool opened;
-    int err = opened ? 0 : pfa_session_open(period);
-    if (err == 0) {
-        opened = true;
-        err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
+    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
+    if (err == 0 && !opened) {
+        err = pfa_session_open(period);
+        opened = err == 0;
     }
     return err;
 }
@@ -147,7 +147,7 @@ static void configure(void)
     pfa_fold_share = share;
     pfa_background_init(work_in_background);
     pfa_background_set_period(PERIOD_NS);
-    pfa_stack_init();
+    pfa_stack_init(false);
     pfa_session_init(pfa_options.out);
     if (pfa_options.prof != 0 && is_followed() && pfa_process_start(pfa_options.sample) == ENOMEM) {
         pfa_say("no address space for records (limit: %lu bytes): nothing is recorded",
@@ -195,6 +195,7 @@ void pfa_process_make_background_thread(void)
 static __attribute__((constructor)) void catch_up(void)
 {
     (void)pfa_process_enter();
+    pfa_stack_init(true);
     (void)pfa_thread_enter(&pfa_tls);
     pfa_fork_watch();
 }

@@ -118,18 +118,20 @@ static int grow_file(uint64_t size)
         return 0;
     }
     int err = own_descriptor();
-    return err != 0 ? err : -pfa_sys_truncate(table.fd, size);
+    /* Not by setting its size: another thread may have made it longer. */
+    long written = err != 0 ? -err : pfa_sys_pwrite(table.fd, "", 1, size - 1);
+    return written < 0 ? (int)-written : 0;
 }
 
-static int add_locked(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
+/* Without a lock: a thread that is held up in here holds up nobody. An entry that could not be filled stays empty. */
+static int add(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
 {
     pfa_live_head_t *head = pfa_extents_head;
-    uint32_t count = pfa_load_relaxed(&head->extent_count);
-    uint64_t offset = pfa_load_relaxed(&head->file_size);
     bool reserved = *at == NULL;
-    if (count == PFA_LIVE_EXTENTS) {
+    if (pfa_load_relaxed(&head->extent_count) >= PFA_LIVE_EXTENTS) {
         return ENOSPC;
     }
+    uint64_t offset = pfa_add_relaxed(&head->file_size, size);
     int err = reserved ? -pfa_sys_map(NULL, size, PROT_NONE, MAP_NORESERVE, at) : 0;
     if (err != 0) {
         return err;
@@ -142,23 +144,35 @@ static int add_locked(pfa_extent_kind_t kind, uint32_t index, size_t size, void 
         }
         return err;
     }
+    uint32_t count = pfa_add_relaxed(&head->extent_count, 1);
+    if (count >= PFA_LIVE_EXTENTS) {
+        pfa_sub_relaxed(&head->extent_count, 1);
+        return ENOSPC; /* what was mapped stays, used by nobody */
+    }
     table.at[count] = *at;
     pfa_live_extent_t *extent = &head->extents[count];
     extent->index = index;
     extent->offset = offset;
     extent->size = size;
-    extent->kind = (uint32_t)kind;
-    pfa_store_relaxed(&head->file_size, offset + size);
-    pfa_store_release(&head->extent_count, count + 1); /* partner: readers of the table */
+    /* Partner: pfa_extents_kind. */
+    __atomic_store_n(&extent->kind, (uint32_t)kind, __ATOMIC_RELEASE);
     *number = count;
     return 0;
 }
 
-int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
+/* For whoever records without a session. */
+static int open_in_memory(void)
 {
     pfa_lock(PFA_LOCK_EXTENTS);
-    int err = add_locked(kind, index, size, &at, number);
+    int err = pfa_extents_head != NULL ? 0 : pfa_extents_open(NULL);
     pfa_unlock(PFA_LOCK_EXTENTS);
+    return err;
+}
+
+int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
+{
+    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
+    err = err != 0 ? err : add(kind, index, size, &at, number);
     if (err == 0 && memory != NULL) {
         *memory = at;
     }
@@ -177,6 +191,11 @@ int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size)
 void pfa_extents_drop(void *at, size_t size)
 {
     (void)pfa_sys_advise(at, size, table.shared ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+pfa_extent_kind_t pfa_extents_kind(uint32_t number)
+{
+    return (pfa_extent_kind_t)__atomic_load_n(&pfa_extents_head->extents[number].kind, __ATOMIC_ACQUIRE);
 }
 
 void *pfa_extents_at(uint32_t number)
@@ -211,7 +230,7 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
         void *at = table.at[i];
         uint32_t number;
         if (is_kept(&old[i])) {
-            err = add_locked((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
+            err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
         } else {
             /* Its number stays taken: others know theirs. */
             pfa_store_relaxed(&pfa_extents_head->extent_count, i + 1);

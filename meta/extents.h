@@ -1,7 +1,7 @@
 /* Memory that outlives the process: pieces (extents) of one file, the live table (export/format/live.h), mapped shared.
  * Without a file the same pieces are ordinary memory, and everything works but for outliving.
  *
- *   1. pfa_extents_add takes PFA_LOCK_EXTENTS; nothing else here waits. Nothing allocates but by mapping.
+ *   1. Nothing here waits, but for the first call of all. Nothing allocates but by mapping.
  *   2. An extent stays where it is for as long as the process lives. In a fork child all of them are made anew at the same
  *      addresses, in a file of the child's own: pfa_extents_reopen.
  *   3. Storing to an extent cannot fail for want of disk space where pfa_extents_make_room was asked before. */
@@ -29,6 +29,8 @@ bool pfa_extents_shared(void);
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number);
 /* Room on the disk for `size` bytes at `offset` of an extent. 0 or an errno value. */
 int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size);
+/* PFA_EXTENT_NONE while it is being made. */
+pfa_extent_kind_t pfa_extents_kind(uint32_t number);
 /* Where an extent is mapped. */
 void *pfa_extents_at(uint32_t number);
 /* The next bytes of an extent that were ever stored to, at or behind *start, up to *end; false: there are none. Without a

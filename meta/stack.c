@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 enum { DEPTH_MAX = 256 };
 
@@ -13,9 +14,13 @@ _Atomic uint32_t pfa_stack_generation;
 
 static uintptr_t own_start;
 static uintptr_t own_size;
+static _Atomic bool ready;
 
-void pfa_stack_init(void)
+void pfa_stack_init(bool started)
 {
+    if (!started && getauxval(AT_BASE) == 0) {
+        return;
+    }
     struct dl_find_object object;
     /* In a static program our code lies among the program's. */
     if (_dl_find_object((void *)(uintptr_t)&pfa_stack_init, &object) == 0 && object.dlfo_link_map->l_name != NULL &&
@@ -23,6 +28,7 @@ void pfa_stack_init(void)
         own_start = (uintptr_t)object.dlfo_map_start;
         own_size = (uintptr_t)object.dlfo_map_end - own_start;
     }
+    pfa_store_release(&ready, true);
 }
 
 static uint64_t hash_stack(const uintptr_t *pcs, unsigned count, uint64_t seed)
@@ -52,7 +58,7 @@ uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, un
 {
     uintptr_t frames[DEPTH_MAX];
     pfa_unwind_end_t end;
-    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(depth == 0)) {
+    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
         return PFA_NODE_UNKNOWN;
     }
     const uintptr_t *pcs = frames;

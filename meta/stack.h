@@ -10,8 +10,9 @@
 #include "meta/thread.h"
 #include "meta/unwind.h"
 
-/* Finds out which code is ours: frames of it are not the program's. */
-void pfa_stack_init(void);
+/* Finds out which code is ours: frames of it are not the program's. Before this no stacks are taken; in a static program
+ * the C library can be asked for modules only when its own start is over, so it is called again then. */
+void pfa_stack_init(bool started);
 
 /* The stack that begins at `start`; PFA_NODE_UNKNOWN for a thread that is not set up. */
 PFA_NOINLINE uint32_t pfa_stack_take(pfa_tls_t *tls, const pfa_unwind_start_t *start);

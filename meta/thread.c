@@ -140,16 +140,19 @@ static bool interrupt_once(uint32_t epoch)
 
 void pfa_thread_list_interrupt(uint32_t epoch)
 {
-    enum { PASSES = 64 };
+    enum { PASSES = 64, QUIET = 3 };
+    int quiet = 0;
     pfa_lock(PFA_LOCK_THREADS);
     /* The caller has stored the new mode. Partner: hooks/slow.c rearm(). A thread that sets its countdown now either sees
      * the new epoch after that, or has stored the countdown for us to see. */
     if (list.living != NULL) {
         pfa_sys_fence_all();
     }
-    for (int pass = 0; pass < PASSES && interrupt_once(epoch); pass++) {
-        /* Long enough for a subtraction that was under way to end and show itself. */
-        pfa_sys_yield();
+    for (int pass = 0; pass < PASSES && quiet < QUIET && list.living != NULL; pass++) {
+        quiet = interrupt_once(epoch) ? 0 : quiet + 1;
+        /* So that a subtraction that was under way, of more than one instruction on some machines, ends and shows
+         * itself, and our own store is not just seen by ourselves. */
+        pfa_sys_fence_all();
     }
     pfa_unlock(PFA_LOCK_THREADS);
 }

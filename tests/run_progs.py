@@ -172,11 +172,10 @@ def prepare_child(run):
         os.close(int(fd))
 
 
-def environment(executable, run, mode, library, traces=None):
+def environment(executable, run, mode, library):
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C", "TRAP_MODE": mode,
            "TRAP_DIR": str(executable.parent)}
-    out = f"out:{traces}/%e.%p.pa" if traces else ""
-    conf = ",".join(filter(None, (MODES[mode], out if MODES[mode] or run.conf else "", run.conf)))
+    conf = ",".join(filter(None, (MODES[mode], run.conf)))
     if conf:
         env["PROFALLOC_CONF"] = conf
     if library and not executable.name.startswith("prog_static_"):
@@ -195,10 +194,10 @@ def wait_for_end(pid):
     return True
 
 
-def execute(command, env, child=None):
+def execute(command, env, child=None, folder=None):
     """Runs a command to its end or to the time limit. Files, not pipes: what it leaves running cannot hold us up."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, env=env, preexec_fn=child, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+        process = subprocess.Popen(command, env=env, preexec_fn=child, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    start_new_session=True)
         ended = wait_for_end(process.pid)
         os.killpg(process.pid, signal.SIGKILL)  # what it left running; as it is not reaped, the id is still its own
@@ -270,8 +269,8 @@ def start(executable, run, mode, library):
             command = [tool("valgrind"), "--tool=none", "-q"]
         traces = stack.enter_context(tempfile.TemporaryDirectory())
         os.chmod(traces, 0o777)
-        return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library, traces),
-                       lambda: prepare_child(run))
+        return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
+                       lambda: prepare_child(run), traces)
 
 
 # --- how it went ------------------------------------------------------------------------------------------------------
