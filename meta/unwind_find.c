@@ -19,6 +19,12 @@ PFA_NO_ASAN static bool is_sigreturn(uintptr_t key)
     return pfa_sys_can_read((const void *)key) && *(const unaligned_t *)key == PFA_UNWIND_SIGRETURN;
 }
 
+PFA_NO_ASAN static bool is_linkage(uintptr_t pc)
+{
+    return pc % sizeof(uint32_t) == 0 && pfa_sys_can_read((const void *)(pc & ~(uintptr_t)(WORD - 1))) &&
+           pfa_unwind_is_linkage(*(const uint32_t *)pc);
+}
+
 static bool in_words(int64_t bytes, int32_t *words)
 {
     *words = (int32_t)(bytes / WORD);
@@ -125,12 +131,22 @@ static pfa_unwind_rule_t unless_never_called(const void *header, uintptr_t key, 
     return is_entry ? plain(PFA_RULE_OUTERMOST) : rule;
 }
 
+static pfa_unwind_rule_t without_rules(uintptr_t key)
+{
+    if (is_sigreturn(key)) {
+        return plain(PFA_RULE_SIGNAL);
+    }
+    pfa_unwind_rule_t entered = 0;
+    (void)pfa_unwind_pack(&(pfa_unwind_step_t){.kind = PFA_RULE_LEAF_SP, .fp_kept = true}, &entered);
+    return is_linkage(key - 1) ? entered : plain(PFA_RULE_NO_RULES);
+}
+
 static pfa_unwind_rule_t find_in(const void *header, uintptr_t key)
 {
     pfa_cfi_function_t function;
     pfa_cfi_row_t row;
     if (header == NULL || !pfa_cfi_find(header, key - 1, &function)) {
-        return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
+        return without_rules(key);
     }
     if (function.is_signal_frame) {
         return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_UNKNOWN);
