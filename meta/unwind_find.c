@@ -25,8 +25,10 @@ PFA_NO_ASAN static bool is_linkage(uintptr_t pc)
            pfa_unwind_is_linkage(*(const uint32_t *)pc);
 }
 
-static bool in_words(int64_t bytes, int32_t *words)
+/* a + b, unsigned so that nonsense wraps around. */
+static bool in_words(int64_t a, int64_t b, int32_t *words)
 {
+    int64_t bytes = (int64_t)((uint64_t)a + (uint64_t)b);
     *words = (int32_t)(bytes / WORD);
     return bytes % WORD == 0 && *words == bytes / WORD;
 }
@@ -53,7 +55,7 @@ static bool set_ra(const pfa_cfi_row_t *row, pfa_unwind_step_t *step)
 {
     bool from_top = step->kind == PFA_RULE_REALIGNED;
     if (row->ra.how == PFA_CFI_AT_CFA) {
-        return in_words((from_top ? 0 : row->cfa_offset) + row->ra.offset, &step->ra_up);
+        return in_words(from_top ? 0 : row->cfa_offset, row->ra.offset, &step->ra_up);
     }
     if (row->ra.how != PFA_CFI_KEPT || from_top) {
         return false;
@@ -70,10 +72,10 @@ static bool set_fp(const pfa_cfi_row_t *row, pfa_unwind_step_t *step)
         step->fp_kept = true;
         return true;
     case PFA_CFI_AT_CFA:
-        return step->kind != PFA_RULE_REALIGNED && in_words(row->cfa_offset + row->fp.offset, &step->fp_up);
+        return step->kind != PFA_RULE_REALIGNED && in_words(row->cfa_offset, row->fp.offset, &step->fp_up);
     case PFA_CFI_AT_FP:
         return step->kind != PFA_RULE_FROM_SP && step->kind != PFA_RULE_LEAF_SP &&
-               in_words(row->fp.offset, &step->fp_up);
+               in_words(0, row->fp.offset, &step->fp_up);
     case PFA_CFI_ELSEWHERE:
     default:
         return false;
@@ -94,7 +96,7 @@ static pfa_unwind_rule_t make_rule(const pfa_cfi_row_t *row)
     }
     pfa_unwind_step_t step = {.fp_kept = false};
     pfa_unwind_rule_t rule;
-    if (set_base(row, &step) && in_words(row->cfa_offset, &step.size) && set_ra(row, &step) && set_fp(row, &step) &&
+    if (set_base(row, &step) && in_words(row->cfa_offset, 0, &step.size) && set_ra(row, &step) && set_fp(row, &step) &&
         pfa_unwind_pack(&step, &rule)) {
         return rule;
     }

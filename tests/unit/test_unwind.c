@@ -188,6 +188,16 @@ static void on_context(void)
     recurse(5, capture);
 }
 
+static void switch_to_stack(void *stack, size_t size)
+{
+    must(getcontext(&other_context) == 0);
+    other_context.uc_stack.ss_sp = stack;
+    other_context.uc_stack.ss_size = size;
+    other_context.uc_link = &main_context;
+    makecontext(&other_context, on_context, 0);
+    must(swapcontext(&main_context, &other_context) == 0);
+}
+
 static void on_a_stack_of_its_own(void **state)
 {
     (void)state;
@@ -195,17 +205,12 @@ static void on_a_stack_of_its_own(void **state)
     for (int i = 0; i < 3; i++) {
         char *stack = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         must(stack != MAP_FAILED);
-        must(getcontext(&other_context) == 0);
-        other_context.uc_stack.ss_sp = stack;
-        other_context.uc_stack.ss_size = SIZE;
-        other_context.uc_link = &main_context;
-        makecontext(&other_context, on_context, 0);
-        must(swapcontext(&main_context, &other_context) == 0);
-        assert_true(ours.count >= 7);
+        switch_to_stack(stack, SIZE);
+        assert_int_equal(ours.end, PFA_UNWIND_COMPLETE);
+        assert_true(ours.count >= 7 && theirs_count >= 7);
         for (unsigned j = 0; j < 7; j++) {
             assert_int_equal(ours.pcs[j], (uintptr_t)theirs[j]);
         }
-        assert_int_equal(ours.end, PFA_UNWIND_COMPLETE);
         capture();
         is_as_backtrace_says();
         must(munmap(stack, SIZE) == 0);

@@ -212,7 +212,8 @@ static void without_memory_for_the_table(void **state)
         pfa_sys_fault = NULL;
     }
     assert_int_equal(count[0], count[1]);
-    assert_memory_equal(pcs[0], pcs[1], count[0] * sizeof pcs[0][0]);
+    /* but for the first, should the loop have been unrolled */
+    assert_memory_equal(&pcs[0][1], &pcs[1][1], (count[0] - 1) * sizeof pcs[0][0]);
 }
 
 int main(void)
