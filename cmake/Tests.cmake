@@ -14,9 +14,10 @@
 
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
+find_library(UNWIND_LIBRARY unwind)
 find_program(PFA_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH) # Debian's, the one its test-suite package belongs to
-if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT PFA_PYTHON)
-    message(FATAL_ERROR "libcmocka-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT UNWIND_LIBRARY OR NOT PFA_PYTHON)
+    message(FATAL_ERROR "libcmocka-dev, libunwind-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
 endif()
 
 # Tests keep their assertions in every build, and mean every malloc they write down.
@@ -124,7 +125,7 @@ endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)
 set_target_properties(unwind_shim PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core unwind)
+target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core ${UNWIND_LIBRARY})
 pfa_add_test(oracle_unwind oracle 600
     ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/unwind.py $<TARGET_FILE:unwind_shim>)
 

@@ -103,10 +103,11 @@ static pfa_unwind_rule_t make_rule(const pfa_cfi_row_t *row)
     return plain(PFA_RULE_UNKNOWN);
 }
 
-static bool in_vdso(uintptr_t key)
+/* May the kernel have put code there? Where it says nothing of a vdso, its code for signals may be anywhere. */
+static bool may_be_kernels(uintptr_t key)
 {
     uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
-    return vdso != 0 && key - vdso < VDSO_MAX;
+    return vdso == 0 || key - vdso < VDSO_MAX;
 }
 
 static uint64_t identity_of(const struct dl_find_object *object)
@@ -161,7 +162,7 @@ pfa_unwind_rule_t pfa_unwind_find_rule(uintptr_t key, bool *in_module)
     struct dl_find_object object;
     *in_module = _dl_find_object((void *)(key - 1), &object) == 0;
     if (!*in_module) {
-        return plain(in_vdso(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
+        return plain(may_be_kernels(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
     }
     pfa_unwind_met_module((uintptr_t)object.dlfo_map_start, identity_of(&object));
     return unless_never_called(object.dlfo_eh_frame, key, find_in(object.dlfo_eh_frame, key));
