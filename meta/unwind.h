@@ -24,11 +24,11 @@
 #include "base/tls.h"
 #include "base/unwind_arch.h" /* PFA_UNWIND_HERE(start) */
 
-/* Where the walk begins: the state in the caller right after the call returned. */
+/* Where the walk begins: the state in the caller right after the call returned. An odd sp says that all three are the
+ * state of a frame not to be reported, which the walk leaves first. */
 typedef struct pfa_unwind_start {
     uintptr_t pc; /* the return address: the first frame reported */
-    uintptr_t
-        sp; /* the callee's canonical frame address; odd if all three are the state of a frame not to be reported */
+    uintptr_t sp; /* the callee's canonical frame address */
     uintptr_t fp; /* the caller's rbp / x29 */
 } pfa_unwind_start_t;
 
