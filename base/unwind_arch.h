@@ -32,6 +32,13 @@ static inline uintptr_t pfa_unwind_strip(uintptr_t pc)
     return pc;
 }
 
+/* Is it of the procedure linkage table, which is entered with all as it was at the call? (Here that has rules.) */
+static inline int pfa_unwind_is_linkage(uint32_t instruction)
+{
+    (void)instruction;
+    return 0;
+}
+
 #define PFA_UNWIND_CONTEXT_PC(context) ((uintptr_t)(context)->uc_mcontext.gregs[16]) /* REG_RIP */
 #define PFA_UNWIND_CONTEXT_SP(context) ((uintptr_t)(context)->uc_mcontext.gregs[15]) /* REG_RSP */
 #define PFA_UNWIND_CONTEXT_FP(context) ((uintptr_t)(context)->uc_mcontext.gregs[10]) /* REG_RBP */
@@ -55,6 +62,16 @@ enum {
 static inline uintptr_t pfa_unwind_strip(uintptr_t pc)
 {
     return pc & (((uintptr_t)1 << PFA_UNWIND_PC_BITS) - 1);
+}
+
+/* Is it of the procedure linkage table, which linkers write without rules and which leaves all as it was at the call? */
+static inline int pfa_unwind_is_linkage(uint32_t instruction)
+{
+    return (instruction & 0x9f00001f) == 0x90000010    /* adrp x16, ... */
+           || (instruction & 0xffc003ff) == 0xf9400211 /* ldr x17, [x16, ...] */
+           || (instruction & 0xffc003ff) == 0x91000210 /* add x16, x16, ... */
+           || instruction == 0xd61f0220                /* br x17 */
+           || instruction == 0xd503245f;               /* bti c */
 }
 
 #define PFA_UNWIND_CONTEXT_PC(context) ((uintptr_t)(context)->uc_mcontext.pc)

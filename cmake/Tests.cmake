@@ -7,15 +7,17 @@
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
+#   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
 #   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
 # A test whose tool is missing fails and names the package: it is never left out.
 
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
+find_library(UNWIND_LIBRARY unwind)
 find_program(PFA_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH) # Debian's, the one its test-suite package belongs to
-if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT PFA_PYTHON)
-    message(FATAL_ERROR "libcmocka-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT UNWIND_LIBRARY OR NOT PFA_PYTHON)
+    message(FATAL_ERROR "libcmocka-dev, libunwind-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
 endif()
 
 # Tests keep their assertions in every build, and mean every malloc they write down.
@@ -120,6 +122,12 @@ foreach(script ${scripts})
     pfa_add_test(real_${name} real 1800 bash ${script})
     set_tests_properties(real_${name} PROPERTIES RESOURCE_LOCK real) # one at a time: servers, ports, both cores
 endforeach()
+
+add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)
+set_target_properties(unwind_shim PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core ${UNWIND_LIBRARY})
+pfa_add_test(oracle_unwind oracle 600
+    ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/unwind.py $<TARGET_FILE:unwind_shim>)
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
 set_target_properties(golden_probe PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -149,9 +149,12 @@ PFA_NO_ASAN static outcome_t step_signal(walk_t *w)
     return pc == 0 || outcome != GO_ON || !reach(w, sp, sp + WORD) ? STUCK : GO_ON;
 }
 
-/* By the pair (saved fp, return address) that fp points to. */
+/* By the pair (saved fp, return address) that fp points to. Both ABIs have the outermost frame begin with an fp of 0. */
 static outcome_t step_by_record(walk_t *w)
 {
+    if (w->fp == 0) {
+        return pfa_unwind_is_code(w->key - 1) ? ARRIVED : STUCK;
+    }
     if (w->fp % WORD != 0 || w->fp < w->sp || !reach(w, w->fp, w->fp + 2 * WORD)) {
         return STUCK;
     }

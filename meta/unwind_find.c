@@ -19,8 +19,16 @@ PFA_NO_ASAN static bool is_sigreturn(uintptr_t key)
     return pfa_sys_can_read((const void *)key) && *(const unaligned_t *)key == PFA_UNWIND_SIGRETURN;
 }
 
-static bool in_words(int64_t bytes, int32_t *words)
+PFA_NO_ASAN static bool is_linkage(uintptr_t pc)
 {
+    return pc % sizeof(uint32_t) == 0 && pfa_sys_can_read((const void *)(pc & ~(uintptr_t)(WORD - 1))) &&
+           pfa_unwind_is_linkage(*(const uint32_t *)pc);
+}
+
+/* a + b, unsigned so that nonsense wraps around. */
+static bool in_words(int64_t a, int64_t b, int32_t *words)
+{
+    int64_t bytes = (int64_t)((uint64_t)a + (uint64_t)b);
     *words = (int32_t)(bytes / WORD);
     return bytes % WORD == 0 && *words == bytes / WORD;
 }
@@ -47,7 +55,7 @@ static bool set_ra(const pfa_cfi_row_t *row, pfa_unwind_step_t *step)
 {
     bool from_top = step->kind == PFA_RULE_REALIGNED;
     if (row->ra.how == PFA_CFI_AT_CFA) {
-        return in_words((from_top ? 0 : row->cfa_offset) + row->ra.offset, &step->ra_up);
+        return in_words(from_top ? 0 : row->cfa_offset, row->ra.offset, &step->ra_up);
     }
     if (row->ra.how != PFA_CFI_KEPT || from_top) {
         return false;
@@ -64,10 +72,10 @@ static bool set_fp(const pfa_cfi_row_t *row, pfa_unwind_step_t *step)
         step->fp_kept = true;
         return true;
     case PFA_CFI_AT_CFA:
-        return step->kind != PFA_RULE_REALIGNED && in_words(row->cfa_offset + row->fp.offset, &step->fp_up);
+        return step->kind != PFA_RULE_REALIGNED && in_words(row->cfa_offset, row->fp.offset, &step->fp_up);
     case PFA_CFI_AT_FP:
         return step->kind != PFA_RULE_FROM_SP && step->kind != PFA_RULE_LEAF_SP &&
-               in_words(row->fp.offset, &step->fp_up);
+               in_words(0, row->fp.offset, &step->fp_up);
     case PFA_CFI_ELSEWHERE:
     default:
         return false;
@@ -88,17 +96,18 @@ static pfa_unwind_rule_t make_rule(const pfa_cfi_row_t *row)
     }
     pfa_unwind_step_t step = {.fp_kept = false};
     pfa_unwind_rule_t rule;
-    if (set_base(row, &step) && in_words(row->cfa_offset, &step.size) && set_ra(row, &step) && set_fp(row, &step) &&
+    if (set_base(row, &step) && in_words(row->cfa_offset, 0, &step.size) && set_ra(row, &step) && set_fp(row, &step) &&
         pfa_unwind_pack(&step, &rule)) {
         return rule;
     }
     return plain(PFA_RULE_UNKNOWN);
 }
 
-static bool in_vdso(uintptr_t key)
+/* May the kernel have put code there? Where it says nothing of a vdso, its code for signals may be anywhere. */
+static bool may_be_kernels(uintptr_t key)
 {
     uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
-    return vdso != 0 && key - vdso < VDSO_MAX;
+    return vdso == 0 || key - vdso < VDSO_MAX;
 }
 
 static uint64_t identity_of(const struct dl_find_object *object)
@@ -125,12 +134,22 @@ static pfa_unwind_rule_t unless_never_called(const void *header, uintptr_t key, 
     return is_entry ? plain(PFA_RULE_OUTERMOST) : rule;
 }
 
+static pfa_unwind_rule_t without_rules(uintptr_t key)
+{
+    if (is_sigreturn(key)) {
+        return plain(PFA_RULE_SIGNAL);
+    }
+    pfa_unwind_rule_t entered = 0;
+    (void)pfa_unwind_pack(&(pfa_unwind_step_t){.kind = PFA_RULE_LEAF_SP, .fp_kept = true}, &entered);
+    return is_linkage(key - 1) ? entered : plain(PFA_RULE_NO_RULES);
+}
+
 static pfa_unwind_rule_t find_in(const void *header, uintptr_t key)
 {
     pfa_cfi_function_t function;
     pfa_cfi_row_t row;
     if (header == NULL || !pfa_cfi_find(header, key - 1, &function)) {
-        return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
+        return without_rules(key);
     }
     if (function.is_signal_frame) {
         return plain(is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_UNKNOWN);
@@ -143,7 +162,7 @@ pfa_unwind_rule_t pfa_unwind_find_rule(uintptr_t key, bool *in_module)
     struct dl_find_object object;
     *in_module = _dl_find_object((void *)(key - 1), &object) == 0;
     if (!*in_module) {
-        return plain(in_vdso(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
+        return plain(may_be_kernels(key) && is_sigreturn(key) ? PFA_RULE_SIGNAL : PFA_RULE_NO_RULES);
     }
     pfa_unwind_met_module((uintptr_t)object.dlfo_map_start, identity_of(&object));
     return unless_never_called(object.dlfo_eh_frame, key, find_in(object.dlfo_eh_frame, key));

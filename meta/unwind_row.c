@@ -73,9 +73,15 @@ static void restore_place(machine_t *m, uint64_t reg)
     set_place(m, reg, reg == PFA_UNWIND_REG_RA ? m->initial.ra : m->initial.fp);
 }
 
-static void set_at_cfa(machine_t *m, uint64_t reg, int64_t factored)
+/* Unsigned, so that nonsense wraps around instead of overflowing. */
+static int64_t in_bytes(const machine_t *m, uint64_t factored)
 {
-    set_place(m, reg, (pfa_cfi_place_t){.how = PFA_CFI_AT_CFA, .offset = factored * m->function->data_align});
+    return (int64_t)(factored * (uint64_t)m->function->data_align);
+}
+
+static void set_at_cfa(machine_t *m, uint64_t reg, uint64_t factored)
+{
+    set_place(m, reg, (pfa_cfi_place_t){.how = PFA_CFI_AT_CFA, .offset = in_bytes(m, factored)});
 }
 
 static void set_how(machine_t *m, uint64_t reg, pfa_cfi_how_t how)
@@ -209,15 +215,15 @@ static void run_extended(machine_t *m, uint8_t instruction)
         break;
     case CFA_OFFSET_EXTENDED:
         reg = pfa_reader_uleb(r);
-        set_at_cfa(m, reg, (int64_t)pfa_reader_uleb(r));
+        set_at_cfa(m, reg, pfa_reader_uleb(r));
         break;
     case CFA_OFFSET_EXTENDED_SF:
         reg = pfa_reader_uleb(r);
-        set_at_cfa(m, reg, pfa_reader_sleb(r));
+        set_at_cfa(m, reg, (uint64_t)pfa_reader_sleb(r));
         break;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
         reg = pfa_reader_uleb(r);
-        set_at_cfa(m, reg, -(int64_t)pfa_reader_uleb(r));
+        set_at_cfa(m, reg, 0 - pfa_reader_uleb(r));
         break;
     case CFA_RESTORE_EXTENDED:
         restore_place(m, pfa_reader_uleb(r));
@@ -253,7 +259,7 @@ static void run_extended(machine_t *m, uint8_t instruction)
         break;
     case CFA_DEF_CFA_SF:
         set_cfa_register(m, pfa_reader_uleb(r));
-        m->row.cfa_offset = pfa_reader_sleb(r) * m->function->data_align;
+        m->row.cfa_offset = in_bytes(m, (uint64_t)pfa_reader_sleb(r));
         break;
     case CFA_DEF_CFA_REGISTER:
         set_cfa_register(m, pfa_reader_uleb(r));
@@ -262,7 +268,7 @@ static void run_extended(machine_t *m, uint8_t instruction)
         m->row.cfa_offset = (int64_t)pfa_reader_uleb(r);
         break;
     case CFA_DEF_CFA_OFFSET_SF:
-        m->row.cfa_offset = pfa_reader_sleb(r) * m->function->data_align;
+        m->row.cfa_offset = in_bytes(m, (uint64_t)pfa_reader_sleb(r));
         break;
     case CFA_DEF_CFA_EXPRESSION:
         set_cfa_by_expression(m);
@@ -286,7 +292,7 @@ static bool run(machine_t *m, const uint8_t *at, const uint8_t *end)
             advance(m, operand);
             break;
         case CFA_OFFSET:
-            set_at_cfa(m, operand, (int64_t)pfa_reader_uleb(&m->r));
+            set_at_cfa(m, operand, pfa_reader_uleb(&m->r));
             break;
         case CFA_RESTORE:
             restore_place(m, operand);
