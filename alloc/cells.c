@@ -1,6 +1,5 @@
 /* Owns the cells of large chunks. See alloc/cells.h. */
 #include "alloc/cells.h"
-#include "base/lock.h"
 #include "meta/extents.h"
 
 #include <stddef.h>
@@ -11,7 +10,7 @@ _Static_assert(offsetof(pfa_large_t, record) == 0, "a cell begins with the recor
 _Static_assert(EXTENT_SIZE % PFA_LIVE_PAGE == 0, "extents are whole pages");
 
 static char *extents[EXTENTS];
-static uint32_t extent_count;
+static _Atomic uint32_t extent_count;
 /* The first free cell's number plus one, and above it a count of changes, so that a cell that was taken and given back
  * meanwhile is noticed. */
 static _Atomic uint64_t first_free;
@@ -49,15 +48,15 @@ static pfa_large_t *make_more(void)
 {
     void *memory;
     uint32_t extent;
-    if (extent_count == EXTENTS ||
-        pfa_extents_add(PFA_EXTENT_LARGES, extent_count, EXTENT_SIZE, NULL, &memory, &extent) != 0) {
+    uint32_t number = pfa_load_relaxed(&extent_count);
+    if (number >= EXTENTS || pfa_extents_add(PFA_EXTENT_LARGES, number, EXTENT_SIZE, NULL, &memory, &extent) != 0) {
         return NULL;
     }
-    if (pfa_extents_make_room(extent, 0, EXTENT_SIZE) != 0) {
+    if (pfa_extents_make_room(extent, 0, EXTENT_SIZE) != 0 || (number = pfa_add_relaxed(&extent_count, 1)) >= EXTENTS) {
         return NULL;
     }
-    extents[extent_count] = memory;
-    uint32_t first = extent_count++ * (uint32_t)PER_EXTENT;
+    extents[number] = memory; /* seen by whoever gets a number of its cells from the list */
+    uint32_t first = number * (uint32_t)PER_EXTENT;
     for (uint32_t i = 1; i < PER_EXTENT; i++) {
         cell_at(first + i)->number = first + i;
         push(cell_at(first + i));
@@ -69,13 +68,7 @@ static pfa_large_t *make_more(void)
 pfa_large_t *pfa_cells_take(void)
 {
     pfa_large_t *cell = pop();
-    if (cell == NULL) {
-        pfa_lock(PFA_LOCK_DEPOT);
-        cell = pop();
-        cell = cell != NULL ? cell : make_more();
-        pfa_unlock(PFA_LOCK_DEPOT);
-    }
-    return cell;
+    return cell != NULL ? cell : make_more(); /* without a lock: two threads make more than one needs */
 }
 
 void pfa_cells_give(void *cell)

@@ -1,6 +1,6 @@
 /* Cells: where the map nodes of large chunks lie, so that their records are in the live table.
  *
- * Any thread takes and gives back cells, without a lock but for making more of them; a cell's memory stays a cell for as
+ * Any thread takes and gives back cells, without a lock; a cell's memory stays a cell for as
  * long as the process lives. */
 #ifndef PFA_ALLOC_CELLS_H
 #define PFA_ALLOC_CELLS_H

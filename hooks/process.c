@@ -99,6 +99,7 @@ static void work_in_background(void)
     if (pfa_intervalmap_retired() >= WORTH_WAITING) {
         pfa_chunk_reclaim();
     }
+    pfa_thread_list_remind(pfa_load_relaxed(&pfa_sampling.epoch));
     pfa_session_round();
     pfa_signals_act();
     pfa_thread_end_if_deserted();

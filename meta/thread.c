@@ -157,6 +157,13 @@ void pfa_thread_list_interrupt(uint32_t epoch)
     pfa_unlock(PFA_LOCK_THREADS);
 }
 
+void pfa_thread_list_remind(uint32_t epoch)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    (void)interrupt_once(epoch);
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
 void pfa_counters_sum(pfa_counters_t *sum)
 {
     memset(sum, 0, sizeof *sum);

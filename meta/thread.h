@@ -71,8 +71,11 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
 /* Has every thread that ever allocated ended? */
 bool pfa_thread_list_empty(void);
-/* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. */
+/* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. Where subtracting
+ * from memory takes several instructions, one that was put to sleep in the middle of them may overwrite that; so it is to
+ * be called again later, as pfa_thread_list_remind, which costs little. */
 void pfa_thread_list_interrupt(uint32_t epoch);
+void pfa_thread_list_remind(uint32_t epoch);
 
 /* Sum over all threads, dead ones included. Not of one moment: a chunk's death may be in it and its birth not. */
 void pfa_counters_sum(pfa_counters_t *sum);
