@@ -160,9 +160,18 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     return size <= PFA_SIZE_MAX >> 1 && align <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
 }
 
+/* Is it the record of a chunk that this process was born with, or of none? */
+static bool is_inherited(const pfa_record_t *record)
+{
+    return pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0;
+}
+
 /* Is it the first byte of what was, at some time, a chunk? */
 static bool is_start(const pfa_place_t *place)
 {
+    if (PFA_UNLIKELY(is_inherited(place->record))) {
+        return true;
+    }
     return pfa_place_within(place) == pfa_record_lead(place->record);
 }
 
@@ -192,7 +201,7 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
         return judge_slot(offset, finding);
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-    if ((size_flags & PFA_FLAG_LIVE) == 0) {
+    if ((size_flags & PFA_FLAG_LIVE) == 0 && !is_inherited(place.record)) {
         return judge_slot(offset, finding);
     }
     if (pfa_is_live(size_flags)) { /* else silent */
@@ -272,13 +281,18 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
     uint64_t offset = address - pfa_range.base;
     if (offset < pfa_range.region_span) {
         pfa_place_t place = pfa_region_place(offset);
+        if (is_inherited(place.record) && pfa_place_within(&place) != 0) {
+            uint16_t lead = (uint16_t)(pfa_place_within(&place) >> PFA_LEAD_SHIFT);
+            pfa_store_relaxed(&place.record->tail, pfa_record_tail(0, lead));
+            pfa_store_relaxed(&place.record->size_flags, PFA_FLAG_ALIGNED | PFA_FLAG_LEAD | PFA_FLAGS_SILENT);
+        }
         resize(tls, place.record, pfa_word_class(place.word), size, due, weight);
         return;
     }
     bool entered = pfa_rcu_enter(tls);
     pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
-        resize(tls, &node->record, 0, size, due, weight);
+        resize(tls, node->record, 0, size, due, weight);
     }
     pfa_rcu_leave(entered);
 }

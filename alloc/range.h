@@ -50,6 +50,7 @@ typedef struct pfa_range {
     uint64_t total_span;
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
+    bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     uintptr_t records;
     _Atomic uint16_t *committed; /* per 16 slices: the extent their part of the record area is in, plus one; 0: none */

@@ -3,7 +3,6 @@
  * waits: nothing to do for them. */
 #include "alloc/inherit.h"
 #include "base/lock.h"
-#include "base/message.h"
 #include "base/options.h"
 #include "export/background.h"
 #include "export/session.h"
@@ -30,17 +29,14 @@ static void before(void)
     }
     pfa_locks_before_fork();
     rcu_held = uses_rcu;
-    /* What other handlers allocate from here on is in no copy: it is not recorded. */
+    /* What other handlers in the child do before ours must not touch the parent's records; and what they do here is
+     * not worth a record. */
     state_before = pfa_tls_pause(&pfa_tls);
-    if (pfa_range.total_span != 0 && !pfa_inherit_save()) {
-        pfa_say("no memory to copy the records for a child process: what it frees of them will be reported");
-    }
 }
 
 static void after_in_parent(void)
 {
     bool uses_rcu = rcu_held;
-    pfa_inherit_drop();
     pfa_tls_resume(&pfa_tls, state_before);
     pfa_locks_after_fork_parent();
     if (uses_rcu) {
@@ -52,7 +48,7 @@ static void after_in_parent(void)
 static void go_on_in_child(void)
 {
     bool follow = pfa_options.follow != 0;
-    if (pfa_inherit_restore(pfa_session_child_path(follow)) != 0) {
+    if (pfa_inherit(pfa_session_child_path(follow)) != 0) {
         follow = false;
     }
     pfa_ring_after_fork(&pfa_tls);

@@ -222,6 +222,30 @@ bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
     return found;
 }
 
+/* These only grow, so what the child sees of the parent's is what it knew at the fork, and more. */
+static bool keeps_content(const pfa_live_extent_t *extent)
+{
+    return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS;
+}
+
+static int remake_with_content(const pfa_live_extent_t *old, void *at)
+{
+    void *copy;
+    uint32_t number;
+    int err = -pfa_sys_map(NULL, old->size, PROT_READ | PROT_WRITE, 0, &copy);
+    if (err != 0) {
+        return err;
+    }
+    memcpy(copy, at, old->size);
+    err = add((pfa_extent_kind_t)old->kind, old->index, old->size, &at, &number);
+    err = err != 0 ? err : pfa_extents_make_room(number, 0, old->size);
+    if (err == 0) {
+        memcpy(at, copy, old->size);
+    }
+    (void)pfa_sys_unmap(copy, old->size);
+    return err;
+}
+
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
 static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
 {
@@ -229,7 +253,9 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
     for (uint32_t i = 0; i < count && err == 0; i++) {
         void *at = table.at[i];
         uint32_t number;
-        if (is_kept(&old[i])) {
+        if (at != NULL && keeps_content(&old[i])) {
+            err = remake_with_content(&old[i], at);
+        } else if (at != NULL && is_kept(&old[i])) {
             err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
         } else {
             /* Its number stays taken: others know theirs. */
@@ -243,6 +269,16 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
     return err;
 }
 
+/* The parent may have added some since the fork, where the child has no memory. */
+static uint32_t known_nodes(uint32_t nodes, const pfa_live_extent_t *extents, uint32_t count)
+{
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        room += extents[i].kind == PFA_EXTENT_NODES && table.at[i] != NULL ? PFA_LIVE_NODES : 0;
+    }
+    return nodes < room ? nodes : room;
+}
+
 int pfa_extents_reopen(const char *path)
 {
     uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
@@ -252,12 +288,17 @@ int pfa_extents_reopen(const char *path)
         return ENOMEM;
     }
     memcpy(copy, pfa_extents_head->extents, size);
+    uint64_t weights[PFA_LIVE_WEIGHTS];
+    memcpy(weights, pfa_extents_head->weights, sizeof weights);
+    uint32_t nodes = known_nodes(pfa_load_acquire(&pfa_extents_head->node_count), copy, count);
     if (table.shared) {
         forget_file();
     }
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 ? failed : remake_extents(copy, count);
+    memcpy(pfa_extents_head->weights, weights, sizeof weights);
+    pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);
     return failed != 0 ? ENOMEM : err;
 }
