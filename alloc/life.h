@@ -60,17 +60,28 @@ PFA_INLINE void pfa_life_count_death(pfa_tls_t *tls, unsigned class, uint64_t si
 PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
                               uint32_t free_stack, uint64_t now)
 {
-    pfa_event_t event = {.alloc_time = record->alloc_time,
-                         .free_time = now,
-                         .size_flags = (size_flags & ~(uint64_t)PFA_FLAGS_SILENT) | event_flags,
-                         .stack = record->stack,
-                         .free_stack = free_stack,
-                         .type = record->type,
-                         .thread = record->thread,
-                         .tag = record->tag,
-                         .free_thread = (uint16_t)tls->record_tail,
-                         .last_thread = record->last_thread};
-    pfa_ring_push(tls, &event);
+    pfa_event_t aside;
+    pfa_event_t *event = pfa_ring_next(tls->ring);
+    if (PFA_UNLIKELY(event == NULL)) {
+        event = &aside;
+    }
+    event->alloc_time = record->alloc_time;
+    event->free_time = now;
+    event->size_flags = (size_flags & ~(uint64_t)PFA_FLAGS_SILENT) | event_flags;
+    event->stack = record->stack;
+    event->free_stack = free_stack;
+    event->type = record->type;
+    uint64_t tail = pfa_load_relaxed(&record->tail);
+    event->thread = (uint16_t)tail;
+    event->tag = (uint16_t)(tail >> 16);
+    event->free_thread = (uint16_t)tls->record_tail;
+    event->last_thread = (uint16_t)(tail >> 32);
+    event->padding = 0;
+    if (PFA_UNLIKELY(event == &aside)) {
+        pfa_ring_push_slowly(tls, event);
+    } else {
+        pfa_ring_commit(tls->ring);
+    }
 }
 
 /* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */

@@ -1,7 +1,7 @@
 /* Event rings: how deaths get from the threads to the writer. Each thread has a ring in the live table that it alone fills
  * and the writer alone empties; what is in it when the process is killed is read from there.
  *
- *   1. pfa_ring_push stores an event with plain stores and one release; no lock, no atomic read-modify-write. A thread
+ *   1. pfa_ring_next and pfa_ring_commit store an event with plain stores and one release; no lock, no atomic read-modify-write. A thread
  *      without a ring (gone, or beyond the memory allowed) shares one, under PFA_LOCK_RINGS.
  *   2. A full ring makes its thread wait for the writer, at most PFA_RING_PATIENCE_NS each time the writer has stood still
  *      since; then deaths are folded: added to the totals of their stack, exactly. They are never lost.
@@ -44,14 +44,18 @@ extern _Atomic bool pfa_ring_closed;
 PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event);
 PFA_NOINLINE void pfa_ring_wake(void);
 
-PFA_INLINE void pfa_ring_push(pfa_tls_t *tls, const pfa_event_t *event)
+/* The entry to fill next, NULL if there is none at hand. */
+PFA_INLINE pfa_event_t *pfa_ring_next(const pfa_ring_t *ring)
 {
-    pfa_ring_t *ring = tls->ring;
     if (PFA_UNLIKELY(ring == NULL) || PFA_UNLIKELY(ring->head == ring->limit)) {
-        pfa_ring_push_slowly(tls, event);
-        return;
+        return NULL;
     }
-    ring->entries[ring->head & ring->mask] = *event;
+    return &ring->entries[ring->head & ring->mask];
+}
+
+/* It is filled. */
+PFA_INLINE void pfa_ring_commit(pfa_ring_t *ring)
+{
     uint64_t head = ++ring->head;
     pfa_store_release(&ring->shared->head, head); /* partner: pfa_ring_pending */
     if (PFA_UNLIKELY((head & ring->wake_mask) == 0)) {
