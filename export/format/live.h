@@ -29,8 +29,8 @@ typedef enum pfa_extent_kind {
     PFA_EXTENT_NODES = 3,   /* pfa_live_node_t; index says which PFA_LIVE_NODES of them */
     PFA_EXTENT_FOLDS = 4,   /* pfa_live_fold_t by node number; index as for nodes */
     PFA_EXTENT_RING = 5,    /* pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index is the ring's number */
-    PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t by number; number 0: none */
-    PFA_EXTENT_TAGS = 7     /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind, by number from 1 */
+    PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t; index says which PFA_LIVE_THREADS of them; number 0: none */
+    PFA_EXTENT_TAGS = 7 /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
 } pfa_extent_kind_t;
 
 typedef struct pfa_live_extent {
@@ -95,7 +95,7 @@ typedef struct pfa_live_node {
     uint32_t parent;
     uint32_t ready; /* 1 once the others are stored */
 } pfa_live_node_t;
-#define PFA_LIVE_NODES 65536u
+#define PFA_LIVE_NODES 16384u
 
 typedef struct pfa_live_fold {
     uint64_t chunks; /* in 1/1024 */
@@ -133,6 +133,8 @@ typedef struct pfa_live_ring {
 } pfa_live_ring_t;
 _Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line");
 
+#define PFA_LIVE_THREADS 2048u
 #define PFA_LIVE_TAG_SIZE 64u
+#define PFA_LIVE_TAGS 1024u
 
 #endif
