@@ -170,7 +170,7 @@ void pfa_trace_close(pfa_trace_t *trace)
     free(trace);
 }
 
-const pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node)
+pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node)
 {
     uint64_t pc = trace->pcs[node] - 1;
     const pfa_module_list_t *list = NULL;

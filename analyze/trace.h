@@ -16,6 +16,7 @@ typedef struct pfa_module {
     uint8_t *build_id;
     size_t build_id_size;
     char *path;
+    uint32_t number; /* for whoever counts modules across traces; 0 at first */
 } pfa_module_t;
 
 /* The modules for the nodes from first_node on, by address. */
@@ -132,7 +133,7 @@ void pfa_trace_forget_died(pfa_trace_t *trace);
 /* Says what is missing, once all rows were walked through or all blocks read. */
 void pfa_trace_tell_missing(pfa_trace_t *trace);
 
-const pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node);
+pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node);
 /* How many chunks one of this size and flags stands for. */
 double pfa_trace_weight(const pfa_trace_t *trace, uint64_t size_flags);
 /* Seconds since the start of the trace. */
