@@ -1,5 +1,6 @@
 /* Owns the collecting of a report: two or three walks through the rows of each trace, one trace after the other. */
 #include "analyze/report.h"
+#include "analyze/symbolblock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,9 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
     adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
     adding.threads = pfa_memory_get(THREADS, sizeof *adding.threads);
+    if (!pfa_symbolblock_read(trace, report->symbols)) {
+        trace->bad_blocks++;
+    }
     add_folds(&adding);
     int error = walk(&adding);
     add_threads(&adding);

@@ -4,7 +4,7 @@
  *   make_trace FORM FILE CHUNKS SEED [WORD...]
  *   FORM   ended    with a final picture
  *          killed   not ended, with a live table: the last deaths are only in rings
- *          big      ended, CHUNKS deaths in a regular pattern, no truth per chunk
+ *          big      ended, CHUNKS chunks in order, some of them alive at the end
  *   WORD   after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
@@ -12,7 +12,10 @@
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
  *          bare      without COUNTERS
- *          pid=N     of the process */
+ *          now       it began now, not in 2023
+ *          pid=N     of the process
+ *
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
 /* sources: tests/analyze/make_live.c analyze/writer.c analyze/blocks.c analyze/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
@@ -20,6 +23,7 @@
 #include <inttypes.h>
 #include <link.h>
 #include <math.h>
+#include <time.h>
 
 static uint64_t inlined_pc;
 static uint64_t plain_pc;
@@ -183,19 +187,25 @@ static void write_modules(made_t *made, uint64_t time)
                      sizeof payload.modules + sizeof module + found.id_size + module.path_size);
 }
 
+static uint64_t now(void)
+{
+    struct timespec time;
+    must(clock_gettime(CLOCK_REALTIME, &time) == 0);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 static void write_start(made_t *made, const heap_t *heap)
 {
-    static const char strings[] = "/bin/made\0made\0--all\0prof:true";
     struct {
         pfa_trace_start_t start;
-        char strings[sizeof strings - 2];
+        char strings[32];
     } payload = {.start = {.version = PFA_TRACE_VERSION,
                            .arch = PFA_ARCH_ARM64,
                            .session = SESSION,
                            .pid = (uint32_t)made->pid,
                            .counter = heap->start,
                            .monotonic_ns = heap->start,
-                           .unix_ns = 1700000000000000000,
+                           .unix_ns = made->now ? now() : 1700000000000000000,
                            .counter_hz = 1000000000,
                            .record_size = 32,
                            .stack_depth = 64,
@@ -362,23 +372,51 @@ static void make_killed(made_t *made, heap_t *heap, char **words)
     }
 }
 
-/* Deaths at a steady rate, each chunk of 64 to 127 bytes alive for 1000 steps; one stretch in the middle lives longer and
- * makes the peak. Every 50000th stays alive. */
-static void make_big(made_t *made, heap_t *heap, uint64_t chunks)
+enum { LIFE_MAX = 1 << 16 };
+
+/* The truth of a big one, told as it is made: deaths of a step come before its birth. */
+typedef struct truth {
+    uint64_t dying[LIFE_MAX]; /* bytes, by the step they die at */
+    uint64_t live;
+    uint64_t peak;
+    uint64_t bytes;
+    uint64_t bytes_alive;
+} truth_t;
+
+static void count_truth(truth_t *truth, uint64_t step, uint64_t size, uint64_t life)
+{
+    truth->live -= truth->dying[step % LIFE_MAX];
+    truth->dying[step % LIFE_MAX] = 0;
+    truth->live += size;
+    truth->bytes += size;
+    truth->bytes_alive += life == 0 ? size : 0;
+    truth->dying[(step + life) % LIFE_MAX] += life != 0 ? size : 0;
+    truth->peak = truth->live > truth->peak ? truth->live : truth->peak;
+}
+
+/* A birth every ten ticks, random sizes and lives; one stretch lives longer and makes the peak. */
+static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
 {
     life_t *alive = calloc(chunks / 50000 + 1, sizeof *alive);
+    truth_t *truth = calloc(1, sizeof *truth);
     size_t alive_count = 0;
     uint64_t number = 0;
+    must(alive != NULL && truth != NULL);
     pfa_batch_begin(made->batch, 0, 0);
     for (uint64_t i = 0; i < chunks; i++) {
+        uint64_t random = random_next(&seed);
         bool longer = i > chunks / 2 && i < chunks / 2 + 20000;
+        bool stays = i % 50000 == 49999;
+        uint64_t life = (longer ? 30000 : 1) + (random >> 32) % 2000;
+        uint64_t size = 16 * (1 + random % 256);
         pfa_event_t event = {.alloc_time = heap->start + 10 * i,
-                             .free_time = heap->start + 10 * (i + (longer ? 30000 : 1000)),
-                             .size_flags = (64 + i % 64) << PFA_RECORD_SIZE_SHIFT,
-                             .stack = (uint32_t)(PFA_NODE_FIRST + i % STACKS),
+                             .free_time = heap->start + 10 * (i + life),
+                             .size_flags = size << PFA_RECORD_SIZE_SHIFT,
+                             .stack = (uint32_t)(PFA_NODE_FIRST + (random >> 16) % STACKS),
                              .thread = 1,
                              .free_thread = 1};
-        if (i % 50000 == 49999) {
+        count_truth(truth, i, size, stays ? 0 : life);
+        if (stays) {
             alive[alive_count++].event = event;
             continue;
         }
@@ -391,12 +429,15 @@ static void make_big(made_t *made, heap_t *heap, uint64_t chunks)
         must(pfa_batch_add(made->batch, &event));
         number++;
     }
-    heap->end = heap->start + 10 * (chunks + 40000);
+    heap->end = heap->start + 10 * (chunks + LIFE_MAX);
     flush_events(made, heap->end, 0);
     write_picture(made, alive, alive_count, heap->end, PFA_LIVE_FINAL);
     write_totals(made, heap, true);
     pfa_writer_end(&made->writer, PFA_END_EXIT, heap->end);
+    printf("%" PRIu64 " %" PRIu64 " %zu %" PRIu64 " %" PRIu64 "\n", chunks, truth->bytes, alive_count,
+           truth->bytes_alive, truth->peak);
     free(alive);
+    free(truth);
 }
 
 int main(int argc, char **argv)
@@ -411,6 +452,7 @@ int main(int argc, char **argv)
     }
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");
+    made.now = has(words, "now");
     made.shift = has(words, "shift") ? 6 : 0;
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
@@ -430,7 +472,7 @@ int main(int argc, char **argv)
         write_names(&made, &heap);
     }
     if (big) {
-        make_big(&made, &heap, chunks);
+        make_big(&made, &heap, chunks, strtoull(argv[4], NULL, 0));
     } else {
         (ended ? make_ended : make_killed)(&made, &heap, words);
         tell_truth(&heap);

@@ -37,6 +37,7 @@ typedef struct made {
     uint64_t pid;
     bool folded;
     bool sampled;
+    bool now;
 } made_t;
 
 /* Writes `path`.live: rings with entries up to all deaths of each, of which `in_trace` are said to be in the trace, and
