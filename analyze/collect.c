@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 65536 };
-
 /* While one trace is added. */
 typedef struct adding {
     pfa_report_t *report;
     pfa_trace_t *trace;
     pfa_file_total_t *file;
-    uint32_t *known;    /* stacks, by node */
-    uint32_t *point_at; /* the point's number and one, by node */
-    pfa_thread_total_t *threads;
+    uint32_t *known;             /* stacks, by node */
+    uint32_t *point_at;          /* the point's number and one, by node */
+    pfa_thread_total_t *threads; /* by number */
+    size_t thread_room;
     pfa_peak_t *peak;
 } adding_t;
 
@@ -66,6 +65,13 @@ static pfa_point_t *find_point(adding_t *adding, uint32_t node)
     return &adding->report->points[adding->point_at[node] - 1];
 }
 
+static pfa_thread_total_t *find_thread(adding_t *adding, uint32_t number)
+{
+    adding->threads =
+        pfa_memory_grow(adding->threads, &adding->thread_room, (size_t)number + 1, sizeof *adding->threads);
+    return &adding->threads[number];
+}
+
 static void add_size(pfa_report_t *report, uint64_t size, double chunks)
 {
     unsigned class = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
@@ -83,9 +89,12 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
     double bytes = chunks * (double)size;
     *(live ? &point->live_chunks : &point->frees) += chunks;
     *(live ? &point->live_bytes : &point->bytes_freed) += bytes;
-    adding->threads[kind->thread].allocations += chunks;
-    adding->threads[kind->thread].bytes += bytes;
-    adding->threads[kind->free_thread].frees += live ? 0 : chunks;
+    pfa_thread_total_t *thread = find_thread(adding, kind->thread);
+    thread->allocations += chunks;
+    thread->bytes += bytes;
+    if (!live) {
+        find_thread(adding, kind->free_thread)->frees += chunks;
+    }
     add_size(adding->report, size, chunks);
     pfa_tally_kind(&adding->file->tally, adding->trace, kind, weight, live);
 }
@@ -145,10 +154,11 @@ static void add_threads(adding_t *adding)
     pfa_report_t *report = adding->report;
     for (size_t i = 0; i < adding->trace->thread_count; i++) {
         const pfa_trace_thread_t *thread = &adding->trace->threads[i];
-        adding->threads[thread->number].tid = thread->tid;
-        memcpy(adding->threads[thread->number].name, thread->name, sizeof thread->name);
+        pfa_thread_total_t *total = find_thread(adding, thread->number);
+        total->tid = thread->tid;
+        memcpy(total->name, thread->name, sizeof thread->name);
     }
-    for (uint32_t i = 0; i < THREADS; i++) {
+    for (uint32_t i = 0; i < adding->thread_room; i++) {
         pfa_thread_total_t *thread = &adding->threads[i];
         thread->number = i;
         thread->file = (uint32_t)report->file_count - 1;
@@ -206,7 +216,6 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     adding_t adding = {.report = report, .trace = trace, .file = make_file(report, trace)};
     adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
     adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
-    adding.threads = pfa_memory_get(THREADS, sizeof *adding.threads);
     if (!pfa_symbolblock_read(trace, report->symbols)) {
         trace->bad_blocks++;
     }

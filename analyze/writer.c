@@ -74,7 +74,7 @@ void pfa_writer_block(pfa_writer_t *writer, pfa_block_kind_t kind, uint64_t time
                                  .stored_size = (uint32_t)size,
                                  .time = time};
     size_t room = ZSTD_compressBound(size);
-    void *packed = size >= SMALL ? pfa_memory_get(room, 1) : NULL;
+    void *packed = size >= SMALL && !writer->plain ? pfa_memory_get(room, 1) : NULL;
     size_t length = packed != NULL ? ZSTD_compress(packed, room, payload, size, LEVEL) : size;
     if (!ZSTD_isError(length) && length < size) {
         header.flags = PFA_BLOCK_COMPRESSED;

@@ -10,7 +10,8 @@ typedef struct pfa_writer {
     pfa_trace_index_t *index;
     size_t count;
     size_t room;
-    int error; /* the first; nothing is written after it */
+    bool plain; /* blocks are not compressed */
+    int error;  /* the first; nothing is written after it */
 } pfa_writer_t;
 
 /* Goes on behind the blocks that are there; NULL for none. */

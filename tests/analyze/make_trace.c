@@ -12,6 +12,7 @@
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
  *          bare      without COUNTERS
+ *          plain     blocks are not compressed
  *          now       it began now, not in 2023
  *          pid=N     of the process
  *
@@ -462,6 +463,7 @@ int main(int argc, char **argv)
     make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
     make_nodes(&heap);
     pfa_writer_begin(&made.writer, fd, NULL);
+    made.writer.plain = has(words, "plain");
     write_start(&made, &heap);
     write_modules(&made, heap.start);
     bool ended = strcmp(argv[1], "ended") == 0;
