@@ -113,14 +113,19 @@ static void write_names(sealing_t *sealing)
     pfa_writer_block(&sealing->writer, PFA_BLOCK_WEIGHTS, sealing->time, trace->weights, sizeof trace->weights);
 }
 
+static uint64_t whole(double value)
+{
+    return value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
 static void write_totals(sealing_t *sealing, const pfa_tally_t *tally)
 {
     const pfa_trace_t *trace = sealing->trace;
     pfa_trace_counters_t counters = trace->counters;
-    counters.allocations = (uint64_t)(tally->frees + tally->live_chunks + 0.5);
-    counters.frees = (uint64_t)(tally->frees + 0.5);
-    counters.bytes_allocated = (uint64_t)(tally->bytes_freed + tally->live_bytes + 0.5);
-    counters.bytes_freed = (uint64_t)(tally->bytes_freed + 0.5);
+    counters.allocations = whole(tally->frees + tally->live_chunks);
+    counters.frees = whole(tally->frees);
+    counters.bytes_allocated = whole(tally->bytes_freed + tally->live_bytes);
+    counters.bytes_freed = whole(tally->bytes_freed);
     if (trace->fold_count != 0) {
         pfa_writer_block(&sealing->writer, PFA_BLOCK_FOLDS, sealing->time, trace->folds,
                          trace->fold_count * sizeof *trace->folds);
