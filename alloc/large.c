@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 65536, SPARE_MAX = 512 * 1024 };
+enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
@@ -143,6 +143,9 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
         return NULL;
+    }
+    if (PFA_UNLIKELY(pfa_intervalmap_retired() > RETIRED_MAX / 4)) {
+        pfa_sys_yield(); /* the background thread is waiting for a core, most likely */
     }
     if (pfa_intervalmap_retired() > RETIRED_MAX) {
         return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");

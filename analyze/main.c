@@ -1,5 +1,5 @@
 /* Owns the command line of `profalloc`: finds the sub-command and runs it. Exit status: 0 done, 1 the work failed, 2 the
- * command line was wrong. */
+ * command line was wrong or a file is no trace. */
 #include "analyze/commands.h"
 
 #include <stdio.h>
@@ -18,19 +18,28 @@ static const command_t commands[] = {
 #undef PFA_COMMAND
 };
 
+/* Each is three bytes and one column: what has to be added to a width. */
+static int ellipses_in(const char *text)
+{
+    int extra = 0;
+    for (; (text = strstr(text, "…")) != NULL; text++) {
+        extra += 2;
+    }
+    return extra;
+}
+
 static void print_usage(FILE *to)
 {
     fputs("usage: profalloc COMMAND [ARGUMENTS]\n\n"
           "Tells what the memory of a program was for.\n\ncommands:\n",
           to);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        fprintf(to, "  %-28s %s\n", commands[i].synopsis, commands[i].meaning);
+        fprintf(to, "  %-*s %s\n", 30 + ellipses_in(commands[i].synopsis), commands[i].synopsis, commands[i].meaning);
     }
-    fputs(
-        "\n  --help                       print this\n"
-        "  --version                    print the version\n\n"
-        "To run a program on the allocator: LD_PRELOAD=libprofalloc.so PROFALLOC_CONF=prof:true,summary:true PROGRAM\n",
-        to);
+    fputs("\n  --help                         print this\n"
+          "  --version                      print the version\n\n"
+          "profalloc COMMAND --help tells more about a command.\n",
+          to);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,8 @@
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
+#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py is what they share
+#   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
@@ -77,6 +79,20 @@ if(PROFALLOC_SANITIZE STREQUAL "thread")
     return()
 endif()
 pfa_add_unit_tests(unit test 300)
+
+pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_trace.c analyze)
+target_compile_definitions(make_trace PRIVATE _GNU_SOURCE)
+target_link_libraries(make_trace PRIVATE pfa_flags zstd m)
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    # Commands run with the library need one; size and speed are told of what is shipped.
+    if(name STREQUAL "support" OR (name STREQUAL "running" AND NOT PFA_REPLACES_MALLOC)
+       OR (name STREQUAL "scale" AND (PROFALLOC_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")))
+        continue()
+    endif()
+    pfa_add_test(analyze_${name} analyze 600 ${PFA_PYTHON} ${script})
+endforeach()
 if(NOT PFA_REPLACES_MALLOC)
     return()
 endif()
@@ -128,6 +144,7 @@ set_target_properties(unwind_shim PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY 
 target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core ${UNWIND_LIBRARY})
 pfa_add_test(oracle_unwind oracle 600
     ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/unwind.py $<TARGET_FILE:unwind_shim>)
+pfa_add_test(fuzz_reader fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh 20)
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
 set_target_properties(golden_probe PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -1,0 +1,106 @@
+/* Owns `profalloc check`: whether a trace is whole and agrees with what the runtime counted. */
+#include "analyze/commands.h"
+#include "analyze/tally.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: profalloc check FILE...\n\n"
+    "Reads all of each trace, and of the live table beside it if the trace was not ended: checksums, that all blocks can\n"
+    "be decoded, that no recorded death is missing or there twice, that all stacks are known, and that allocations,\n"
+    "frees and bytes are what the library counted. Says what is missing.\n\n"
+    "Exit status: 0 nothing is missing, 1 something is, 2 a file is no trace.\n";
+
+/* Whole numbers agree if equal. Estimates from samples were rounded one by one where they were counted. */
+static bool agree(double ours, uint64_t theirs, bool sampled)
+{
+    double allowed = sampled ? 1 + 1e-3 * ours : 0.75;
+    return fabs(ours - (double)theirs) <= allowed;
+}
+
+static void compare(pfa_trace_t *trace, const char *what, double ours, uint64_t theirs)
+{
+    bool sampled = false;
+    for (size_t i = 1; i < PFA_LIVE_WEIGHTS; i++) {
+        sampled = sampled || trace->weights[i] > 1;
+    }
+    if (!agree(ours, theirs, sampled)) {
+        pfa_notes_add(&trace->missing, "%s: %.0f in the trace, %" PRIu64 " counted by the library", what, ours, theirs);
+    }
+}
+
+static void compare_counters(pfa_trace_t *trace, const pfa_tally_t *tally)
+{
+    const pfa_trace_counters_t *counters = &trace->counters;
+    if (!trace->has_counters) {
+        return;
+    }
+    compare(trace, "allocations", tally->frees + tally->live_chunks, counters->allocations);
+    compare(trace, "frees", tally->frees, counters->frees);
+    compare(trace, "allocated bytes", tally->bytes_freed + tally->live_bytes, counters->bytes_allocated);
+    compare(trace, "freed bytes", tally->bytes_freed, counters->bytes_freed);
+}
+
+static void check_index(pfa_trace_t *trace)
+{
+    if (trace->has_end && trace->end.blocks + (size_t)1 != trace->blocks.count) {
+        pfa_notes_add(&trace->missing, "%zu blocks before the end, and %" PRIu32 " were written",
+                      trace->blocks.count - 1, trace->end.blocks);
+    }
+}
+
+static bool check_trace(pfa_trace_t *trace)
+{
+    char chunks[PFA_NUMBER_TEXT];
+    char live[PFA_NUMBER_TEXT];
+    pfa_tally_t tally;
+    int error = pfa_tally_trace(&tally, trace);
+    if (error != 0) {
+        pfa_notes_add(&trace->missing, "what could not be read: %s", strerror(error));
+    }
+    check_index(trace);
+    pfa_trace_tell_missing(trace);
+    if (tally.unknown_stacks != 0) {
+        pfa_notes_add(&trace->missing, "the stacks of %" PRIu64 " chunks", tally.unknown_stacks);
+    }
+    compare_counters(trace, &tally);
+    printf("%s: %s, %s allocations, %s of them alive at the end, %zu blocks\n", trace->path,
+           trace->missing.count == 0 ? "complete" : "NOT complete",
+           pfa_text_count(chunks, tally.frees + tally.live_chunks), pfa_text_count(live, tally.live_chunks),
+           trace->blocks.count);
+    for (size_t i = 0; i < trace->missing.count; i++) {
+        printf("  missing: %s\n", trace->missing.list[i]);
+    }
+    for (size_t i = 0; i < trace->remarks.count; i++) {
+        printf("  note: %s\n", trace->remarks.list[i]);
+    }
+    return trace->missing.count == 0;
+}
+
+int pfa_command_check(int argc, char **argv)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    int status = 0;
+    int option = getopt_long(argc, argv, "h", options, NULL);
+    if (option == 'h' || option == '?' || optind == argc) {
+        fputs(usage, option == 'h' ? stdout : stderr);
+        return option == 'h' ? 0 : PFA_EXIT_USAGE;
+    }
+    for (int i = optind; i < argc; i++) {
+        char *why = NULL;
+        pfa_trace_t *trace = pfa_trace_open(argv[i], &why);
+        if (trace == NULL) {
+            pfa_tool_say("check", "%s", why != NULL ? why : argv[i]);
+            status = PFA_EXIT_USAGE;
+        } else if (!check_trace(trace) && status == 0) {
+            status = PFA_EXIT_FAILED;
+        }
+        free(why);
+        pfa_trace_close(trace);
+    }
+    return pfa_tool_finish("check", status);
+}

@@ -1,0 +1,301 @@
+/* Owns the collecting of a report: two or three walks through the rows of each trace, one trace after the other. */
+#include "analyze/report.h"
+#include "analyze/symbolblock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* While one trace is added. */
+typedef struct adding {
+    pfa_report_t *report;
+    pfa_trace_t *trace;
+    pfa_file_total_t *file;
+    uint32_t *known;             /* stacks, by node */
+    uint32_t *point_at;          /* the point's number and one, by node */
+    pfa_thread_total_t *threads; /* by number */
+    size_t thread_room;
+    pfa_peak_t *peak;
+} adding_t;
+
+void pfa_report_begin(pfa_report_t *report)
+{
+    *report = (pfa_report_t){.symbols = pfa_symbols_new()};
+    pfa_stacks_begin(&report->stacks, report->symbols);
+}
+
+void pfa_report_free(pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        pfa_file_total_t *file = &report->files[i];
+        free(file->path);
+        free(file->program);
+        free(file->command);
+        pfa_notes_free(&file->missing);
+        pfa_notes_free(&file->remarks);
+    }
+    pfa_stacks_free(&report->stacks);
+    pfa_symbols_free(report->symbols);
+    pfa_notes_free(&report->remarks);
+    free(report->files);
+    free(report->threads);
+    free(report->points);
+    free(report->point_of);
+}
+
+static uint32_t make_point(pfa_report_t *report, uint32_t stack)
+{
+    report->point_of =
+        pfa_memory_grow(report->point_of, &report->point_of_room, (size_t)stack + 1, sizeof *report->point_of);
+    if (report->point_of[stack] == 0) {
+        report->points =
+            pfa_memory_grow(report->points, &report->point_room, report->point_count + 1, sizeof *report->points);
+        report->points[report->point_count++] = (pfa_point_t){.stack = stack};
+        report->point_of[stack] = (uint32_t)report->point_count;
+    }
+    return report->point_of[stack];
+}
+
+static pfa_point_t *find_point(adding_t *adding, uint32_t node)
+{
+    node = node < adding->trace->node_count ? node : PFA_NODE_UNKNOWN;
+    if (adding->point_at[node] == 0) {
+        uint32_t stack = pfa_stacks_add(&adding->report->stacks, adding->trace, node, adding->known);
+        adding->point_at[node] = make_point(adding->report, stack);
+    }
+    return &adding->report->points[adding->point_at[node] - 1];
+}
+
+static pfa_thread_total_t *find_thread(adding_t *adding, uint32_t number)
+{
+    adding->threads =
+        pfa_memory_grow(adding->threads, &adding->thread_room, (size_t)number + 1, sizeof *adding->threads);
+    return &adding->threads[number];
+}
+
+static void add_size(pfa_report_t *report, uint64_t size, double chunks)
+{
+    unsigned class = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
+    pfa_size_class_t *to = &report->sizes[class < PFA_SIZES ? class : PFA_SIZES - 1];
+    to->chunks += chunks;
+    to->bytes += chunks * (double)size;
+}
+
+static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
+{
+    adding_t *adding = to;
+    pfa_point_t *point = find_point(adding, kind->stack);
+    uint64_t size = kind->size_flags >> PFA_RECORD_SIZE_SHIFT;
+    double chunks = weight * kind->rows;
+    double bytes = chunks * (double)size;
+    *(live ? &point->live_chunks : &point->frees) += chunks;
+    *(live ? &point->live_bytes : &point->bytes_freed) += bytes;
+    pfa_thread_total_t *thread = find_thread(adding, kind->thread);
+    thread->allocations += chunks;
+    thread->bytes += bytes;
+    if (!live) {
+        find_thread(adding, kind->free_thread)->frees += chunks;
+    }
+    add_size(adding->report, size, chunks);
+    pfa_tally_kind(&adding->file->tally, adding->trace, kind, weight, live);
+}
+
+static void add_row(void *to, const pfa_event_t *event, double weight, bool live)
+{
+    adding_t *adding = to;
+    (void)live;
+    pfa_peak_add(adding->peak, event->alloc_time, event->free_time,
+                 weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
+}
+
+static void add_at_peak(void *to, const pfa_event_t *event, double weight, bool live)
+{
+    adding_t *adding = to;
+    uint64_t time = adding->file->peak.time;
+    (void)live;
+    if (event->alloc_time <= time && time < event->free_time) {
+        pfa_point_t *point = find_point(adding, event->stack);
+        point->peak_chunks += weight;
+        point->peak_bytes += weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    }
+}
+
+static void add_folds(adding_t *adding)
+{
+    const pfa_trace_t *trace = adding->trace;
+    pfa_tally_folds(&adding->file->tally, trace);
+    for (size_t i = 0; i < trace->fold_count; i++) {
+        pfa_point_t *point = find_point(adding, trace->folds[i].stack);
+        point->frees += (double)trace->folds[i].chunks / 1024;
+        point->bytes_freed += (double)trace->folds[i].bytes;
+    }
+}
+
+static int walk(adding_t *adding)
+{
+    const pfa_trace_t *trace = adding->trace;
+    pfa_visitor_t first = {.to = adding, .kind = add_kind, .row = add_row};
+    pfa_visitor_t again = {.to = adding, .row = add_row};
+    pfa_visitor_t at_peak = {.to = adding, .row = add_at_peak};
+    adding->peak = pfa_peak_new(trace->start.counter, trace->last_time);
+    int error = pfa_rows_walk(adding->trace, &first, true, "reading");
+    if (error == 0 && pfa_peak_again(adding->peak)) {
+        error = pfa_rows_walk(adding->trace, &again, false, "finding the peak");
+    }
+    adding->file->peak = pfa_peak_finish(adding->peak);
+    pfa_peak_free(adding->peak);
+    if (error == 0 && adding->file->peak.bytes > 0) {
+        error = pfa_rows_walk(adding->trace, &at_peak, false, "looking at the peak");
+    }
+    return error;
+}
+
+static void add_threads(adding_t *adding)
+{
+    pfa_report_t *report = adding->report;
+    for (size_t i = 0; i < adding->trace->thread_count; i++) {
+        const pfa_trace_thread_t *thread = &adding->trace->threads[i];
+        pfa_thread_total_t *total = find_thread(adding, thread->number);
+        total->tid = thread->tid;
+        memcpy(total->name, thread->name, sizeof thread->name);
+    }
+    for (uint32_t i = 0; i < adding->thread_room; i++) {
+        pfa_thread_total_t *thread = &adding->threads[i];
+        thread->number = i;
+        thread->file = (uint32_t)report->file_count - 1;
+        if (thread->tid != 0 || thread->allocations > 0 || thread->frees > 0) {
+            report->threads =
+                pfa_memory_grow(report->threads, &report->thread_room, report->thread_count + 1, sizeof *thread);
+            report->threads[report->thread_count++] = *thread;
+        }
+    }
+}
+
+static const char *name_end(const pfa_trace_t *trace)
+{
+    static const char *const names[] = {
+        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped"};
+    if (trace->has_end) {
+        return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
+                                                                                                : "unknown";
+    }
+    return trace->running ? "running" : trace->live != NULL ? "killed" : "unknown";
+}
+
+static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trace)
+{
+    report->files = pfa_memory_grow(report->files, &report->file_room, report->file_count + 1, sizeof *report->files);
+    pfa_file_total_t *file = &report->files[report->file_count++];
+    *file = (pfa_file_total_t){.path = pfa_memory_text(trace->path, strlen(trace->path)),
+                               .pid = trace->start.pid,
+                               .parent_pid = trace->start.parent_pid,
+                               .forked = trace->start.forked != 0,
+                               .unix_ns = trace->start.unix_ns,
+                               .sample = trace->start.sample,
+                               .seconds = pfa_trace_seconds(trace, trace->last_time),
+                               .end = name_end(trace),
+                               .counted_peak = trace->has_counters ? trace->counters.peak_bytes : 0,
+                               .folded = trace->counters.folded};
+    file->program = trace->program != NULL ? pfa_memory_text(trace->program, strlen(trace->program)) : NULL;
+    file->command = trace->command != NULL ? pfa_memory_text(trace->command, strlen(trace->command)) : NULL;
+    return file;
+}
+
+static void add_tally(pfa_tally_t *to, const pfa_tally_t *from)
+{
+    to->frees += from->frees;
+    to->bytes_freed += from->bytes_freed;
+    to->live_chunks += from->live_chunks;
+    to->live_bytes += from->live_bytes;
+    to->deaths += from->deaths;
+    to->lives += from->lives;
+    to->unknown_stacks += from->unknown_stacks;
+}
+
+int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
+{
+    adding_t adding = {.report = report, .trace = trace, .file = make_file(report, trace)};
+    adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
+    adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
+    if (!pfa_symbolblock_read(trace, report->symbols)) {
+        trace->bad_blocks++;
+    }
+    add_folds(&adding);
+    int error = walk(&adding);
+    add_threads(&adding);
+    add_tally(&report->tally, &adding.file->tally);
+    adding.file->peak_seconds = pfa_trace_seconds(trace, adding.file->peak.time);
+    adding.file->peak_seconds =
+        adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
+    pfa_trace_tell_missing(trace);
+    adding.file->missing = trace->missing;
+    adding.file->remarks = trace->remarks;
+    trace->missing = trace->remarks = (pfa_notes_t){.list = NULL};
+    free(adding.known);
+    free(adding.point_at);
+    free(adding.threads);
+    return error;
+}
+
+double pfa_point_value(const pfa_point_t *point, pfa_order_t order)
+{
+    switch (order) {
+    case PFA_BY_COUNT:
+        return point->frees + point->live_chunks;
+    case PFA_BY_PEAK:
+        return point->peak_bytes;
+    case PFA_BY_LIVE:
+        return point->live_bytes;
+    default:
+        return point->bytes_freed + point->live_bytes;
+    }
+}
+
+typedef struct ordering {
+    const pfa_report_t *report;
+    pfa_order_t order;
+} ordering_t;
+
+/* Equal ones by their stack, so that two runs print the same. */
+static int compare_points(const void *a, const void *b, void *to)
+{
+    const ordering_t *ordering = to;
+    const pfa_point_t *left = &ordering->report->points[*(const uint32_t *)a];
+    const pfa_point_t *right = &ordering->report->points[*(const uint32_t *)b];
+    double difference = pfa_point_value(right, ordering->order) - pfa_point_value(left, ordering->order);
+    if (difference != 0) {
+        return difference > 0 ? 1 : -1;
+    }
+    uint64_t one = ordering->report->stacks.frames[left->stack].hash;
+    uint64_t other = ordering->report->stacks.frames[right->stack].hash;
+    return one < other ? -1 : one > other;
+}
+
+uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
+{
+    ordering_t ordering = {.report = report, .order = order};
+    uint32_t *numbers = pfa_memory_get(report->point_count, sizeof *numbers);
+    for (uint32_t i = 0; i < report->point_count; i++) {
+        numbers[i] = i;
+    }
+    qsort_r(numbers, report->point_count, sizeof *numbers, compare_points, &ordering);
+    return numbers;
+}
+
+double pfa_report_peak(const pfa_report_t *report)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < report->file_count; i++) {
+        bytes += report->files[i].peak.bytes;
+    }
+    return bytes;
+}
+
+bool pfa_report_complete(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (report->files[i].missing.count != 0) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,194 @@
+/* Owns the use of elfutils. See analyze/dwarf.h. */
+#include "analyze/dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pfa_dwarf {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+};
+
+/* Of the C++ runtime, which the tool is linked with for this. */
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+static char *debug_path; /* the standard places */
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                         .find_debuginfo = dwfl_standard_find_debuginfo,
+                                         .section_address = dwfl_offline_section_address,
+                                         .debuginfo_path = &debug_path};
+
+static bool same_build(Dwfl_Module *module, const uint8_t *build_id, size_t size)
+{
+    const unsigned char *bits;
+    GElf_Addr place;
+    GElf_Addr bias;
+    if (dwfl_module_getelf(module, &bias) == NULL) {
+        return false;
+    }
+    int length = dwfl_module_build_id(module, &bits, &place);
+    return size == 0 || (length == (int)size && memcmp(bits, build_id, size) == 0);
+}
+
+/* Asks the standard places for the program of that build-id: it may be kept there though the path holds another now. */
+static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t size)
+{
+    static const char hex[] = "0123456789abcdef";
+    char path[32 + 2 * 64] = "/usr/lib/debug/.build-id/";
+    char *at = path + strlen(path);
+    if (size < 2 || size > 64) {
+        return NULL;
+    }
+    for (size_t i = 0; i < size; i++) {
+        *at++ = hex[build_id[i] >> 4];
+        *at++ = hex[build_id[i] & 15];
+        if (i == 0) {
+            *at++ = '/';
+        }
+    }
+    strcpy(at, ".debug");
+    return access(path, R_OK) == 0 ? dwfl_report_elf(dwfl, "module", path, -1, 0, true) : NULL;
+}
+
+static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id, size_t size, const char **why)
+{
+    struct stat status;
+    bool file = path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    dwfl_report_begin(dwfl);
+    Dwfl_Module *module = file ? dwfl_report_elf(dwfl, "module", path, -1, 0, true) : NULL;
+    *why = path[0] != '/' ? "it is no file" : access(path, F_OK) != 0 ? "it is not there" : "it cannot be read";
+    if (module != NULL && !same_build(module, build_id, size)) {
+        *why = "it is not the file that was run: its build-id is another";
+        dwfl_report_begin(dwfl); /* forgets it */
+        module = NULL;
+    }
+    if (module == NULL) {
+        module = report_by_id(dwfl, build_id, size);
+    }
+    (void)dwfl_report_end(dwfl, NULL, NULL);
+    return module;
+}
+
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
+{
+    pfa_dwarf_t *dwarf = pfa_memory_get(1, sizeof *dwarf);
+    dwarf->dwfl = dwfl_begin(&callbacks);
+    if (dwarf->dwfl != NULL) {
+        dwarf->module = report(dwarf->dwfl, path, build_id, build_id_size, why);
+    }
+    if (dwarf->module == NULL) {
+        pfa_dwarf_close(dwarf);
+        return NULL;
+    }
+    return dwarf;
+}
+
+void pfa_dwarf_close(pfa_dwarf_t *dwarf)
+{
+    if (dwarf != NULL && dwarf->dwfl != NULL) {
+        dwfl_end(dwarf->dwfl);
+    }
+    free(dwarf);
+}
+
+static void visit_named(void (*visit)(void *, const pfa_symbol_t *), void *to, const char *name, pfa_symbol_t *symbol)
+{
+    int status = -1;
+    char *plain = name != NULL && name[0] == '_' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    symbol->function = status == 0 && plain != NULL ? plain : name;
+    visit(to, symbol);
+    free(plain);
+}
+
+/* The linkage name tells arguments and scopes; the plain one is what C has. */
+static const char *name_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    const char *name = NULL;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) != NULL) {
+        name = dwarf_formstring(&attribute);
+    }
+    return name != NULL ? name : dwarf_diename(die);
+}
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Files *files;
+    Dwarf_Word number;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &number) != 0 ||
+        dwarf_getsrcfiles(unit, &files, NULL) != 0) {
+        return NULL;
+    }
+    return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static uint32_t call_line(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word line = 0;
+    return dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) == 0 ? (uint32_t)line : 0;
+}
+
+static bool is_function(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
+}
+
+/* From the innermost function outwards: each inlined one says where in the next it was called. */
+static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol, const char *outermost,
+                          void (*visit)(void *, const pfa_symbol_t *), void *to)
+{
+    Dwarf_Die *around = NULL;
+    Dwarf_Die *chain = NULL;
+    bool named = false;
+    int count = dwarf_getscopes(unit, address, &around);
+    int innermost = 0;
+    while (innermost < count && !is_function(&around[innermost])) {
+        innermost++;
+    }
+    count = innermost < count ? dwarf_getscopes_die(&around[innermost], &chain) : 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_function(&chain[i])) {
+            continue;
+        }
+        const char *name = name_of(&chain[i]);
+        symbol->inlined = dwarf_tag(&chain[i]) == DW_TAG_inlined_subroutine;
+        visit_named(visit, to, symbol->inlined || outermost == NULL ? name : outermost, symbol);
+        named = true;
+        if (!symbol->inlined) {
+            break;
+        }
+        *symbol = (pfa_symbol_t){.file = call_file(unit, &chain[i]), .line = call_line(&chain[i])};
+    }
+    free(chain);
+    free(around);
+    return named;
+}
+
+void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
+{
+    pfa_symbol_t symbol = {.function = NULL};
+    GElf_Off offset;
+    GElf_Sym entry;
+    const char *name = dwfl_module_addrinfo(dwarf->module, address, &offset, &entry, NULL, NULL, NULL);
+    Dwfl_Line *line = dwfl_module_getsrc(dwarf->module, address);
+    if (line != NULL) {
+        int number = 0;
+        symbol.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        symbol.line = number > 0 ? (uint32_t)number : 0;
+    }
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
+    if (unit == NULL || !visit_inlined(unit, address - bias, &symbol, name, visit, to)) {
+        visit_named(visit, to, name, &symbol);
+    }
+}

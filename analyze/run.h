@@ -1,0 +1,22 @@
+/* The parts of `profalloc run`: the command line and the environment (run.c), the child (run_child.c), and the traces that
+ * it leaves (run_traces.c). */
+#ifndef PFA_ANALYZE_RUN_H
+#define PFA_ANALYZE_RUN_H
+
+#include "analyze/tool.h"
+
+#include <sys/types.h>
+
+enum { PFA_RUN_NOT_EXECUTABLE = 126, PFA_RUN_NOT_FOUND = 127, PFA_RUN_SIGNAL = 128 };
+
+/* The library to preload, or NULL. The caller frees it. */
+char *pfa_run_library(void);
+
+/* Runs the command to its end, forwarding signals. The exit status for the shell; *pid is 0 if it could not be begun. */
+int pfa_run_child(char **command, pid_t *pid);
+
+/* Finds the traces made since `begun` (CLOCK_REALTIME, ns) under the pattern, seals those whose process is gone, and
+ * tells on standard error where they are and what is in the one of `pid`. */
+void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *program);
+
+#endif

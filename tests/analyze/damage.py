@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Damaged, cut and foreign files: what is left is told, what is missing is said, nothing crashes."""
+import json
+import os
+import random
+import shutil
+
+import support
+from support import check, equal, make, report, tool
+
+
+def blocks_of(path):
+    lines = tool("dump", "--json", path, status=0)[0].splitlines()
+    return [b for b in map(json.loads, lines) if b["type"] == "block"]
+
+
+def no_traces(folder):
+    (folder / "empty").write_bytes(b"")
+    (folder / "foreign").write_bytes(os.urandom(100000))
+    (folder / "text").write_text("PFAK" * 1000)
+    (folder / "directory").mkdir()
+    os.mkfifo(folder / "pipe")
+    for command in ("report", "check", "dump", "seal", "pack"):
+        for name, word in (("empty", "empty"), ("foreign", "not a trace"), ("text", "not a trace"), ("directory", "not a file"),
+                           ("pipe", "not a file"), ("absent", "No such file")):
+            _, said = tool(command, folder / name, status=2)
+            check(word in said and name in said, f"{command} {name} says '{word}': {said}")
+
+
+def a_block_flipped(folder):
+    """One damaged block of deaths: exactly its rows are missing, and check says how many."""
+    chunks = make("ended", folder / "t.pa", 20000, 5, "bare")
+    events = [b for b in blocks_of(folder / "t.pa") if b["kind"] == "EVENTS"]
+    victim = events[len(events) // 2]
+    data = bytearray((folder / "t.pa").read_bytes())
+    data[victim["offset"] + 40] ^= 1
+    (folder / "t.pa").write_bytes(data)
+    result = report(folder / "t.pa")
+    missing = len(chunks) - result["totals"]["allocations"]
+    check(0 < missing < 4000, f"{missing} chunks are missing")
+    check(any(f": {missing} deaths" in line for line in result["complete"]), f"{missing} deaths are said to be missing: {result['complete']}")
+    check(any("damaged" in line for line in result["complete"]), "damage is said")
+    tool("check", folder / "t.pa", status=1)
+
+
+def nodes_lost(folder):
+    make("ended", folder / "t.pa", 2000, 5)
+    nodes = [b for b in blocks_of(folder / "t.pa") if b["kind"] == "NODES"][0]
+    data = bytearray((folder / "t.pa").read_bytes())
+    data[nodes["offset"] + 35] ^= 0x10
+    (folder / "t.pa").write_bytes(data)
+    out, _ = tool("check", folder / "t.pa", status=1)
+    check("the stacks of 2000 chunks" in out, out)
+    equal(report(folder / "t.pa")["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
+
+
+def cut_anywhere(folder):
+    """Any prefix is a trace; with its live table, one cut where the writer was killed misses nothing."""
+    chunks = make("ended", folder / "t.pa", 4000, 9)
+    data = (folder / "t.pa").read_bytes()
+    bounds = [b["offset"] for b in blocks_of(folder / "t.pa")][1:]
+    rng = random.Random(1)
+    for end in bounds + [rng.randrange(300, len(data)) for _ in range(40)]:
+        (folder / "cut.pa").write_bytes(data[:end])
+        result = report(folder / "cut.pa")
+        check(result["complete"] is not True, f"cut at {end} of {len(data)} is incomplete")
+        check(result["totals"]["allocations"] <= len(chunks), "no chunk twice")
+        tool("check", folder / "cut.pa", status=1)
+
+
+def live_table_damaged(folder):
+    make("killed", folder / "t.pa", 3000, 4)
+    table = (folder / "t.pa.live").read_bytes()
+    rng = random.Random(2)
+    for size in (0, 100, 70000, 800000, len(table) // 2):
+        (folder / "t.pa.live").write_bytes(table[:size])
+        check(report(folder / "t.pa")["complete"] is not True, f"live table cut at {size}")
+    for _ in range(60):
+        bad = bytearray(table)
+        for _ in range(rng.randrange(1, 30)):
+            at = rng.choice([rng.randrange(0, 2000), rng.randrange(0, len(bad))])
+            bad[at] = rng.randrange(256)
+        (folder / "t.pa.live").write_bytes(bad)
+        _, said = tool("report", "--json", folder / "t.pa", status=None)
+        check("Sanitizer" not in said, said)
+    other = folder / "other.pa"
+    make("killed", other, 100, 4)
+    data = bytearray((folder / "other.pa.live").read_bytes())
+    data[16] ^= 1  # the session
+    (folder / "other.pa.live").write_bytes(data)
+    check("another trace" in tool("check", other, status=1)[0], "a live table of another session is not taken")
+
+
+def entries_overwritten(folder):
+    """A ring that lost what is not in the trace: told, with the number."""
+    make("killed", folder / "t.pa", 20000, 4)
+    events = [b for b in blocks_of(folder / "t.pa") if b["kind"] == "EVENTS"]
+    os.truncate(folder / "t.pa", events[1]["offset"])
+    out, _ = tool("check", folder / "t.pa", status=1)
+    check("deaths that were recorded and are not in the trace" in out, out)
+
+
+def bytes_flipped(folder):
+    """Anywhere, and with checksums made right again, so that decoders meet it."""
+    make("ended", folder / "t.pa", 3000, 8, "after", "folded")
+    good = (folder / "t.pa").read_bytes()
+    rng = random.Random(3)
+    for _ in range(150):
+        bad = bytearray(good)
+        for _ in range(rng.randrange(1, 4)):
+            bad[rng.randrange(len(bad))] = rng.randrange(256)
+        (folder / "bad.pa").write_bytes(bad)
+        for command in (("report", "--json"), ("check",)):
+            done = tool(*command, folder / "bad.pa", status=None)
+            check("Sanitizer" not in done[1], done[1])
+    shutil.copy(folder / "t.pa", folder / "bad.pa")
+    support.check_report(report(folder / "bad.pa"), make("ended", folder / "t.pa", 3000, 8, "after", "folded"), folded=True)
+
+
+support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
+             live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)

@@ -1,0 +1,485 @@
+/* Makes traces for the tests of the tool, and tells the truth about them on standard output: a line for each chunk,
+ * "thread allocated freed size stack weighted", freed 0 for one that is alive.
+ *
+ *   make_trace FORM FILE CHUNKS SEED [WORD...]
+ *   FORM   ended    with a final picture
+ *          killed   not ended, with a live table: the last deaths are only in rings
+ *          big      ended, CHUNKS chunks in order, some of them alive at the end
+ *   WORD   after     (ended) some deaths are of chunks in the final picture
+ *          dying     (killed) each thread was killed in the middle of a free
+ *          torn      (killed) the last block is cut in two
+ *          folded    some deaths are only in totals
+ *          sampled   half of the chunks are samples
+ *          shift     times are cut by 6 bits
+ *          bare      without COUNTERS
+ *          plain     blocks are not compressed
+ *          now       it began now, not in 2023
+ *          pid=N     of the process
+ *
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
+/* sources: tests/analyze/make_live.c analyze/writer.c analyze/blocks.c analyze/tool.c export/format/batch.c */
+#include "tests/analyze/make_trace.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
+#include <math.h>
+#include <time.h>
+
+static uint64_t inlined_pc;
+static uint64_t plain_pc;
+
+/* Sites whose names the report must find. */
+__attribute__((noinline)) static void take_pc(uint64_t *pc)
+{
+    *pc = (uint64_t)__builtin_return_address(0);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((always_inline)) static inline void inlined_site(void)
+{
+    take_pc(&inlined_pc);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void outer_site(void)
+{
+    inlined_site();
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void plain_site(void)
+{
+    take_pc(&plain_pc);
+    __asm__ volatile("" ::: "memory");
+}
+
+static bool has(char **words, const char *word)
+{
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_deaths(const void *a, const void *b)
+{
+    const life_t *left = a;
+    const life_t *right = b;
+    if (left->ring != right->ring) {
+        return left->ring < right->ring ? -1 : 1;
+    }
+    return left->event.free_time < right->event.free_time ? -1 : left->event.free_time > right->event.free_time;
+}
+
+static pfa_event_t random_event(uint64_t *random, uint64_t now, bool sampled)
+{
+    uint64_t size = random_below(random, 10) == 0 ? random_below(random, 200000) : random_below(random, 300);
+    pfa_event_t event = {.alloc_time = now};
+    uint64_t flags = sampled && random_below(random, 2) == 0 ? (uint64_t)CLASS << PFA_RECORD_WEIGHT_SHIFT : 0;
+    event.size_flags = size << PFA_RECORD_SIZE_SHIFT | flags;
+    event.stack = (uint32_t)(PFA_NODE_FIRST + random_below(random, STACKS));
+    event.free_stack = (uint32_t)(PFA_NODE_FIRST + random_below(random, STACKS));
+    event.thread = (uint16_t)(1 + random_below(random, RINGS));
+    event.tag = random_below(random, 8) == 0;
+    return event;
+}
+
+static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
+{
+    uint64_t now = heap->start = 1000000;
+    heap->deaths = calloc(chunks + 1, sizeof *heap->deaths);
+    heap->lives = calloc(chunks + 1, sizeof *heap->lives);
+    must(heap->deaths != NULL && heap->lives != NULL);
+    for (size_t i = 0; i < chunks; i++) {
+        now += 1 + random_below(&seed, 40);
+        life_t life = {.event = random_event(&seed, now, sampled)};
+        if (random_below(&seed, 20) == 0) {
+            heap->lives[heap->live_count++] = life;
+            continue;
+        }
+        life.event.free_time = now + 1 + random_below(&seed, 1 + random_below(&seed, 20000));
+        life.event.free_thread = (uint16_t)(1 + random_below(&seed, RINGS));
+        life.ring = life.event.free_thread - 1u;
+        heap->deaths[heap->death_count++] = life;
+    }
+    heap->end = now + 30000;
+    qsort(heap->deaths, heap->death_count, sizeof *heap->deaths, compare_deaths);
+    for (size_t i = heap->death_count; i-- > 0;) {
+        heap->ring_start[heap->deaths[i].ring] = i;
+    }
+    heap->ring_start[RINGS] = heap->death_count;
+    for (uint32_t i = RINGS; i-- > 0;) { /* rings without deaths are empty, not in front of all others */
+        bool empty = heap->ring_start[i] >= heap->death_count || heap->deaths[heap->ring_start[i]].ring != i;
+        heap->ring_start[i] = empty ? heap->ring_start[i + 1] : heap->ring_start[i];
+    }
+}
+
+static void make_nodes(heap_t *heap)
+{
+    outer_site();
+    plain_site();
+    for (uint32_t i = PFA_NODE_FIRST; i < NODE_COUNT; i++) {
+        heap->parents[i] = i < PFA_NODE_FIRST + 2 ? PFA_NODE_COMPLETE : i - 2;
+        heap->pcs[i] = i % 2 == 0 ? plain_pc : inlined_pc;
+    }
+    heap->pcs[NODE_COUNT - 1] = 0x1234; /* in no module */
+}
+
+typedef struct module {
+    uint64_t bias, start, end;
+    uint8_t id[64];
+    uint16_t id_size;
+} module_t;
+
+static void find_build_id(module_t *module, const uint8_t *note, const uint8_t *end)
+{
+    while (end - note >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *head = (const void *)note;
+        const uint8_t *value = note + sizeof *head + (head->n_namesz + 3) / 4 * 4;
+        if (head->n_type == NT_GNU_BUILD_ID && head->n_descsz <= sizeof module->id) {
+            memcpy(module->id, value, head->n_descsz);
+            module->id_size = (uint16_t)head->n_descsz;
+        }
+        note = value + (head->n_descsz + 3) / 4 * 4;
+    }
+}
+
+/* The first one is the program itself. */
+static int find_module(struct dl_phdr_info *info, size_t size, void *to)
+{
+    module_t *module = to;
+    (void)size;
+    *module = (module_t){.bias = info->dlpi_addr, .start = UINT64_MAX};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *head = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + head->p_vaddr;
+        if (head->p_type == PT_LOAD) {
+            module->start = start < module->start ? start : module->start;
+            module->end = start + head->p_memsz > module->end ? start + head->p_memsz : module->end;
+        } else if (head->p_type == PT_NOTE) {
+            find_build_id(module, (const uint8_t *)start, (const uint8_t *)start + head->p_filesz);
+        }
+    }
+    return 1;
+}
+
+static void write_modules(made_t *made, uint64_t time)
+{
+    module_t found;
+    char path[4096] = "";
+    struct {
+        pfa_trace_modules_t modules;
+        char rest[8192];
+    } payload = {.modules = {.first_node = PFA_NODE_FIRST, .count = 1}};
+    must(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+    must(dl_iterate_phdr(find_module, &found) == 1);
+    pfa_trace_module_t module = {.bias = found.bias,
+                                 .start = found.start,
+                                 .end = found.end,
+                                 .build_id_size = found.id_size,
+                                 .path_size = (uint16_t)strlen(path)};
+    memcpy(payload.rest, &module, sizeof module);
+    memcpy(payload.rest + sizeof module, found.id, found.id_size);
+    memcpy(payload.rest + sizeof module + found.id_size, path, module.path_size);
+    pfa_writer_block(&made->writer, PFA_BLOCK_MODULES, time, &payload,
+                     sizeof payload.modules + sizeof module + found.id_size + module.path_size);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    must(clock_gettime(CLOCK_REALTIME, &time) == 0);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void write_start(made_t *made, const heap_t *heap)
+{
+    struct {
+        pfa_trace_start_t start;
+        char strings[32];
+    } payload = {.start = {.version = PFA_TRACE_VERSION,
+                           .arch = PFA_ARCH_ARM64,
+                           .session = SESSION,
+                           .pid = (uint32_t)made->pid,
+                           .counter = heap->start,
+                           .monotonic_ns = heap->start,
+                           .unix_ns = made->now ? now() : 1700000000000000000,
+                           .counter_hz = 1000000000,
+                           .record_size = 32,
+                           .stack_depth = 64,
+                           .sample = made->sampled ? PERIOD : 1,
+                           .program_size = 9,
+                           .command_size = 11,
+                           .options_size = 9}};
+    memcpy(payload.strings, "/bin/made", 9);
+    memcpy(payload.strings + 9, "made\0--all", 11);
+    memcpy(payload.strings + 20, "prof:true", 9);
+    pfa_writer_block(&made->writer, PFA_BLOCK_START, heap->start, &payload, sizeof payload.start + 29);
+}
+
+static void flush_events(made_t *made, uint64_t time, uint32_t flags)
+{
+    if (made->batch->head.rows != 0) {
+        size_t size = pfa_batch_finish(made->batch, made->bytes);
+        pfa_writer_block(&made->writer, PFA_BLOCK_EVENTS, time, made->bytes, size);
+    }
+    pfa_batch_begin(made->batch, made->shift, flags);
+}
+
+/* Deaths of each ring from from[] to before to[], in turns, `step` rows of each. */
+static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], const size_t to[RINGS], size_t step,
+                         uint32_t flags)
+{
+    bool more = true;
+    pfa_batch_begin(made->batch, made->shift, flags);
+    while (more) {
+        more = false;
+        for (uint32_t ring = 0; ring < RINGS; ring++) {
+            size_t end = to[ring] - from[ring] < step ? to[ring] : from[ring] + step;
+            if (end > from[ring]) {
+                must(pfa_batch_segment(made->batch, ring, from[ring]));
+            }
+            for (; from[ring] < end; from[ring]++) {
+                must(pfa_batch_add(made->batch, &heap->deaths[heap->ring_start[ring] + from[ring]].event));
+            }
+            more = more || from[ring] < to[ring];
+        }
+        flush_events(made, heap->end, flags);
+    }
+}
+
+static void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags)
+{
+    pfa_trace_live_t live = {.number = flags != 0 ? 2 : 1, .flags = flags, .time = time, .name_size = 3};
+    size_t done = 0;
+    do {
+        size_t end = count - done < 1000 ? count : done + 1000;
+        pfa_batch_begin(made->batch, 0, PFA_BATCH_LIVE);
+        for (; done < end; done++) {
+            must(pfa_batch_add(made->batch, &lives[done].event));
+        }
+        live.flags = flags | (done == count ? PFA_LIVE_LAST : 0);
+        memset(made->bytes, 0, 32);
+        memcpy(made->bytes, &live, sizeof live);
+        memcpy(made->bytes + sizeof live, "end", 3);
+        size_t size = pfa_batch_finish(made->batch, made->bytes + 32);
+        pfa_writer_block(&made->writer, PFA_BLOCK_LIVE, time, made->bytes, 32 + size);
+    } while (done < count);
+}
+
+static void write_names(made_t *made, const heap_t *heap)
+{
+    pfa_trace_thread_t threads[RINGS];
+    memset(threads, 0, sizeof threads);
+    for (uint32_t i = 0; i < RINGS; i++) {
+        threads[i].number = i + 1;
+        threads[i].tid = 1001 + i;
+        threads[i].start = heap->start + i;
+        snprintf(threads[i].name, sizeof threads[i].name, "worker-%u", i + 1);
+    }
+    pfa_writer_block(&made->writer, PFA_BLOCK_THREADS, heap->start, threads, sizeof threads);
+    uint64_t weights[PFA_LIVE_WEIGHTS] = {0};
+    weights[CLASS] = made->sampled ? PERIOD : 0;
+    pfa_writer_block(&made->writer, PFA_BLOCK_WEIGHTS, heap->start, weights, sizeof weights);
+}
+
+static double weight_of(const pfa_event_t *event)
+{
+    uint64_t size = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
+    bool sample = (event->size_flags >> PFA_RECORD_WEIGHT_SHIFT & PFA_RECORD_WEIGHT_MASK) != 0;
+    return sample && size != 0 ? 1 / (1 - exp(-(double)size / PERIOD)) : 1;
+}
+
+static void write_totals(made_t *made, const heap_t *heap, bool bare)
+{
+    double chunks[2] = {made->folded ? 7 : 0, 0};
+    double bytes[2] = {made->folded ? 700 : 0, 0};
+    for (size_t i = 0; i < heap->death_count + heap->live_count; i++) {
+        bool live = i >= heap->death_count;
+        const life_t *life = live ? &heap->lives[i - heap->death_count] : &heap->deaths[i];
+        chunks[live] += weight_of(&life->event);
+        bytes[live] += weight_of(&life->event) * (double)(life->event.size_flags >> PFA_RECORD_SIZE_SHIFT);
+    }
+    if (made->folded) {
+        pfa_trace_fold_t fold = {.stack = PFA_NODE_FIRST + 1, .chunks = 7 * 1024, .bytes = 700};
+        pfa_writer_block(&made->writer, PFA_BLOCK_FOLDS, heap->end, &fold, sizeof fold);
+    }
+    pfa_trace_counters_t counters = {.allocations = (uint64_t)(chunks[0] + chunks[1] + 0.5),
+                                     .frees = (uint64_t)(chunks[0] + 0.5),
+                                     .bytes_allocated = (uint64_t)(bytes[0] + bytes[1] + 0.5),
+                                     .bytes_freed = (uint64_t)(bytes[0] + 0.5),
+                                     .folded = made->folded ? 7 : 0};
+    if (!bare) {
+        pfa_writer_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, sizeof counters);
+    }
+    pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end};
+    pfa_writer_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
+}
+
+static void tell_truth(const heap_t *heap)
+{
+    for (size_t i = 0; i < heap->death_count + heap->live_count; i++) {
+        bool live = i >= heap->death_count;
+        const pfa_event_t *e = live ? &heap->lives[i - heap->death_count].event : &heap->deaths[i].event;
+        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.12g\n", e->thread, e->alloc_time, e->free_time,
+               e->size_flags >> PFA_RECORD_SIZE_SHIFT, e->stack, weight_of(e));
+    }
+}
+
+static void make_ended(made_t *made, heap_t *heap, char **words)
+{
+    size_t from[RINGS] = {0};
+    size_t before[RINGS];
+    size_t all[RINGS];
+    life_t *picture = calloc(heap->live_count + heap->death_count + 1, sizeof *picture);
+    must(picture != NULL);
+    memcpy(picture, heap->lives, heap->live_count * sizeof *picture);
+    size_t count = heap->live_count;
+    for (uint32_t i = 0; i < RINGS; i++) {
+        all[i] = heap->ring_start[i + 1] - heap->ring_start[i];
+        before[i] = has(words, "after") ? all[i] - all[i] / 20 : all[i];
+        for (size_t j = before[i]; j < all[i]; j += 2) { /* the others were born later */
+            picture[count++] = heap->deaths[heap->ring_start[i] + j];
+        }
+    }
+    write_deaths(made, heap, from, before, 997, 0);
+    write_picture(made, picture, count / 2, heap->end - 20000, 0); /* one that was asked for, and counts for nothing */
+    write_picture(made, picture, count, heap->end - 10000, PFA_LIVE_FINAL);
+    made->shift = 0;
+    write_deaths(made, heap, from, all, 997, PFA_BATCH_AFTER_LIVE);
+    write_totals(made, heap, has(words, "bare"));
+    pfa_writer_end(&made->writer, PFA_END_EXIT, heap->end);
+    free(picture);
+}
+
+static void make_killed(made_t *made, heap_t *heap, char **words)
+{
+    size_t from[RINGS] = {0};
+    size_t in_trace[RINGS];
+    for (uint32_t i = 0; i < RINGS; i++) {
+        size_t all = heap->ring_start[i + 1] - heap->ring_start[i];
+        in_trace[i] = all > 1000 ? all - 1000 + 10 * i : all / 2;
+    }
+    write_deaths(made, heap, from, in_trace, 997, 0);
+    write_live_table(made, heap, in_trace, has(words, "dying"));
+    if (has(words, "torn")) { /* half of a block with the next deaths */
+        uint64_t end = made->writer.at;
+        size_t next[RINGS] = {in_trace[0] + 100, in_trace[1], in_trace[2]};
+        write_deaths(made, heap, from, next, 997, 0);
+        must(ftruncate(made->writer.fd, (off_t)(end + (made->writer.at - end) / 2)) == 0);
+    }
+}
+
+enum { LIFE_MAX = 1 << 16 };
+
+/* The truth of a big one, told as it is made: deaths of a step come before its birth. */
+typedef struct truth {
+    uint64_t dying[LIFE_MAX]; /* bytes, by the step they die at */
+    uint64_t live;
+    uint64_t peak;
+    uint64_t bytes;
+    uint64_t bytes_alive;
+} truth_t;
+
+static void count_truth(truth_t *truth, uint64_t step, uint64_t size, uint64_t life)
+{
+    truth->live -= truth->dying[step % LIFE_MAX];
+    truth->dying[step % LIFE_MAX] = 0;
+    truth->live += size;
+    truth->bytes += size;
+    truth->bytes_alive += life == 0 ? size : 0;
+    truth->dying[(step + life) % LIFE_MAX] += life != 0 ? size : 0;
+    truth->peak = truth->live > truth->peak ? truth->live : truth->peak;
+}
+
+/* A birth every ten ticks, random sizes and lives; one stretch lives longer and makes the peak. */
+static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
+{
+    life_t *alive = calloc(chunks / 50000 + 1, sizeof *alive);
+    truth_t *truth = calloc(1, sizeof *truth);
+    size_t alive_count = 0;
+    uint64_t number = 0;
+    must(alive != NULL && truth != NULL);
+    pfa_batch_begin(made->batch, 0, 0);
+    for (uint64_t i = 0; i < chunks; i++) {
+        uint64_t random = random_next(&seed);
+        bool longer = i > chunks / 2 && i < chunks / 2 + 20000;
+        bool stays = i % 50000 == 49999;
+        uint64_t life = (longer ? 30000 : 1) + (random >> 32) % 2000;
+        uint64_t size = 16 * (1 + random % 256);
+        pfa_event_t event = {.alloc_time = heap->start + 10 * i,
+                             .free_time = heap->start + 10 * (i + life),
+                             .size_flags = size << PFA_RECORD_SIZE_SHIFT,
+                             .stack = (uint32_t)(PFA_NODE_FIRST + (random >> 16) % STACKS),
+                             .thread = 1,
+                             .free_thread = 1};
+        count_truth(truth, i, size, stays ? 0 : life);
+        if (stays) {
+            alive[alive_count++].event = event;
+            continue;
+        }
+        if (made->batch->head.rows == PFA_BATCH_ROWS) {
+            flush_events(made, event.free_time, 0);
+        }
+        if (made->batch->head.rows == 0) {
+            must(pfa_batch_segment(made->batch, 0, number));
+        }
+        must(pfa_batch_add(made->batch, &event));
+        number++;
+    }
+    heap->end = heap->start + 10 * (chunks + LIFE_MAX);
+    flush_events(made, heap->end, 0);
+    write_picture(made, alive, alive_count, heap->end, PFA_LIVE_FINAL);
+    write_totals(made, heap, true);
+    pfa_writer_end(&made->writer, PFA_END_EXIT, heap->end);
+    printf("%" PRIu64 " %" PRIu64 " %zu %" PRIu64 " %" PRIu64 "\n", chunks, truth->bytes, alive_count,
+           truth->bytes_alive, truth->peak);
+    free(alive);
+    free(truth);
+}
+
+int main(int argc, char **argv)
+{
+    must(argc >= 5);
+    heap_t heap = {.start = 1000000};
+    made_t made = {.path = argv[2], .pid = 1u << 30}; /* no process has that one */
+    char **words = argv + 5;
+    uint64_t chunks = strtoull(argv[3], NULL, 0);
+    for (char **word = words; *word != NULL; word++) {
+        made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
+    }
+    made.folded = has(words, "folded");
+    made.sampled = has(words, "sampled");
+    made.now = has(words, "now");
+    made.shift = has(words, "shift") ? 6 : 0;
+    made.batch = calloc(1, sizeof *made.batch);
+    made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
+    int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    must(fd >= 0 && made.batch != NULL && made.bytes != NULL);
+    bool big = strcmp(argv[1], "big") == 0;
+    make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
+    make_nodes(&heap);
+    pfa_writer_begin(&made.writer, fd, NULL);
+    made.writer.plain = has(words, "plain");
+    write_start(&made, &heap);
+    write_modules(&made, heap.start);
+    bool ended = strcmp(argv[1], "ended") == 0;
+    uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
+    pfa_writer_nodes(&made.writer, heap.start, PFA_NODE_FIRST, nodes, heap.parents + PFA_NODE_FIRST,
+                     heap.pcs + PFA_NODE_FIRST);
+    if (ended || big) {
+        write_names(&made, &heap);
+    }
+    if (big) {
+        make_big(&made, &heap, chunks, strtoull(argv[4], NULL, 0));
+    } else {
+        (ended ? make_ended : make_killed)(&made, &heap, words);
+        tell_truth(&heap);
+    }
+    must(made.writer.error == 0);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* What the two halves of the trace maker share: a random heap with its truth, written as a trace by one and as a live table
+ * by the other. */
+#ifndef PFA_TESTS_MAKE_TRACE_H
+#define PFA_TESTS_MAKE_TRACE_H
+
+#include "analyze/writer.h"
+#include "export/format/batch.h"
+#include "tests/checked.h"
+
+enum { RINGS = 3, STACKS = 12, NODE_COUNT = PFA_NODE_FIRST + STACKS, CLASS = 3, PERIOD = 4096 };
+enum { SESSION = 0x5e5510 };
+
+/* One chunk's life. */
+typedef struct life {
+    pfa_event_t event; /* free_time 0: alive at the end */
+    uint32_t ring;
+} life_t;
+
+typedef struct heap {
+    life_t *deaths; /* by ring, then in order of death */
+    size_t death_count;
+    life_t *lives;
+    size_t live_count;
+    size_t ring_start[RINGS + 1]; /* into deaths */
+    uint32_t parents[NODE_COUNT];
+    uint64_t pcs[NODE_COUNT];
+    uint64_t start;
+    uint64_t end; /* in ticks of a nanosecond */
+} heap_t;
+
+typedef struct made {
+    const char *path;
+    pfa_writer_t writer;
+    pfa_batch_t *batch;
+    uint8_t *bytes;
+    uint32_t shift;
+    uint64_t pid;
+    bool folded;
+    bool sampled;
+    bool now;
+} made_t;
+
+/* Writes `path`.live: rings with entries up to all deaths of each, of which `in_trace` are said to be in the trace, and
+ * records of all live chunks; with `dying`, the last death of each ring still has its record. */
+void write_live_table(const made_t *made, const heap_t *heap, const size_t in_trace[RINGS], bool dying);
+
+#endif

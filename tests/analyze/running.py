@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""run: the command's status, its environment, its signals, and the traces that are there afterwards."""
+import os
+import signal
+import subprocess
+import time
+
+import support
+from support import MAKER, TOOL, check, equal, tool
+
+
+def statuses(folder):
+    for command, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137),
+                            (["sh", "-c", "kill -TERM $$"], 143)):
+        tool("run", "--", *command, status=status, cwd=folder)
+    _, said = tool("run", "--", "there-is-no-such-command", status=127, cwd=folder)
+    check("no such command" in said, said)
+    _, said = tool("run", "--", "./absent", status=127, cwd=folder)
+    check("absent" in said, said)
+    (folder / "data").write_text("no program")
+    _, said = tool("run", "--", "./data", status=126, cwd=folder)
+    check("Permission denied" in said, said)
+    tool("run", status=2, cwd=folder)
+    tool("run", "--sample", "many", "--", "true", status=2, cwd=folder)
+    tool("run", "--depth", "-1", "--", "true", status=2, cwd=folder)
+    tool("run", "-o", "a,b.pa", "--", "true", status=2, cwd=folder)
+    _, said = tool("run", "-o", "absent/x.pa", "--", "true", status=2, cwd=folder)
+    check("absent" in said, said)
+
+
+def environment(folder):
+    show = ["sh", "-c", "echo \"$LD_PRELOAD\"; echo \"$PROFALLOC_CONF\""]
+    clean = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PROFALLOC_CONF")}
+    folder = folder.resolve()
+    out, _ = tool("run", "--", *show, cwd=folder, env=clean)
+    preload, conf = out.splitlines()[:2]
+    check(os.path.samefile(preload, os.environ["PROFALLOC_LIB"]), f"LD_PRELOAD={preload}")
+    equal(conf, f"prof:true,sample:1,follow:true,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
+    out, _ = tool("run", "-o", "/tmp/x.%p.pa", "--sample", "64K", "--depth", "8", "--no-follow", "--conf", "abort:true", "--", *show,
+                  cwd=folder, env={**clean, "PROFALLOC_CONF": "summary:false", "LD_PRELOAD": "libm.so.6"})
+    preload, conf = out.splitlines()[:2]
+    check(preload.endswith(":libm.so.6"), f"LD_PRELOAD={preload}")
+    equal(conf, "summary:false,prof:true,sample:64K,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
+    _, said = tool("run", "--", "true", status=1, env={**clean, "PROFALLOC_LIB": str(folder / "absent.so")})
+    check("PROFALLOC_LIB" in said, said)
+
+
+def signals(folder):
+    """What is sent to the tool reaches the command; the tool ends when the command does."""
+    for name in ("TERM", "HUP", "USR1", "INT"):
+        script = f"trap 'echo got; exit 5' {name}; echo ready; while :; do sleep 0.05; done"
+        # A shell that a script runs in the background ignores SIGINT; a group of its own does not.
+        process = subprocess.Popen([TOOL, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                   cwd=folder, start_new_session=True)
+        equal(process.stdout.readline(), "ready\n", "the command is ready")
+        process.send_signal(getattr(signal, "SIG" + name))
+        out, _ = process.communicate(timeout=60)
+        equal((out, process.returncode), ("got\n", 5), f"after SIG{name}")
+
+
+def traces(folder):
+    """A stand-in for the library: the command makes traces as if of its own process, one of them killed."""
+    script = f'{MAKER} killed made.$$.pa 1000 1 now pid=$$ >/dev/null; {MAKER} ended child.1.pa 10 1 now pid=1 >/dev/null'
+    _, said = tool("run", "--conf", "prof:false", "--", "sh", "-c", script, cwd=folder)
+    profile = [p for p in folder.iterdir() if p.name.startswith("made.") and p.suffix == ".pa"]
+    equal(len(profile), 1, "one trace of the command")
+    check(f"the profile is {profile[0].resolve()}" in said, said)
+    check(not os.path.exists(f"{profile[0]}.live"), "it was sealed")
+    for word in ("allocated  1,000 chunks", "freed ", "live ", "peak ", "worst ", "_site"):
+        check(word in said, f"'{word}' in the summary: {said}")
+    check("1 more trace, of other processes or programs" in said and "child.1.pa" in said, said)
+    support.make("ended", folder / "old.1.pa", 10, 1)
+    _, said = tool("run", "-o", "old.%p.pa", "--conf", "prof:false", "--", "true", cwd=folder)
+    check("left no trace" in said, f"an older trace is not this run's: {said}")
+
+
+def no_preload(folder):
+    source = folder / "static.c"
+    source.write_text("int main(void) { return 3; }\n")
+    subprocess.run([os.environ["CC"], "-static", "-o", folder / "static", source], check=True)
+    _, said = tool("run", "--", "./static", status=3, cwd=folder)
+    check("statically linked" in said, said)
+
+
+support.main(statuses=statuses, environment=environment, signals=signals, traces=traces, no_preload=no_preload)

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Fifty million chunks: the report is exact, takes less than a minute and less than 500 MiB."""
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import support
+from support import MAKER, check, equal, tool
+
+CHUNKS = 50_000_000
+
+
+def big(folder):
+    path = folder / "big.pa"
+    made = subprocess.run([MAKER, "big", str(path), str(CHUNKS), "1"], capture_output=True, text=True, check=True)
+    chunks, total, alive, bytes_alive, peak = map(int, made.stdout.split())
+    begun = time.monotonic()
+    data = json.loads(tool("report", "--json", path)[0])
+    seconds = time.monotonic() - begun
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{path.stat().st_size >> 20} MiB of trace, {seconds:.1f} s, {memory:.0f} MiB")
+    equal(data["totals"]["allocations"], chunks, "allocations")
+    equal(data["totals"]["bytes_allocated"], total, "bytes")
+    equal(data["live"], {"chunks": alive, "bytes": bytes_alive}, "live")
+    equal(data["peak"]["bytes"], peak, "peak")
+    check(data["peak"]["exact"] is True, "the peak is exact")
+    equal(sum(p["peak_bytes"] for p in data["points"]), peak, "the points' bytes at the peak")
+    check(memory < 500, f"{memory} MiB")
+    check(seconds < 60, f"{seconds} s")
+
+
+support.main(big=big)

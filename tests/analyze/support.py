@@ -1,0 +1,110 @@
+"""What the tests of the tool share: made traces with the truth about them, the tool's answers, and checks that say what
+they expected."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOOL = os.environ["PROFALLOC_TOOL"]
+MAKER = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/make_trace")
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(f"failed: {message}")
+
+
+def equal(ours, expected, what, tolerance=0):
+    difference = abs(ours - expected) if tolerance else None
+    same = difference <= tolerance * max(abs(expected), 1) if tolerance else ours == expected
+    check(same, f"{what}: {ours}, expected {expected}")
+
+
+def tool(*arguments, status=0, **options):
+    """Runs the tool, checks its exit status, returns (stdout, stderr)."""
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", **options)
+    if status is not None:
+        check(done.returncode == status,
+              f"profalloc {' '.join(map(str, arguments))}: status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
+
+
+def report(*files):
+    out, _ = tool("report", "--json", *files)
+    return json.loads(out)
+
+
+class Chunk:
+    """One line of the truth."""
+
+    def __init__(self, line):
+        thread, born, died, size, stack, weight = line.split()
+        self.thread, self.born, self.died, self.size = int(thread), int(born), int(died), int(size)
+        self.stack, self.weight = int(stack), float(weight)
+
+
+def make(form, path, chunks, seed, *words):
+    """Makes a trace and returns its chunks."""
+    done = subprocess.run([MAKER, form, str(path), str(chunks), str(seed), *words], capture_output=True, text=True, check=True)
+    return [Chunk(line) for line in done.stdout.splitlines()]
+
+
+def peak_of(chunks, step=1):
+    """The largest sum of sizes over time; of one tick, deaths come first. Times of deaths are cut to `step`."""
+    changes = {}
+    for chunk in chunks:
+        cut = step if chunk.died else 1
+        born, died = chunk.born // cut * cut, chunk.died // cut * cut
+        changes[born] = changes.get(born, 0) + chunk.size * chunk.weight
+        if chunk.died:
+            changes[died] = changes.get(died, 0) - chunk.size * chunk.weight
+    live = peak = 0
+    when = 0
+    for time in sorted(changes):
+        live += changes[time]
+        if live > peak * (1 + 1e-12):
+            peak, when = live, time
+    return peak, when
+
+
+FOLDED = (7, 700)  # chunks and bytes that the maker folds when asked to
+
+
+def check_report(data, chunks, folded=False, tolerance=0, step=1, peak=True):
+    """All totals of a report against the truth."""
+    dead = [c for c in chunks if c.died]
+    alive = [c for c in chunks if not c.died]
+    more_chunks, more_bytes = FOLDED if folded else (0, 0)
+    frees = sum(c.weight for c in dead) + more_chunks
+    bytes_freed = sum(c.weight * c.size for c in dead) + more_bytes
+    live = sum(c.weight for c in alive)
+    live_bytes = sum(c.weight * c.size for c in alive)
+    equal(data["totals"]["frees"], frees, "frees", tolerance)
+    equal(data["totals"]["allocations"], frees + live, "allocations", tolerance)
+    equal(data["totals"]["bytes_freed"], bytes_freed, "bytes freed", tolerance)
+    equal(data["totals"]["bytes_allocated"], bytes_freed + live_bytes, "bytes allocated", tolerance)
+    equal(data["live"]["chunks"], live, "live chunks", tolerance)
+    equal(data["live"]["bytes"], live_bytes, "live bytes", tolerance)
+    for key, total in (("allocations", frees + live), ("frees", frees), ("bytes", bytes_freed + live_bytes),
+                       ("live_chunks", live), ("live_bytes", live_bytes)):
+        equal(sum(p[key] for p in data["points"]), total, f"sum of the points' {key}", tolerance or 1e-12)
+    equal(sum(s["chunks"] for s in data["sizes"]), frees + live - more_chunks, "chunks in size classes", tolerance or 1e-12)
+    if peak:
+        bytes_at_peak, when = peak_of(chunks, step)
+        equal(data["peak"]["bytes"], bytes_at_peak, "peak", tolerance)
+        equal(sum(p["peak_bytes"] for p in data["points"]), bytes_at_peak, "the points' bytes at the peak", tolerance or 1e-12)
+        equal(data["peak"]["time"], (when - 1000000) * 1e-9, "time of the peak", 1e-9)
+
+
+def folder():
+    return tempfile.TemporaryDirectory(prefix="profalloc-")
+
+
+def main(**tests):
+    """Runs each test in a folder of its own."""
+    for name, test in tests.items():
+        with folder() as path:
+            test(Path(path))
+            print(f"{name}: fine")

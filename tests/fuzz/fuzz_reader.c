@@ -1,0 +1,149 @@
+/* libFuzzer on everything that reads a trace and its live table: open, report as JSON and text, check's count, seal, and the
+ * report of what was sealed. Checksums are made right first, so that the decoders are met, and symbols are left out: they
+ * are of this machine's files.
+ *
+ * An input is a trace, and, if its last byte is 'L', a live table before that in short form:
+ *   trace | head (the fixed part of pfa_live_head_t) | count, extents | bytes, put behind the table of extents | u32 size of
+ *   the trace | 'L'
+ *
+ * sources: see tests/fuzz/run.sh */
+#include "analyze/dwarf.h"
+#include "analyze/report.h"
+#include "analyze/seal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char trace_path[64];
+static char live_path[80];
+
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
+{
+    (void)path;
+    (void)build_id;
+    (void)build_id_size;
+    *why = "not here";
+    return NULL;
+}
+
+void pfa_dwarf_close(pfa_dwarf_t *dwarf)
+{
+    (void)dwarf;
+}
+
+void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
+{
+    (void)dwarf;
+    (void)address;
+    (void)visit;
+    (void)to;
+}
+
+static void remove_files(void)
+{
+    (void)unlink(trace_path);
+    (void)unlink(live_path);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    (void)argc;
+    (void)argv;
+    snprintf(trace_path, sizeof trace_path, "%s/profalloc-fuzz-%d.pa", folder, (int)getpid());
+    snprintf(live_path, sizeof live_path, "%s%s", trace_path, PFA_LIVE_SUFFIX);
+    atexit(remove_files);
+    return freopen("/dev/null", "w", stdout) == NULL;
+}
+
+static void write_file(const char *path, const uint8_t *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
+        abort();
+    }
+    close(fd);
+}
+
+static void mend_checksums(uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0; size - at >= sizeof(pfa_block_header_t);) {
+        pfa_block_header_t header;
+        memcpy(&header, bytes + at, sizeof header);
+        if (header.magic != PFA_BLOCK_MAGIC || header.stored_size > size - at - sizeof header) {
+            at++;
+            continue;
+        }
+        header.checksum = pfa_block_checksum(&header, bytes + at + sizeof header);
+        memcpy(bytes + at, &header, sizeof header);
+        at += sizeof header + header.stored_size;
+    }
+}
+
+/* The short form has no table of 32768 extents. */
+static void write_live(const uint8_t *bytes, size_t size)
+{
+    static uint8_t table[sizeof(pfa_live_head_t) + (1 << 16)];
+    size_t fixed = offsetof(pfa_live_head_t, extents);
+    pfa_live_head_t *head = (pfa_live_head_t *)(void *)table;
+    memset(table, 0, sizeof table);
+    memcpy(table, bytes, size < fixed ? size : fixed);
+    size_t used = size < fixed ? size : fixed;
+    size_t count = used < size ? bytes[used++] % 16 : 0;
+    for (size_t i = 0; i < count && size - used >= sizeof *head->extents; i++, used += sizeof *head->extents) {
+        memcpy(&head->extents[i], bytes + used, sizeof *head->extents);
+    }
+    size_t rest = size - used < 1 << 16 ? size - used : 1 << 16;
+    memcpy(table + sizeof *head, bytes + used, rest);
+    write_file(live_path, table, sizeof *head + rest);
+}
+
+static void report_it(void)
+{
+    static const pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_LIVE};
+    char *why = NULL;
+    pfa_trace_t *trace = pfa_trace_open(trace_path, &why);
+    if (trace != NULL) {
+        pfa_report_t report;
+        pfa_report_begin(&report);
+        (void)pfa_report_add(&report, trace);
+        pfa_report_json(&report, 20, PFA_BY_COUNT);
+        pfa_report_text(&report, 5, orders, 2);
+        pfa_report_free(&report);
+    }
+    pfa_trace_close(trace);
+    free(why);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *why = NULL;
+    size_t trace_size = size;
+    uint32_t said;
+    uint8_t *copy = malloc(size + 1);
+    if (copy == NULL) {
+        return 0;
+    }
+    memcpy(copy, data, size);
+    (void)unlink(live_path);
+    if (size >= sizeof said + 1 && copy[size - 1] == 'L') {
+        memcpy(&said, copy + size - 1 - sizeof said, sizeof said);
+        size_t rest = size - 1 - sizeof said;
+        trace_size = said < rest ? said : rest;
+        write_live(copy + trace_size, rest - trace_size);
+    }
+    mend_checksums(copy, trace_size);
+    write_file(trace_path, copy, trace_size);
+    free(copy);
+    report_it();
+    if (pfa_seal(trace_path, &why) == PFA_SEALED) {
+        report_it();
+    }
+    free(why);
+    return 0;
+}

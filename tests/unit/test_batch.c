@@ -1,0 +1,250 @@
+/* Batches: what is added is read back, whatever it is, and bytes that are no batch are told from one without a crash. */
+#include "export/format/batch.h"
+
+#include "tests/unit/unit.h"
+
+static pfa_batch_t *batch;
+static uint8_t *bytes;
+static pfa_event_t *events;
+static pfa_batch_kind_t *kinds;
+
+static int make_memory(void **state)
+{
+    (void)state;
+    batch = calloc(1, sizeof *batch);
+    bytes = malloc(PFA_BATCH_SIZE_MAX);
+    events = calloc(PFA_BATCH_ROWS, sizeof *events);
+    kinds = calloc(PFA_BATCH_ROWS, sizeof *kinds);
+    return batch == NULL || bytes == NULL || events == NULL || kinds == NULL;
+}
+
+static int free_memory(void **state)
+{
+    (void)state;
+    free(batch);
+    free(bytes);
+    free(events);
+    free(kinds);
+    return 0;
+}
+
+/* Times go back and forth, as those of several threads do. */
+static pfa_event_t random_event(uint64_t *random, uint64_t *now)
+{
+    *now += random_below(random, 5000);
+    uint64_t free_time = *now - random_below(random, 1000);
+    pfa_event_t event = {.alloc_time = free_time - random_below(random, 1 + random_below(random, free_time)),
+                         .free_time = free_time,
+                         .size_flags = random_below(random, 50) << PFA_RECORD_SIZE_SHIFT,
+                         .stack = (uint32_t)random_below(random, 40),
+                         .free_stack = (uint32_t)random_below(random, 3),
+                         .type = (uint32_t)random_below(random, 2),
+                         .thread = (uint16_t)random_below(random, 3),
+                         .tag = (uint16_t)random_below(random, 2),
+                         .free_thread = (uint16_t)random_below(random, 2)};
+    event.size_flags |= random_below(random, 5) == 0 ? PFA_EVENT_MOVED : 0;
+    event.size_flags |= random_below(random, 5) == 0 ? PFA_RECORD_REALLOC : 0;
+    return event;
+}
+
+static uint64_t cut(uint64_t time, uint32_t shift, bool exact)
+{
+    return exact ? time : time >> shift << shift;
+}
+
+static void read_kinds(const pfa_batch_reader_t *reader)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < reader->head.kinds; i++) {
+        pfa_batch_kind_at(reader, i, &kinds[i]);
+        rows += kinds[i].rows;
+    }
+    assert_int_equal(rows, reader->head.rows);
+}
+
+static void compare(const pfa_event_t *got, const pfa_event_t *put, uint32_t shift, bool live)
+{
+    bool made = !live && (put->size_flags & PFA_RECORD_REALLOC) != 0;
+    bool moved = !live && (put->size_flags & PFA_EVENT_MOVED) != 0;
+    pfa_event_t wanted = *put;
+    wanted.alloc_time = cut(put->alloc_time, shift, made);
+    wanted.free_time = live ? 0 : cut(put->free_time, shift, moved);
+    assert_memory_equal(got, &wanted, sizeof wanted);
+}
+
+static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *random)
+{
+    uint64_t now = 1u << 20;
+    pfa_batch_begin(batch, shift, flags);
+    for (uint32_t i = 0; i < rows; i++) {
+        if (random_below(random, 100) == 0 || i == 0) {
+            assert_true(pfa_batch_segment(batch, (uint32_t)random_below(random, 9), i));
+        }
+        events[i] = random_event(random, &now);
+        assert_true(pfa_batch_add(batch, &events[i]));
+    }
+    return pfa_batch_finish(batch, bytes);
+}
+
+static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
+{
+    pfa_batch_reader_t reader;
+    pfa_event_t event;
+    uint32_t kind;
+    assert_true(pfa_batch_open(&reader, bytes, size));
+    assert_int_equal(reader.head.rows, rows);
+    assert_int_equal(reader.head.flags, flags);
+    read_kinds(&reader);
+    for (uint32_t i = 0; i < rows; i++) {
+        assert_int_equal(pfa_batch_next(&reader, kinds, &event, &kind), 1);
+        assert_int_equal(kinds[kind].stack, events[i].stack);
+        compare(&event, &events[i], shift, (flags & PFA_BATCH_LIVE) != 0);
+    }
+    assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL), 0);
+}
+
+static void what_is_added_is_read_back(void **state)
+{
+    static const uint32_t shifts[] = {0, 1, 7, 17, PFA_BATCH_SHIFT_MAX};
+    static const uint32_t flags[] = {0, PFA_BATCH_LIVE, PFA_BATCH_AFTER_LIVE};
+    static const uint32_t counts[] = {0, 1, 2, 1000, PFA_BATCH_ROWS};
+    uint64_t random = 1;
+    (void)state;
+    for (size_t i = 0; i < 5 * 3 * 5; i++) {
+        uint32_t shift = shifts[i % 5];
+        uint32_t flag = flags[i / 5 % 3];
+        uint32_t rows = counts[i / 15];
+        decode(encode(rows, shift, flag, &random), rows, shift, flag);
+    }
+}
+
+static void extremes_are_read_back(void **state)
+{
+    static const uint64_t times[] = {0, 1, UINT64_MAX, 1ull << 63, 12345, UINT64_MAX - 1};
+    (void)state;
+    pfa_batch_begin(batch, 0, 0);
+    for (uint32_t i = 0; i < 36; i++) {
+        uint64_t one = times[i / 6];
+        uint64_t other = times[i % 6];
+        events[i] = (pfa_event_t){.alloc_time = one < other ? one : other,
+                                  .free_time = one < other ? other : one,
+                                  .size_flags = UINT64_MAX - i,
+                                  .stack = UINT32_MAX,
+                                  .free_stack = UINT32_MAX,
+                                  .type = UINT32_MAX,
+                                  .thread = UINT16_MAX,
+                                  .tag = UINT16_MAX,
+                                  .free_thread = UINT16_MAX,
+                                  .last_thread = UINT16_MAX};
+        assert_true(pfa_batch_add(batch, &events[i]));
+    }
+    decode(pfa_batch_finish(batch, bytes), 36, 0, 0);
+}
+
+/* A life that realloc ended and the one that it began are linked by the same exact time, though times are cut. */
+static void reallocs_are_linked(void **state)
+{
+    uint64_t random = 7;
+    pfa_batch_reader_t reader;
+    pfa_event_t event;
+    uint64_t before = 0;
+    (void)state;
+    pfa_batch_begin(batch, 17, 0);
+    uint64_t time = 1000000;
+    for (uint32_t i = 0; i < 500; i++) {
+        uint64_t next = time + random_below(&random, 1u << 18);
+        pfa_event_t life = {.alloc_time = time, .free_time = next};
+        life.size_flags = (i != 0 ? PFA_RECORD_REALLOC : 0) | PFA_EVENT_MOVED;
+        assert_true(pfa_batch_add(batch, &life));
+        time = next;
+    }
+    size_t size = pfa_batch_finish(batch, bytes);
+    assert_true(pfa_batch_open(&reader, bytes, size));
+    read_kinds(&reader);
+    for (uint32_t i = 0; i < 500; i++) {
+        assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL), 1);
+        assert_true(i == 0 || event.alloc_time == before);
+        before = event.free_time;
+    }
+}
+
+static void a_full_batch_takes_no_more(void **state)
+{
+    uint64_t random = 3;
+    (void)state;
+    encode(PFA_BATCH_ROWS, 0, 0, &random);
+    assert_false(pfa_batch_add(batch, &events[0]));
+    pfa_batch_begin(batch, 0, 0);
+    for (uint32_t i = 0; i < PFA_BATCH_SEGMENTS; i++) {
+        assert_true(pfa_batch_segment(batch, i, 0));
+    }
+    assert_false(pfa_batch_segment(batch, 0, 0));
+}
+
+static void segments_are_read_back(void **state)
+{
+    pfa_batch_reader_t reader;
+    pfa_batch_segment_t segment;
+    pfa_event_t event = {.alloc_time = 1, .free_time = 2};
+    (void)state;
+    pfa_batch_begin(batch, 0, 0);
+    for (uint32_t i = 0; i < 50; i++) {
+        assert_true(pfa_batch_segment(batch, i % 7, 1000 * i));
+        for (uint32_t j = 0; j < i; j++) {
+            assert_true(pfa_batch_add(batch, &event));
+        }
+    }
+    assert_true(pfa_batch_open(&reader, bytes, pfa_batch_finish(batch, bytes)));
+    for (uint32_t i = 0; i < 50; i++) {
+        pfa_batch_segment_at(&reader, i, &segment);
+        assert_int_equal(segment.ring, i % 7);
+        assert_int_equal(segment.first, 1000 * i);
+        assert_int_equal(segment.rows, i);
+    }
+}
+
+/* Reads all that can be read of it. */
+static void read_anyhow(const uint8_t *from, size_t size)
+{
+    pfa_batch_reader_t reader;
+    pfa_event_t event;
+    if (!pfa_batch_open(&reader, from, size)) {
+        return;
+    }
+    read_kinds(&reader);
+    while (pfa_batch_next(&reader, kinds, &event, NULL) == 1) {
+    }
+}
+
+static void no_batch_is_told(void **state)
+{
+    pfa_batch_reader_t reader;
+    uint64_t random = 11;
+    size_t size = encode(300, 3, 0, &random);
+    (void)state;
+    for (size_t i = 0; i < size; i++) {
+        assert_false(pfa_batch_open(&reader, bytes, i));
+    }
+    /* In memory of just that size, so that a sanitizer sees a step beyond it. */
+    for (int i = 0; i < 20000; i++) {
+        uint8_t *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, bytes, size);
+        for (uint64_t j = 1 + random_below(&random, 4); j-- > 0;) {
+            bool front = random_below(&random, 2) == 0;
+            copy[random_below(&random, front ? sizeof(pfa_batch_head_t) : size)] = (uint8_t)random_next(&random);
+        }
+        read_anyhow(copy, size);
+        free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_added_is_read_back), cmocka_unit_test(extremes_are_read_back),
+        cmocka_unit_test(reallocs_are_linked),        cmocka_unit_test(a_full_batch_takes_no_more),
+        cmocka_unit_test(segments_are_read_back),     cmocka_unit_test(no_batch_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_memory, free_memory);
+}
