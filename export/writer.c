@@ -25,6 +25,7 @@ static struct {
     uint32_t nodes_written;
     uint64_t rows_written;
     uint32_t shift;
+    uint32_t rows_max; /* of the batch that is being filled */
 } writer;
 
 /* Segments of the batch that is being filled, to be told to their rings once it is written. */
@@ -52,7 +53,7 @@ int pfa_writer_reset(void)
         return ENOMEM;
     }
     writer.batch = memory;
-    writer.nodes_written = 0;
+    writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
     writer.rows_written = 0;
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
@@ -88,7 +89,7 @@ void pfa_writer_modules(void)
         pfa_unwind_forget();
         first = pfa_depot_renew();
         pfa_add_release(&pfa_stack_generation, 1);
-    } else if (writer.nodes_written != 0) {
+    } else if (writer.nodes_written != PFA_NODE_FIRST) {
         first = writer.nodes_written;
     }
     size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, first);
@@ -102,8 +103,8 @@ static int write_some_nodes(uint32_t count)
     pfa_trace_nodes_t head = {.first = writer.nodes_written, .count = count};
     memcpy(payload, &head, sizeof head);
     char *parents = payload + sizeof head;
+    memset(parents, 0, (count + 1) * sizeof(uint32_t)); /* what is left of the last 8 bytes */
     char *pcs = parents + ((count * sizeof(uint32_t) + 7) & ~(size_t)7);
-    memset(pcs - 8, 0, 8);
     for (uint32_t i = 0; i < count; i++) {
         const pfa_live_node_t *node = pfa_depot_node(head.first + i);
         memcpy(parents + i * sizeof(uint32_t), &node->parent, sizeof(uint32_t));
@@ -157,6 +158,7 @@ static void flush_batch(void)
 static void begin_batch(uint32_t flags)
 {
     bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
+    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : PFA_BATCH_ROWS;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
@@ -167,13 +169,14 @@ static void drain_ring(uint32_t number, uint32_t flags)
     uint64_t to;
     pfa_ring_t *ring = pfa_ring_pending(number, &at, &to);
     while (at < to) {
-        if (source_count == SOURCES || writer.batch->head.rows >= PFA_BATCH_ROWS ||
+        if (source_count == SOURCES || writer.batch->head.rows >= writer.rows_max ||
             !pfa_batch_segment(writer.batch, number, at)) {
             flush_batch();
             begin_batch(flags);
             continue;
         }
-        while (at < to && pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
+        while (at < to && writer.batch->head.rows < writer.rows_max &&
+               pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
             at++;
         }
         sources[source_count].ring = ring;
