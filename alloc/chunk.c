@@ -24,6 +24,20 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
+void pfa_life_tell_slowly(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags)
+{
+    if (!pfa_load_relaxed(&pfa_ring_closed)) {
+        uint32_t stack = tls->free_stack;
+        if (stack == 0) {
+            stack =
+                tls->thread != NULL ? pfa_stack_site(tls, tls->free_site) : pfa_stack_find_site(tls, tls->free_site);
+        }
+        uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_clock_now(tls);
+        uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
+        pfa_life_tell(tls, record, size_flags, flags, stack, now);
+    }
+}
+
 void pfa_chunk_missed(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
@@ -146,9 +160,18 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     return size <= PFA_SIZE_MAX >> 1 && align <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
 }
 
+/* Is it the record of a chunk that this process was born with, or of none? */
+static bool is_inherited(const pfa_record_t *record)
+{
+    return pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0;
+}
+
 /* Is it the first byte of what was, at some time, a chunk? */
 static bool is_start(const pfa_place_t *place)
 {
+    if (PFA_UNLIKELY(is_inherited(place->record))) {
+        return true;
+    }
     return pfa_place_within(place) == pfa_record_lead(place->record);
 }
 
@@ -178,11 +201,14 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
         return judge_slot(offset, finding);
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-    if ((size_flags & PFA_FLAG_LIVE) == 0) {
+    if ((size_flags & PFA_FLAG_LIVE) == 0 && !is_inherited(place.record)) {
         return judge_slot(offset, finding);
     }
-    pfa_record_end(place.record, size_flags);
     if (pfa_is_live(size_flags)) { /* else silent */
+        pfa_life_tell_slowly(tls, place.record, size_flags);
+    }
+    pfa_record_end(place.record, size_flags);
+    if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_word_class(place.word), size_flags);
     }
     pfa_backing_free_keeping((void *)address);
@@ -229,7 +255,11 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     uint64_t old = pfa_load_relaxed(&record->size_flags);
     uint64_t kept = old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED | PFA_FLAG_LEAD);
     bool large = (old & PFA_FLAG_LARGE) != 0;
+    uint64_t now = pfa_clock_now(tls);
     if (pfa_is_live(old)) {
+        tls->moved_time = now;
+        pfa_life_tell_slowly(tls, record, old);
+        tls->moved_time = 0;
         pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
     }
     if (!due) {
@@ -240,7 +270,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     if (is_wide(old)) {
         pfa_accesses_begin(pfa_record_accesses(record));
     }
-    pfa_record_begin(record, pfa_clock_now(tls), fresh, tls->record_tail | pfa_record_tail(0, record->lead));
+    pfa_record_begin(record, now, fresh, tls->stack, tls->record_tail | pfa_record_tail(0, record->lead));
     if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
         pfa_live_settle(tls);
     }
@@ -251,13 +281,18 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
     uint64_t offset = address - pfa_range.base;
     if (offset < pfa_range.region_span) {
         pfa_place_t place = pfa_region_place(offset);
+        if (is_inherited(place.record) && pfa_place_within(&place) != 0) {
+            uint16_t lead = (uint16_t)(pfa_place_within(&place) >> PFA_LEAD_SHIFT);
+            pfa_store_relaxed(&place.record->tail, pfa_record_tail(0, lead));
+            pfa_store_relaxed(&place.record->size_flags, PFA_FLAG_ALIGNED | PFA_FLAG_LEAD | PFA_FLAGS_SILENT);
+        }
         resize(tls, place.record, pfa_word_class(place.word), size, due, weight);
         return;
     }
     bool entered = pfa_rcu_enter(tls);
     pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
-        resize(tls, &node->record, 0, size, due, weight);
+        resize(tls, node->record, 0, size, due, weight);
     }
     pfa_rcu_leave(entered);
 }

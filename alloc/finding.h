@@ -20,6 +20,9 @@ static inline pfa_verdict_t pfa_finding_verdict(uint64_t size_flags, bool at_sta
 {
     static const pfa_verdict_t by_state[] = {PFA_CHUNK_FOREIGN, PFA_CHUNK_LIVE, PFA_CHUNK_FREED, PFA_CHUNK_SILENT};
     pfa_verdict_t verdict = by_state[size_flags & PFA_FLAGS_SILENT];
+    if (verdict == PFA_CHUNK_FOREIGN && pfa_range.inherited) {
+        return PFA_CHUNK_SILENT;
+    }
     return at_start || verdict == PFA_CHUNK_FOREIGN ? verdict : PFA_CHUNK_INTERIOR;
 }
 

@@ -40,15 +40,14 @@
 #define PFA_LEAF_ENTRIES ((size_t)1 << (PFA_LEAF_SHIFT - PFA_GRANULE_SHIFT))
 
 typedef struct pfa_large {
-    union {
-        pfa_record_t record;
-        pfa_wide_record_t wide; /* always: there are never many of them */
-    };
+    pfa_record_t *record; /* in its cell (alloc/cells.h); wide, always: there are never many of them */
     uintptr_t start;
     size_t size; /* bytes the program may use, at least what it asked for */
     struct pfa_large *next_retired;
     void *mapping; /* of a chunk with memory of its own (alloc/large.c), else NULL */
     size_t mapping_size;
+    uint32_t cell; /* the number of the record's */
+    bool aligned;
 } pfa_large_t;
 
 /* A node's address, with bit 0 set when its chunk covers the whole granule: then the node need not be looked at. */

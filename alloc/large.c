@@ -1,6 +1,7 @@
 /* Owns the large chunks: where their memory comes from, their nodes in the interval map, their lives. See alloc/chunk.h
  * for who may call what. */
 #include "alloc/large.h"
+#include "alloc/cells.h"
 #include "alloc/finding.h"
 #include "alloc/life.h"
 #include "base/message.h"
@@ -10,7 +11,7 @@
 #include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 65536, SPARE_MAX = 512 * 1024 };
+enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
@@ -53,8 +54,7 @@ static void *from_spare(pfa_tls_t *tls, size_t size, bool zero)
 static bool becomes_spare(pfa_tls_t *tls, const pfa_large_t *node)
 {
     void *chunk = (void *)node->start;
-    bool aligned = (pfa_load_relaxed(&node->record.size_flags) & PFA_FLAG_ALIGNED) != 0;
-    if (tls->large_heap == NULL || tls->large_spare != NULL || aligned || node->size > SPARE_MAX ||
+    if (tls->large_heap == NULL || tls->large_spare != NULL || node->aligned || node->size > SPARE_MAX ||
         !pfa_backing_is_own(chunk)) {
         return false;
     }
@@ -118,11 +118,34 @@ static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t al
     return chunk != NULL;
 }
 
+static pfa_large_t *make_node(bool aligned)
+{
+    pfa_large_t *node = pfa_backing_malloc(sizeof *node);
+    pfa_wide_record_t *cell = node != NULL ? pfa_cells_take(&node->cell) : NULL;
+    if (cell == NULL) {
+        pfa_backing_free(node);
+        return NULL;
+    }
+    node->record = &cell->record;
+    node->aligned = aligned;
+    return node;
+}
+
+static void drop_node(void *memory)
+{
+    const pfa_large_t *node = memory;
+    pfa_cells_give(node->cell);
+    pfa_backing_free(memory);
+}
+
 void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
         return NULL;
+    }
+    if (PFA_UNLIKELY(pfa_intervalmap_retired() > RETIRED_MAX / 4)) {
+        pfa_sys_yield(); /* the background thread is waiting for a core, most likely */
     }
     if (pfa_intervalmap_retired() > RETIRED_MAX) {
         return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");
@@ -130,20 +153,21 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     /* So that its frees can be answered for later; and see pfa_rcu_enter. */
     bool entered = pfa_rcu_enter(tls);
     pfa_rcu_leave(entered);
-    pfa_large_t *node = entered ? pfa_backing_malloc(sizeof *node) : NULL;
+    pfa_large_t *node = entered ? make_node(align != 0) : NULL;
     if (node == NULL) {
         return failed(tls, "no memory for records: some large chunks are not recorded");
     }
     if (!get_memory(tls, node, size, align, (flags & PFA_FLAG_ZEROED) != 0)) {
-        pfa_backing_free(node);
+        drop_node(node);
         return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
-    pfa_accesses_begin(&node->wide.accesses);
-    pfa_record_begin(&node->record, pfa_clock_now(tls), size_flags, tls->record_tail);
+    pfa_accesses_begin(pfa_record_accesses(node->record));
+    pfa_record_begin(node->record, pfa_clock_now(tls), size_flags, tls->stack, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
+        pfa_record_end(node->record, size_flags);
         give_back(tls, node);
-        pfa_backing_free(node);
+        drop_node(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
     count_birth(tls, size_flags);
@@ -155,8 +179,8 @@ void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
     const pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
         pfa_finding_describe(finding,
-                             pfa_finding_verdict(pfa_load_relaxed(&node->record.size_flags), address == node->start),
-                             node->start, &node->record);
+                             pfa_finding_verdict(pfa_load_relaxed(&node->record->size_flags), address == node->start),
+                             node->start, node->record);
         finding->usable = node->size;
     } else if (address - pfa_range.base < pfa_range.total_span) {
         pfa_finding_describe(finding, PFA_CHUNK_FREED, 0, NULL); /* in L, where only recorded chunks are */
@@ -178,8 +202,11 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         }
         return finding->verdict;
     }
-    uint64_t size_flags = pfa_load_relaxed(&node->record.size_flags);
-    pfa_record_end(&node->record, size_flags);
+    uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
+    if (pfa_is_live(size_flags)) {
+        pfa_life_tell_slowly(tls, node->record, size_flags);
+    }
+    pfa_record_end(node->record, size_flags);
     pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
@@ -195,5 +222,5 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
 
 void pfa_chunk_reclaim(void)
 {
-    pfa_intervalmap_reclaim(pfa_backing_free);
+    pfa_intervalmap_reclaim(drop_node);
 }

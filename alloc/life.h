@@ -8,6 +8,8 @@
 
 #include "alloc/region.h"
 #include "meta/clock.h"
+#include "meta/ring.h"
+#include "meta/stack.h"
 #include "meta/thread.h"
 
 /* What a chunk counts for: itself alone, unless it was sampled. */
@@ -53,6 +55,38 @@ PFA_INLINE void pfa_life_count_death(pfa_tls_t *tls, unsigned class, uint64_t si
     }
 }
 
+/* Hands a death to the writer. Before the record says so: a thread that is killed in between leaves both, and the reader
+ * knows that (export/format/live.h). */
+PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
+                              uint32_t free_stack, uint64_t now)
+{
+    pfa_event_t aside;
+    pfa_event_t *event = pfa_ring_next(tls->ring);
+    if (PFA_UNLIKELY(event == NULL)) {
+        event = &aside;
+    }
+    event->alloc_time = record->alloc_time;
+    event->free_time = now;
+    event->size_flags = (size_flags & ~(uint64_t)PFA_FLAGS_SILENT) | event_flags;
+    event->stack = record->stack;
+    event->free_stack = free_stack;
+    event->type = record->type;
+    uint64_t tail = pfa_load_relaxed(&record->tail);
+    event->thread = (uint16_t)tail;
+    event->tag = (uint16_t)(tail >> 16);
+    event->free_thread = (uint16_t)tls->record_tail;
+    event->last_thread = (uint16_t)(tail >> 32);
+    event->padding = 0;
+    if (PFA_UNLIKELY(event == &aside)) {
+        pfa_ring_push_slowly(tls, event);
+    } else {
+        pfa_ring_commit(tls->ring);
+    }
+}
+
+/* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */
+PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags);
+
 /* What to ask the backing for. */
 PFA_INLINE size_t pfa_life_slot_size(size_t size)
 {
@@ -73,7 +107,7 @@ PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_fl
     if (PFA_UNLIKELY(pfa_range_is_wide())) {
         pfa_accesses_begin(pfa_record_accesses(place.record));
     }
-    pfa_record_begin(place.record, now, size_flags, tail);
+    pfa_record_begin(place.record, now, size_flags, tls->stack, tail);
     return pfa_life_count_birth(tls, pfa_word_class(place.word), size_flags);
 }
 
@@ -83,7 +117,7 @@ typedef enum pfa_ending {
     PFA_LIFE_ENDED_SETTLE /* and settles the live total */
 } pfa_ending_t;
 
-/* Marks a region chunk dead and counts it, in the frequent case: it is live, starts at the address and with its slot, was
+/* Tells the death of a region chunk, marks it dead and counts it, in the frequent case: it is live, starts at the address and with its slot, was
  * not sampled, and the thread has counters. The backing gets it after that, since the slot's next owner writes the same
  * record. */
 PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
@@ -101,6 +135,9 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
     if (PFA_UNLIKELY((size_flags & (PFA_FLAGS_SILENT | PFA_FLAG_LEAD | PFA_WEIGHT_MASK)) != PFA_FLAG_LIVE)) {
         return PFA_LIFE_NOT;
+    }
+    if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {
+        pfa_life_tell(tls, place.record, size_flags, 0, pfa_stack_site(tls, tls->free_site), pfa_clock_now(tls));
     }
     pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))

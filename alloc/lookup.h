@@ -34,8 +34,8 @@ PFA_INLINE bool pfa_lookup(uintptr_t address, pfa_hit_t *hit)
         return false;
     }
     hit->start = large->start;
-    hit->record = &large->record;
-    return pfa_is_live(pfa_load_relaxed(&large->record.size_flags));
+    hit->record = large->record;
+    return pfa_is_live(pfa_load_relaxed(&large->record->size_flags));
 }
 
 /* The same out of line, and in an RCU read section of its own: for tests and for code that is not hot. Without accesses

@@ -3,13 +3,14 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/sys.h"
+#include "meta/extents.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
-enum { COMMIT_SLICES_SHIFT = 4 };
+enum { COMMIT_SLICES_SHIFT = 4, COMMITTING = UINT16_MAX };
 _Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    ((PFA_RECORDS_PER_SLICE * sizeof(pfa_wide_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    (PFA_RECORD_GAP << COMMIT_SLICES_SHIFT) % 65536 == 0,
@@ -97,7 +98,8 @@ static void close_profiled(pfa_range_t *range)
     release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * range->record_stride);
     release((uintptr_t)range->slices, (range->region_span >> PFA_SLICE_SHIFT) * sizeof *range->slices);
     pfa_intervalmap_close(&range->large);
-    release((uintptr_t)range->committed, (range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1);
+    release((uintptr_t)range->committed,
+            ((range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1) * sizeof *range->committed);
 }
 
 static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
@@ -113,7 +115,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
     int err = reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
     err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
-    err = err != 0 ? err : map_table((slices >> COMMIT_SLICES_SHIFT) + 1, &table[1]);
+    err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
     fresh.slices = table[0];
     fresh.committed = table[1];
@@ -160,17 +162,35 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
     return err;
 }
 
-int pfa_range_commit_records(uint64_t slice)
+static int commit_unit(uint64_t unit)
+{
+    size_t size = pfa_range.record_stride << COMMIT_SLICES_SHIFT;
+    uint32_t extent = 0;
+    uint16_t none = 0;
+    /* Of two threads the second must not map over the first's records. It is rare that there are two: the slices are
+     * mostly of one mimalloc segment, which one thread owns. Who comes second goes without a record. */
+    if (!pfa_cas_acq_rel(&pfa_range.committed[unit], &none, COMMITTING)) {
+        return none == COMMITTING ? EBUSY : 0;
+    }
+    int err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)unit, size, (void *)(pfa_range.records + unit * size), NULL,
+                              &extent);
+    /* Partner: the acquire load in pfa_range_commit_records. */
+    pfa_store_release(&pfa_range.committed[unit], err == 0 ? (uint16_t)(extent + 1) : (uint16_t)0);
+    return err;
+}
+
+int pfa_range_commit_records(uint64_t slice, uint64_t count)
 {
     uint64_t unit = slice >> COMMIT_SLICES_SHIFT;
-    if (PFA_LIKELY(pfa_load_acquire(&pfa_range.committed[unit]) != 0)) {
-        return 0;
+    uint16_t seen = pfa_load_acquire(&pfa_range.committed[unit]);
+    if (PFA_UNLIKELY(seen == 0) || PFA_UNLIKELY(seen == COMMITTING)) {
+        int err = commit_unit(unit);
+        if (err != 0) {
+            return err;
+        }
     }
-    /* Two threads may both do this: the second changes nothing. */
-    size_t size = pfa_range.record_stride << COMMIT_SLICES_SHIFT;
-    int err = -pfa_sys_protect((void *)(pfa_range.records + unit * size), size, PROT_READ | PROT_WRITE);
-    if (err == 0) {
-        pfa_store_release(&pfa_range.committed[unit], 1); /* partner: the acquire load above */
-    }
-    return err;
+    uint64_t within = slice & (((uint64_t)1 << COMMIT_SLICES_SHIFT) - 1);
+    /* The gap too: what lies before a region's first slot is looked up there. */
+    return pfa_extents_make_room(pfa_load_relaxed(&pfa_range.committed[unit]) - 1u, within * pfa_range.record_stride,
+                                 PFA_RECORD_GAP + count * pfa_range_record_size());
 }

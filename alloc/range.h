@@ -50,10 +50,11 @@ typedef struct pfa_range {
     uint64_t total_span;
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
+    bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     uintptr_t records;
-    _Atomic uint8_t *committed; /* per 16 slices: is their part of the record area accessible */
-    pfa_intervalmap_t large;    /* over L, with a second level for everything else */
+    _Atomic uint16_t *committed; /* per 16 slices: the extent their part of the record area is in, plus one; 0: none */
+    pfa_intervalmap_t large;     /* over L, with a second level for everything else */
     uint64_t plain_span;
     uint64_t record_stride; /* the bytes of M for each slice */
     int region_arena;
@@ -88,7 +89,8 @@ PFA_INLINE bool pfa_range_profiled(uintptr_t address)
     return address - pfa_range.base < pfa_range.total_span;
 }
 
-/* Makes the records of a slice (and its neighbours) accessible. Any thread; idempotent. Returns 0 or an errno value. */
-int pfa_range_commit_records(uint64_t slice);
+/* Makes the records of a slice (and its neighbours) accessible, and room on the disk for `count` of them. Any thread;
+ * idempotent. Returns 0 or an errno value. */
+int pfa_range_commit_records(uint64_t slice, uint64_t count);
 
 #endif

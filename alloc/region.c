@@ -1,9 +1,7 @@
 /* Owns the words of pfa_range.slices. See alloc/region.h. */
 #include "alloc/region.h"
-#include "base/sys.h"
+#include "meta/extents.h"
 #include "meta/thread.h"
-
-#include <sys/mman.h>
 
 _Atomic uint32_t pfa_region_sizes[PFA_WORD_CLASS_MASK + 1];
 
@@ -47,7 +45,7 @@ static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_wor
     uintptr_t end = (records + slice_size / pfa_word_slot_size(old_word) * record_size) & ~mask;
     uintptr_t begin = (records + (slice_size / pfa_word_slot_size(new_word) + 1) * record_size + mask) & ~mask;
     if (end >= begin + WORTH_IT) {
-        (void)pfa_sys_advise((void *)begin, end - begin, MADV_DONTNEED);
+        pfa_extents_drop((void *)begin, end - begin);
     }
 }
 
@@ -88,8 +86,10 @@ int pfa_region_publish(const void *chunk)
     if (is_published(first, &page, lead)) {
         return 0;
     }
+    /* One more: the rest behind the last slot is looked up too. */
+    uint64_t slots = ((uint64_t)page.slices << PFA_SLICE_SHIFT) / page.slot_size;
     for (uint64_t back = 0; back < page.slices; back++) {
-        int err = pfa_range_commit_records(first + back);
+        int err = pfa_range_commit_records(first + back, back == 0 ? slots + 1 : 0);
         if (err != 0) {
             return err;
         }

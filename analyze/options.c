@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum kind { BOOL, SIZE } kind_t;
+typedef enum kind { BOOL, SIZE, TEXT } kind_t;
 
 typedef struct option {
     const char *name;
@@ -15,13 +15,17 @@ typedef struct option {
     uint64_t minimum;
     uint64_t maximum;
     const char *meaning;
+    const char *text;
 } option_t;
 
 static const option_t table[] = {
-#define PFA_OPTION(name, kind, standard, minimum, maximum, meaning) {#name, kind, standard, minimum, maximum, meaning},
+#define PFA_OPTION(name, kind, standard, minimum, maximum, meaning)                                                    \
+    {#name, kind, standard, minimum, maximum, meaning, NULL},
+#define PFA_OPTION_TEXT(name, standard, meaning) {#name, TEXT, 0, 0, 0, meaning, standard},
 #include "export/format/options.def"
-#undef PFA_OPTION
 };
+
+static const char *const kind_names[] = {[BOOL] = "bool", [SIZE] = "size", [TEXT] = "text"};
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
@@ -29,6 +33,10 @@ static void format_value(char *buf, size_t size, const option_t *option, uint64_
 {
     static const char suffixes[] = "\0KMGT";
     unsigned unit = 0;
+    if (option->kind == TEXT) {
+        snprintf(buf, size, "%s", option->text[0] != '\0' ? option->text : "none");
+        return;
+    }
     if (option->kind == BOOL) {
         snprintf(buf, size, "%s", value != 0 ? "true" : "false");
         return;
@@ -45,12 +53,12 @@ static void print_text(void)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         char standard[32];
         format_value(standard, sizeof standard, &table[i], table[i].standard);
-        printf("%-14s %-6s %-8s %s\n", table[i].name, table[i].kind == BOOL ? "bool" : "size", standard,
-               table[i].meaning);
+        printf("%-14s %-6s %-8s %s\n", table[i].name, kind_names[table[i].kind], standard, table[i].meaning);
     }
     puts("\nSet them with PROFALLOC_CONF=key:value,key:value in the environment, in /etc/profalloc.conf, or in the\n"
          "program by `const char *profalloc_conf = \"key:value,…\"`; the first of these that sets an option wins.\n"
-         "A bool is true or false; a size is a number of bytes, K M G T allowed.");
+         "A bool is true or false; a size is a number of bytes, K M G T allowed.\n"
+         "A text has no comma.");
 }
 
 static void print_json(void)
@@ -58,8 +66,10 @@ static void print_json(void)
     puts("[");
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const option_t *o = &table[i];
-        printf("  {\"name\": \"%s\", \"type\": \"%s\", \"default\": ", o->name, o->kind == BOOL ? "bool" : "size");
-        if (o->kind == BOOL) {
+        printf("  {\"name\": \"%s\", \"type\": \"%s\", \"default\": ", o->name, kind_names[o->kind]);
+        if (o->kind == TEXT) {
+            printf("\"%s\"", o->text);
+        } else if (o->kind == BOOL) {
             printf("%s", o->standard != 0 ? "true" : "false");
         } else {
             printf("%" PRIu64 ", \"minimum\": %" PRIu64 ", \"maximum\": %" PRIu64, o->standard, o->minimum, o->maximum);
@@ -75,8 +85,8 @@ static void print_man(void)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         char standard[32];
         format_value(standard, sizeof standard, &table[i], table[i].standard);
-        printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", table[i].name, table[i].kind == BOOL ? "bool" : "size",
-               standard, table[i].meaning);
+        printf(".TP\n.BR %s \" (%s, default %s)\"\n%s.\n", table[i].name, kind_names[table[i].kind], standard,
+               table[i].meaning);
     }
 }
 

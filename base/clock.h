@@ -28,4 +28,26 @@ static inline uint64_t pfa_counter_moment(void)
 #endif
 }
 
+/* Ticks in a second; 0 where only a calibration can tell. */
+static inline uint64_t pfa_counter_hz(void)
+{
+#if defined(__x86_64__)
+    return 0;
+#elif defined(__aarch64__)
+    uint64_t frequency;
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+    return frequency;
+#endif
+}
+
+/* PFA_ARCH_* of export/format/trace.h. */
+static inline uint32_t pfa_counter_arch(void)
+{
+#if defined(__x86_64__)
+    return 1;
+#elif defined(__aarch64__)
+    return 2;
+#endif
+}
+
 #endif

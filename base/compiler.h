@@ -13,6 +13,8 @@
 #define PFA_FLATTEN __attribute__((flatten))
 #define PFA_EXPORT __attribute__((visibility("default")))
 #define PFA_WEAK __attribute__((weak))
+/* For functions that read the program's memory as it is: a stack holds AddressSanitizer's forbidden zones. */
+#define PFA_NO_ASAN __attribute__((no_sanitize("address")))
 #define PFA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Initial-exec is the only TLS model that never allocates on first use; STYLE lists why that matters to a malloc. */

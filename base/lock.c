@@ -36,6 +36,12 @@ void pfa_lock(pfa_lock_rank_t rank)
     }
 }
 
+bool pfa_try_lock(pfa_lock_rank_t rank)
+{
+    uint32_t expected = FREE;
+    return holds_all() || pfa_cas_acq_rel(&locks[rank].word, &expected, TAKEN);
+}
+
 void pfa_unlock(pfa_lock_rank_t rank)
 {
     if (holds_all()) {

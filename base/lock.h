@@ -4,17 +4,26 @@
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum pfa_lock_rank {
     PFA_LOCK_PROCESS, /* starting and stopping recording */
+    PFA_LOCK_WRITER,  /* writing the trace */
     PFA_LOCK_RANGE,   /* reserving address space */
     PFA_LOCK_THREADS, /* the list of threads */
     PFA_LOCK_REPORTS, /* which places were reported already */
+    PFA_LOCK_MODULES, /* reading the loader's list */
+    PFA_LOCK_RINGS,   /* which thread has which ring, and the ring of those without */
+    PFA_LOCK_TAGS,    /* the names of tags */
+    PFA_LOCK_DEPOT,   /* adding nodes to the depot */
+    PFA_LOCK_EXTENTS, /* adding extents to the live table */
     PFA_LOCK_COUNT
 } pfa_lock_rank_t;
 
 void pfa_lock(pfa_lock_rank_t rank);
+/* False, at once, if it is taken. */
+bool pfa_try_lock(pfa_lock_rank_t rank);
 void pfa_unlock(pfa_lock_rank_t rank);
 
 /* Around fork, from the forking thread. */

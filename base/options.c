@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef enum kind { BOOL, SIZE } kind_t;
+typedef enum kind { BOOL, SIZE, TEXT } kind_t;
 
 typedef struct option {
     const char *name;
@@ -14,13 +14,14 @@ typedef struct option {
     uint64_t minimum;
     uint64_t maximum;
     size_t offset;
+    const char *text;
 } option_t;
 
 static const option_t table[] = {
 #define PFA_OPTION(name, kind, standard, minimum, maximum, meaning)                                                    \
-    {#name, kind, standard, minimum, maximum, offsetof(pfa_options_t, name)},
+    {#name, kind, standard, minimum, maximum, offsetof(pfa_options_t, name), NULL},
+#define PFA_OPTION_TEXT(name, standard, meaning) {#name, TEXT, 0, 0, 0, offsetof(pfa_options_t, name), standard},
 #include "export/format/options.def"
-#undef PFA_OPTION
 };
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0], CONF_FILE_MAX = 4096 };
@@ -38,10 +39,25 @@ static uint64_t *slot(pfa_options_t *options, const option_t *option)
     return (uint64_t *)(void *)((char *)options + option->offset);
 }
 
+static bool set_text(pfa_options_t *options, const option_t *option, span_t text)
+{
+    char *to = (char *)options + option->offset;
+    if (text.length >= PFA_OPTION_TEXT_SIZE) {
+        return false;
+    }
+    memcpy(to, text.at, text.length);
+    to[text.length] = '\0';
+    return true;
+}
+
 void pfa_options_default(pfa_options_t *options)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        *slot(options, &table[i]) = table[i].standard;
+        if (table[i].kind == TEXT) {
+            (void)set_text(options, &table[i], (span_t){table[i].text, strlen(table[i].text)});
+        } else {
+            *slot(options, &table[i]) = table[i].standard;
+        }
     }
 }
 
@@ -120,7 +136,7 @@ static bool parse_size(span_t s, uint64_t *value)
 
 static void say_unknown(const char *source, span_t key)
 {
-    char buf[512];
+    char buf[1024];
     pfa_text_t known = {buf, sizeof buf, 0};
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         pfa_text_add(&known, "%s%s", i == 0 ? "" : ", ", table[i].name);
@@ -130,7 +146,9 @@ static void say_unknown(const char *source, span_t key)
 
 static void say_bad_value(pfa_options_t *options, const char *source, const option_t *option, span_t value)
 {
-    if (option->kind == BOOL) {
+    if (option->kind == TEXT) {
+        pfa_say("%s: %s: longer than %d bytes", source, option->name, PFA_OPTION_TEXT_SIZE - 1);
+    } else if (option->kind == BOOL) {
         pfa_say("%s: %s: '%.*s' is not accepted; use true or false (keeping %s)", source, option->name,
                 (int)value.length, value.at, *slot(options, option) != 0 ? "true" : "false");
     } else {
@@ -140,10 +158,18 @@ static void say_bad_value(pfa_options_t *options, const char *source, const opti
     }
 }
 
-static bool parse_value(const option_t *option, span_t text, uint64_t *value)
+static bool parse_value(pfa_options_t *options, const option_t *option, span_t text)
 {
-    bool read = option->kind == BOOL ? parse_bool(text, value) : parse_size(text, value);
-    return read && *value >= option->minimum && *value <= option->maximum;
+    if (option->kind == TEXT) {
+        return set_text(options, option, text);
+    }
+    uint64_t value;
+    bool read = option->kind == BOOL ? parse_bool(text, &value) : parse_size(text, &value);
+    if (!read || value < option->minimum || value > option->maximum) {
+        return false;
+    }
+    *slot(options, option) = value;
+    return true;
 }
 
 static unsigned parse_pair(pfa_options_t *options, const char *source, span_t pair)
@@ -157,12 +183,10 @@ static unsigned parse_pair(pfa_options_t *options, const char *source, span_t pa
     span_t text = trim((span_t){colon + 1, pair.length - (size_t)(colon + 1 - pair.at)});
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         if (equals(key, table[i].name)) {
-            uint64_t value;
-            if (!parse_value(&table[i], text, &value)) {
+            if (!parse_value(options, &table[i], text)) {
                 say_bad_value(options, source, &table[i], text);
                 return 1;
             }
-            *slot(options, &table[i]) = value;
             return 0;
         }
     }
@@ -222,4 +246,21 @@ void pfa_options_load(const char *program_conf, const char *environment)
         pfa_say("strict:true is set: ending because of the option%s above", faults == 1 ? "" : "s");
         pfa_sys_exit(1);
     }
+}
+
+size_t pfa_options_text(char *buf, size_t size)
+{
+    pfa_text_t text = {buf, size, 0};
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const option_t *option = &table[i];
+        pfa_text_add(&text, "%s%s:", i == 0 ? "" : ",", option->name);
+        if (option->kind == TEXT) {
+            pfa_text_add(&text, "%s", (const char *)&pfa_options + option->offset);
+        } else if (option->kind == BOOL) {
+            pfa_text_add(&text, "%s", *slot(&pfa_options, option) != 0 ? "true" : "false");
+        } else {
+            pfa_text_add(&text, "%lu", (unsigned long)*slot(&pfa_options, option));
+        }
+    }
+    return text.used;
 }

@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -57,6 +58,102 @@ int pfa_sys_advise(void *addr, size_t size, int advice)
 int pfa_sys_open_read(const char *path)
 {
     return (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+}
+
+static int open_high(const char *path, int flags)
+{
+    enum { MODE = 0644 };
+    int fd = (int)call(PFA_SYS_CREATE, SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, MODE, 0, 0);
+    int high = fd < 0 ? fd : pfa_sys_dup_high(fd);
+    if (high < 0) {
+        return fd;
+    }
+    (void)pfa_sys_close(fd);
+    return high;
+}
+
+int pfa_sys_create(const char *path)
+{
+    return open_high(path, O_RDWR | O_CREAT | O_EXCL);
+}
+
+int pfa_sys_open_write(const char *path)
+{
+    return open_high(path, O_RDWR);
+}
+
+int pfa_sys_truncate(int fd, uint64_t size)
+{
+    return (int)call(PFA_SYS_TRUNCATE, SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
+}
+
+int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
+{
+    long err;
+    do {
+        err = call(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
+    } while (err == -EINTR);
+    return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
+}
+
+int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset)
+{
+    long got = call(PFA_SYS_MAP_FILE, SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                    fd, (long)offset);
+    return got < 0 && got > -4096 ? (int)got : 0;
+}
+
+long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        long got = call(PFA_SYS_PWRITE, SYS_pwrite64, fd, (long)((const char *)buf + done), (long)(size - done),
+                        (long)(offset + done), 0, 0);
+        if (got == -EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0 ? -EIO : got;
+        }
+        done += (size_t)got;
+    }
+    return (long)done;
+}
+
+bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit)
+{
+    enum { DATA = 3, HOLE = 4 };
+    if (*start >= limit) {
+        return false;
+    }
+    long data = pfa_raw_syscall(SYS_lseek, fd, (long)*start, DATA, 0, 0, 0);
+    if (data == -ENXIO || data >= (long)limit) {
+        return false;
+    }
+    long hole = data < 0 ? data : pfa_raw_syscall(SYS_lseek, fd, data, HOLE, 0, 0, 0);
+    *start = data < 0 ? *start : (uint64_t)data;
+    *end = hole < 0 || hole > (long)limit ? limit : (uint64_t)hole;
+    return true;
+}
+
+int pfa_sys_unlink(const char *path)
+{
+    return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+long pfa_sys_readlink(const char *path, char *buf, size_t size)
+{
+    return pfa_raw_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)buf, (long)size, 0, 0);
+}
+
+long pfa_sys_cwd(char *buf, size_t size)
+{
+    return pfa_raw_syscall(SYS_getcwd, (long)buf, (long)size, 0, 0, 0, 0);
+}
+
+void pfa_sys_thread_name(char *name)
+{
+    (void)pfa_raw_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
 }
 
 long pfa_sys_read(int fd, void *buf, size_t size)
@@ -112,6 +209,35 @@ bool pfa_sys_readable(const char *path)
     return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
 }
 
+bool pfa_sys_read_text(const char *path, char *text, size_t size)
+{
+    int fd = pfa_sys_open_read(path);
+    if (fd < 0) {
+        return false;
+    }
+    long got = pfa_sys_read(fd, text, size - 1);
+    (void)pfa_sys_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+uint64_t pfa_sys_resident(void)
+{
+    char text[128];
+    uint64_t pages = 0;
+    if (!pfa_sys_read_text("/proc/self/statm", text, sizeof text)) {
+        return 0;
+    }
+    const char *at = text;
+    while (*at != ' ' && *at != '\0') {
+        at++;
+    }
+    for (at += *at == ' '; *at >= '0' && *at <= '9'; at++) {
+        pages = pages * 10 + (uint64_t)(*at - '0');
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 uint64_t pfa_sys_ram(void)
 {
     struct sysinfo info;
@@ -150,16 +276,31 @@ int pfa_sys_pid(void)
     return (int)pfa_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
+int pfa_sys_parent_pid(void)
+{
+    return (int)pfa_raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
 int pfa_sys_tid(void)
 {
     return (int)pfa_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-uint64_t pfa_sys_nanoseconds(void)
+static uint64_t clock_nanoseconds(int clock)
 {
     struct timespec now = {0, 0};
-    (void)call(PFA_SYS_CLOCK, SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    (void)call(PFA_SYS_CLOCK, SYS_clock_gettime, clock, (long)&now, 0, 0, 0, 0);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pfa_sys_nanoseconds(void)
+{
+    return clock_nanoseconds(CLOCK_MONOTONIC);
+}
+
+uint64_t pfa_sys_unix_nanoseconds(void)
+{
+    return clock_nanoseconds(CLOCK_REALTIME);
 }
 
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)

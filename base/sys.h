@@ -26,6 +26,12 @@ typedef enum pfa_sys_call {
     PFA_SYS_FUTEX,
     PFA_SYS_ACCESS,
     PFA_SYS_MEMBARRIER,
+    PFA_SYS_CREATE,
+    PFA_SYS_TRUNCATE,
+    PFA_SYS_FALLOCATE,
+    PFA_SYS_MAP_FILE,
+    PFA_SYS_PWRITE,
+    PFA_SYS_UNLINK,
     PFA_SYS_COUNT
 } pfa_sys_call_t;
 
@@ -40,6 +46,27 @@ int pfa_sys_protect(void *addr, size_t size, int prot);
 int pfa_sys_advise(void *addr, size_t size, int advice);
 
 int pfa_sys_open_read(const char *path);
+/* A new file for reading and writing, with a descriptor that programs do not expect to get; fails if there is one. */
+int pfa_sys_create(const char *path);
+/* One that is there, for reading and writing; the descriptor as above. */
+int pfa_sys_open_write(const char *path);
+int pfa_sys_truncate(int fd, uint64_t size);
+/* Room on the disk for these bytes of the file, so that storing there through a mapping cannot fail; 0 too where the
+ * file system cannot say. */
+int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
+/* Maps a piece of the file, shared, over what is at `at`. */
+int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset);
+/* All of it, or a negative error number. */
+long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
+/* The next bytes of the file that are not a hole, at or behind *start and before limit: from *start to before *end. False:
+ * there are none. Where the file system cannot say, all are. */
+bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit);
+int pfa_sys_unlink(const char *path);
+long pfa_sys_readlink(const char *path, char *buf, size_t size);
+/* With the terminating 0 counted. */
+long pfa_sys_cwd(char *buf, size_t size);
+/* The calling thread's name, 16 bytes. */
+void pfa_sys_thread_name(char *name);
 long pfa_sys_read(int fd, void *buf, size_t size);
 long pfa_sys_write(int fd, const void *buf, size_t size);
 int pfa_sys_close(int fd);
@@ -52,6 +79,10 @@ int pfa_sys_dup_high(int fd);
 bool pfa_sys_can_read(const void *address);
 int pfa_sys_cpu_node(unsigned *cpu, unsigned *node);
 
+/* A short text file as a string; false if it cannot be read. */
+bool pfa_sys_read_text(const char *path, char *text, size_t size);
+/* Bytes of memory that the process has, or 0 if unknown. */
+uint64_t pfa_sys_resident(void);
 /* Bytes of RAM, or 0 if unknown. */
 uint64_t pfa_sys_ram(void);
 /* The address-space limit in bytes, UINT64_MAX when there is none, 0 if unknown. */
@@ -61,6 +92,9 @@ long pfa_sys_getrandom(void *buf, size_t size);
 int pfa_sys_pid(void);
 int pfa_sys_tid(void);
 uint64_t pfa_sys_nanoseconds(void);
+/* Since 1970. */
+uint64_t pfa_sys_unix_nanoseconds(void);
+int pfa_sys_parent_pid(void);
 
 /* Sleeps while *word == expected, at most timeout_ns (0: no limit). */
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);

@@ -32,11 +32,17 @@ typedef struct pfa_tls {
     void *large_anchor;
     void *large_spare;       /* memory of a large chunk freed last, for the next (alloc/large.c) */
     void *region_heap_aside; /* the region heap while it waits after a failure */
+    struct pfa_ring *ring;   /* where its deaths go (meta/ring.h), once there was one */
+    uintptr_t free_site;     /* where the program frees: a return address */
+    uint64_t moved_time;     /* of a death by realloc, the birth of the chunk that follows; else 0 */
+    uint32_t stack;          /* of the allocation that is being made (meta/depot.h) */
+    uint32_t free_stack;     /* of the free that is being made, if more than its site was taken; else 0 */
     uint64_t clock;          /* the last time given to a record (meta/clock.h) */
     uint64_t clock_reading;  /* the last reading of the counter */
     uint64_t random;         /* state of the sampler's generator */
     int64_t live_delta;      /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
+    uint64_t stack_range;    /* of the stack, known to be readable (meta/unwind.c) */
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
     int32_t clock_skips;     /* times to give out before the counter is read again */
     uint32_t clock_dense;    /* calls in a row that came right after one another */
@@ -49,6 +55,7 @@ typedef struct pfa_tls {
     uint8_t rcu_ready;      /* is it registered with RCU? (alloc/intervalmap.h) */
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
+    uint8_t in_depot; /* is it adding a node? */
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;

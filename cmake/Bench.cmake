@@ -29,6 +29,9 @@ function(pfa_add_bench name)
     endforeach()
 endfunction()
 
+# What it walks through has no frame pointers, on arm64 either, where they are the default.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/bench/unwind.c PROPERTIES COMPILE_OPTIONS -fomit-frame-pointer)
+
 file(GLOB singles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
 foreach(source ${singles})
     cmake_path(GET source STEM name)

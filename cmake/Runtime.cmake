@@ -88,5 +88,7 @@ target_link_libraries(profalloc_static INTERFACE ${PFA_LINK_LIBRARIES})
 # runs out, which weak references do not take from an archive.
 target_link_options(profalloc_static INTERFACE -Wl,-u,malloc
     $<$<LINK_LANGUAGE:CXX>:-Wl,-u,_ZSt17__throw_bad_allocv,-u,_ZSt15get_new_handlerv>)
+# Compilers leave the index of .eh_frame, which the unwinder finds rules by, out of static programs.
+target_link_options(profalloc_static INTERFACE -Wl,--eh-frame-hdr)
 target_include_directories(profalloc_static INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

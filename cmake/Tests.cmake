@@ -9,15 +9,17 @@
 #   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py is what they share
 #   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
+#   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
 #   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
 # A test whose tool is missing fails and names the package: it is never left out.
 
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
+find_library(UNWIND_LIBRARY unwind)
 find_program(PFA_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH) # Debian's, the one its test-suite package belongs to
-if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT PFA_PYTHON)
-    message(FATAL_ERROR "libcmocka-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY OR NOT UNWIND_LIBRARY OR NOT PFA_PYTHON)
+    message(FATAL_ERROR "libcmocka-dev, libunwind-dev or python3 is missing. Run scripts/setup.sh test, or configure with -DPROFALLOC_TESTS=OFF.")
 endif()
 
 # Tests keep their assertions in every build, and mean every malloc they write down.
@@ -139,6 +141,11 @@ foreach(script ${scripts})
     set_tests_properties(real_${name} PROPERTIES RESOURCE_LOCK real) # one at a time: servers, ports, both cores
 endforeach()
 
+add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)
+set_target_properties(unwind_shim PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core ${UNWIND_LIBRARY})
+pfa_add_test(oracle_unwind oracle 600
+    ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/unwind.py $<TARGET_FILE:unwind_shim>)
 pfa_add_test(fuzz_reader fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh 20)
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
@@ -158,7 +165,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench alloc largemap)
+    foreach(bench alloc largemap unwind)
         pfa_add_test(bench_${bench} bench 900
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

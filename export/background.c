@@ -14,6 +14,9 @@ typedef enum state { NONE, MADE, FAILED } state_t;
 static void (*work_to_do)(void);
 static _Atomic uint32_t state;   /* state_t */
 static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
+static _Atomic uint64_t period;
+
+_Atomic bool pfa_background_asked;
 
 static void *run(void *unused)
 {
@@ -21,8 +24,12 @@ static void *run(void *unused)
     pfa_tls.state = PFA_THREAD_GONE;
     pfa_tls.countdown = PFA_COUNTDOWN_OFF;
     for (;;) {
+        uint64_t limit = pfa_load_relaxed(&period);
         while (pfa_swap_acq_rel(&pending, 0) == 0) {
-            pfa_sys_futex_wait(&pending, 0, 0);
+            pfa_sys_futex_wait(&pending, 0, limit);
+            if (limit != 0) {
+                break;
+            }
         }
         work_to_do();
     }
@@ -53,6 +60,33 @@ static int make_thread(void)
 void pfa_background_init(void (*work)(void))
 {
     work_to_do = work;
+}
+
+void pfa_background_set_period(uint64_t nanoseconds)
+{
+    pfa_store_relaxed(&period, nanoseconds);
+}
+
+bool pfa_background_exists(void)
+{
+    return pfa_load_relaxed(&state) == MADE;
+}
+
+void pfa_background_ask(void)
+{
+    if (pfa_load_relaxed(&state) == MADE) {
+        pfa_background_wake();
+    } else {
+        pfa_store_relaxed(&pfa_background_asked, true);
+    }
+}
+
+void pfa_background_make_if_asked(void)
+{
+    if (pfa_load_relaxed(&pfa_background_asked)) {
+        pfa_store_relaxed(&pfa_background_asked, false);
+        pfa_background_wake();
+    }
 }
 
 void pfa_background_wake(void)

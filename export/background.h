@@ -1,13 +1,24 @@
 /* The background thread: does what no thread of the program should wait for. It is made when there is work for the first
- * time, with all signals blocked; a fork child has none until it needs one.
+ * time, with all signals blocked; a fork child has none until it needs one. Once there, it also works by the clock, if it
+ * was given a period.
  *
  * Any thread may call pfa_background_wake, at any time but in a signal handler; it never waits for the work. */
 #ifndef PFA_EXPORT_BACKGROUND_H
 #define PFA_EXPORT_BACKGROUND_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Says what the work is; once, at start. */
 void pfa_background_init(void (*work)(void));
 void pfa_background_wake(void);
+/* The same, but does not make the thread: for free, and for signal handlers. The next pfa_background_make_if_asked does. */
+void pfa_background_ask(void);
+extern _Atomic _Bool pfa_background_asked;
+void pfa_background_make_if_asked(void);
+bool pfa_background_exists(void);
+/* How often to work without being asked, in nanoseconds; 0: never. */
+void pfa_background_set_period(uint64_t nanoseconds);
 /* In a fork child. */
 void pfa_background_after_fork(void);
 

@@ -13,7 +13,7 @@
 /* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
  * bytes asked for were taken off the countdown before. */
 PFA_NOINLINE void *pfa_slow_malloc(size_t size);
-void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);
+PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);
 PFA_NOINLINE void *pfa_slow_realloc(void *chunk, size_t size, const void *caller);
 PFA_NOINLINE void pfa_slow_free(void *chunk);
 size_t pfa_usable_size(void *chunk, const void *caller);
@@ -54,11 +54,23 @@ PFA_INLINE void pfa_fast_free(void *chunk)
 bool pfa_process_enter(void);
 int pfa_process_start(uint64_t period);
 void pfa_process_stop(void);
+/* Also from a signal handler. */
+void pfa_process_ask_for_picture(void);
+/* Set when there is work for a background thread that is not there. */
+extern _Atomic bool pfa_background_asked;
+PFA_COLD void pfa_process_make_background_thread(void);
 
 /* --- hooks/thread.c */
 /* Sets the calling thread up; false: not now, or not any more. */
 bool pfa_thread_enter(pfa_tls_t *tls);
 int pfa_thread_make_key(void);
+/* In the background thread: ends a process all threads of which have ended, as the C library would. */
+void pfa_thread_end_if_deserted(void);
+
+/* --- hooks/signals.c: the signals that options may name */
+void pfa_signals_watch(void);
+/* In the background thread: does what they asked for. */
+void pfa_signals_act(void);
 
 /* --- hooks/report.c: says that the program gave us something that is no chunk; once per caller, counts each. */
 void pfa_report_bad(const char *call, const char *what, const void *chunk, const pfa_finding_t *finding,

@@ -6,8 +6,14 @@
 #include "base/options.h"
 #include "base/sys.h"
 #include "export/background.h"
+#include "export/session.h"
+#include "export/triggers.h"
+#include "alloc/life.h"
 #include "hooks/hooks.h"
 #include "include/profalloc.h"
+#include "meta/extents.h"
+#include "meta/ring.h"
+#include "meta/stack.h"
 #include "meta/thread.h"
 
 #include <errno.h>
@@ -33,11 +39,31 @@ static const char *environment_conf(void)
     return getauxval(AT_SECURE) != 0 ? NULL : getenv("PROFALLOC_CONF");
 }
 
+/* The live table and the trace are there before the first record. */
+static int open_once(uint64_t period)
+{
+    static bool opened;
+    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
+    if (err == 0 && !opened) {
+        err = pfa_session_open(period);
+        opened = err == 0;
+    }
+    return err;
+}
+
+static void note_periods(void)
+{
+    for (unsigned class = 0; class < PFA_LIVE_WEIGHTS; class ++) {
+        pfa_extents_head->weights[class] = class == 0 ? 0 : pfa_sampler_period(class);
+    }
+}
+
 static int start_locked(uint64_t period)
 {
-    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
+    int err = open_once(period);
     if (err == 0) {
         err = pfa_sampler_set(period);
+        note_periods();
         pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
     }
     return err;
@@ -63,8 +89,50 @@ static void want_reclaim(void)
 {
     enum { WORTH_WAKING = 1024 }; /* a node is about 100 bytes, a wake-up two switches of threads */
     if (pfa_intervalmap_retired() >= WORTH_WAKING) {
-        pfa_background_wake();
+        pfa_background_ask();
     }
+}
+
+static void work_in_background(void)
+{
+    enum { WORTH_WAITING = 64 };
+    if (pfa_intervalmap_retired() >= WORTH_WAITING) {
+        pfa_chunk_reclaim();
+    }
+    pfa_thread_list_remind(pfa_load_relaxed(&pfa_sampling.epoch));
+    pfa_session_round();
+    pfa_signals_act();
+    pfa_thread_end_if_deserted();
+}
+
+/* A thread whose ring is full writes it out itself, where no background thread does. */
+static bool write_here(void)
+{
+    return !pfa_background_exists() && pfa_session_try_round();
+}
+
+static void share(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes)
+{
+    pfa_share_t share = pfa_life_share(size_flags);
+    *chunks = share.chunks;
+    *bytes = share.bytes;
+}
+
+/* With `follow:false`, the tool names the one process that is meant. */
+static bool is_followed(void)
+{
+    const char *leader = pfa_options.follow == 0 && getauxval(AT_SECURE) == 0 ? getenv("PROFALLOC_LEADER") : NULL;
+    int pid = 0;
+    for (; leader != NULL && *leader >= '0' && *leader <= '9'; leader++) {
+        pid = pid * 10 + (*leader - '0');
+    }
+    return pid == 0 || pid == pfa_sys_pid();
+}
+
+static bool has_dumps(void)
+{
+    return (pfa_options.dump_bytes | pfa_options.dump_peak | pfa_options.dump_rss | pfa_options.dump_seconds |
+            pfa_options.dump_signal | pfa_options.toggle_signal) != 0;
 }
 
 static void configure(void)
@@ -73,11 +141,22 @@ static void configure(void)
     if (pfa_options.summary != 0) {
         pfa_message_keep();
     }
+    enum { PERIOD_NS = 250000000 };
     pfa_chunk_want_reclaim = want_reclaim;
-    pfa_background_init(pfa_chunk_reclaim);
-    if (pfa_options.prof != 0 && pfa_process_start(pfa_options.sample) == ENOMEM) {
+    pfa_ring_want_writer = pfa_background_ask;
+    pfa_ring_write_here = write_here;
+    pfa_fold_share = share;
+    pfa_background_init(work_in_background);
+    pfa_background_set_period(PERIOD_NS);
+    pfa_stack_init(false);
+    pfa_session_init(pfa_options.out);
+    if (pfa_options.prof != 0 && is_followed() && pfa_process_start(pfa_options.sample) == ENOMEM) {
         pfa_say("no address space for records (limit: %lu bytes): nothing is recorded",
                 (unsigned long)pfa_sys_address_limit());
+    }
+    pfa_signals_watch();
+    if (has_dumps()) {
+        pfa_store_relaxed(&pfa_background_asked, true);
     }
     pfa_store_release(&stage, READY);
 }
@@ -101,15 +180,34 @@ bool pfa_process_enter(void)
     return pfa_load_acquire(&stage) >= ALLOCATING;
 }
 
+void pfa_process_ask_for_picture(void)
+{
+    pfa_triggers_ask();
+    pfa_background_ask();
+}
+
+void pfa_process_make_background_thread(void)
+{
+    if (pfa_tls.state == PFA_THREAD_READY) {
+        pfa_background_make_if_asked();
+    }
+}
+
 static __attribute__((constructor)) void catch_up(void)
 {
     (void)pfa_process_enter();
+    pfa_stack_init(true);
     (void)pfa_thread_enter(&pfa_tls);
     pfa_fork_watch();
 }
 
 static __attribute__((destructor)) void finish(void)
 {
+    if (pfa_options.end != 0) {
+        pfa_session_end(PFA_END_EXIT);
+    } else {
+        pfa_session_flush();
+    }
     if (pfa_options.summary != 0) {
         pfa_summary_print();
     }

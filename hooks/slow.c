@@ -1,7 +1,9 @@
 /* Owns the long ways: what malloc, realloc and free do when the fast path said no. Nothing here may call a function that
  * this library replaces. */
 #include "alloc/life.h"
+#include "base/options.h"
 #include "hooks/hooks.h"
+#include "meta/depot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,20 +87,43 @@ static PFA_NOINLINE void *unrecorded(pfa_tls_t *tls, size_t size, size_t align, 
     return chunk;
 }
 
-void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
+/* In an allocation, never in free: a thread cannot be made everywhere that free may be called. */
+static inline void make_background_thread(void)
+{
+    if (PFA_UNLIKELY(pfa_load_relaxed(&pfa_background_asked))) {
+        pfa_process_make_background_thread();
+    }
+}
+
+/* Takes the stack of the caller of the function it is in, for the chunk that is made next. */
+#define TAKE_STACK(tls)                                                                                                \
+    do {                                                                                                               \
+        if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {                                                         \
+            pfa_unwind_start_t start_;                                                                                 \
+            PFA_UNWIND_HERE(&start_);                                                                                  \
+            (tls)->stack = pfa_stack_take((tls), &start_);                                                             \
+        }                                                                                                              \
+    } while (0)
+
+PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
     uint64_t weight = 0;
+    make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) && !is_due(tls, size, &weight)) {
         return plain(size, align, flags);
     }
+    TAKE_STACK(tls);
     void *chunk = pfa_chunk_alloc(tls, size, align, flags | weight);
     return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
 }
 
+/* Its stack is taken, if that could be. */
 static PFA_NOINLINE void *allocate_plainly_asked(size_t size)
 {
-    return pfa_slow_alloc(size, 0, 0);
+    pfa_tls_t *tls = &pfa_tls;
+    void *chunk = pfa_chunk_alloc(tls, size, 0, 0);
+    return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, 0, 0);
 }
 
 static PFA_NOINLINE void *settle_live(void *chunk)
@@ -121,21 +146,26 @@ static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_clock_stop_skipping(tls);
+    make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
-        return allocate_plainly_asked(size);
+        return pfa_slow_alloc(size, 0, 0);
     }
+    TAKE_STACK(tls);
     pfa_backing_heap_tend(tls->region_heap);
     return allocate_recorded(tls, size, pfa_clock_read(tls));
 }
 
-/* Recording everything, this is malloc: kept short, all that is rare a tail call, so that it needs no stack frame. While
+/* Recording everything, this is malloc. Reached by a jump, so that its caller is the program; so is what it jumps to. While
  * the clock is skipped (meta/clock.h) nothing else has changed either: that happens only where everything is recorded
  * and there is a region heap, and whatever ends that ends the skipping. */
 PFA_FLATTEN void *pfa_slow_malloc(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
-    return PFA_LIKELY(pfa_clock_may_skip(tls)) ? allocate_recorded(tls, size, pfa_clock_step(tls))
-                                               : allocate_reading_clock(size);
+    if (PFA_UNLIKELY(!pfa_clock_may_skip(tls))) {
+        return allocate_reading_clock(size);
+    }
+    TAKE_STACK(tls);
+    return allocate_recorded(tls, size, pfa_clock_step(tls));
 }
 
 static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const void *caller, const char *call)
@@ -165,11 +195,25 @@ static void free_for(void *chunk, const void *caller)
     }
 }
 
-/* Reached from free by jumps alone, so its own return address is the program's. (realloc calls pfa_slow_free for chunks it
- * has just found to be good: should another thread free them meanwhile, the place reported is in this file.) */
+/* Notes more of the place than its return address, where that is asked for. */
+static PFA_COLD void take_free_stack(pfa_tls_t *tls, const pfa_unwind_start_t *start)
+{
+    tls->free_stack = pfa_options.free_depth == 0 ? PFA_NODE_UNKNOWN
+                                                  : pfa_stack_take_some(tls, start, (unsigned)pfa_options.free_depth);
+}
+
+/* Reached from free by jumps alone, so its own return address is the program's. */
 static PFA_NOINLINE void free_otherwise(void *chunk)
 {
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {
+        pfa_unwind_start_t start;
+        PFA_UNWIND_HERE(&start);
+        take_free_stack(tls, &start);
+    }
+    tls->free_site = (uintptr_t)__builtin_return_address(0);
     free_for(chunk, __builtin_return_address(0));
+    tls->free_stack = 0;
 }
 
 static PFA_NOINLINE void settle_and_free(void *chunk)
@@ -181,7 +225,9 @@ static PFA_NOINLINE void settle_and_free(void *chunk)
 /* Recording everything, this is free: kept short, all that is rare a tail call. */
 PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
-    switch (pfa_life_end(&pfa_tls, (uintptr_t)chunk)) {
+    pfa_tls_t *tls = &pfa_tls;
+    tls->free_site = (uintptr_t)__builtin_return_address(0);
+    switch (PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT) {
     case PFA_LIFE_ENDED:
         pfa_backing_free_first_here(chunk);
         break;
@@ -224,7 +270,8 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
 {
     pfa_tls_t *tls = &pfa_tls;
     void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
-    if (moved == NULL) {
+    bool recorded = moved != NULL;
+    if (!recorded) {
         moved = pfa_backing_malloc(size);
         if (moved == NULL) {
             return NULL;
@@ -234,7 +281,10 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
         }
     }
     memcpy(moved, chunk, usable < size ? usable : size);
-    pfa_slow_free(chunk);
+    tls->moved_time = recorded ? tls->clock : 0; /* the time of the birth */
+    free_for(chunk, (const void *)tls->free_site);
+    tls->moved_time = 0;
+    tls->free_stack = 0;
     return moved;
 }
 
@@ -244,6 +294,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
     }
     if (size == 0) {
+        pfa_tls.free_site = (uintptr_t)caller;
         free_for(chunk, caller);
         return NULL;
     }
@@ -256,6 +307,13 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
     }
     uint64_t weight = 0;
     bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
+    pfa_tls.free_site = (uintptr_t)caller;
+    if (due || finding.verdict != PFA_CHUNK_PLAIN) {
+        TAKE_STACK(&pfa_tls);
+        if (pfa_options.free_depth != 1) {
+            pfa_tls.free_stack = pfa_tls.stack;
+        }
+    }
     size_t usable = usable_of(chunk, &finding);
     bool stays = pfa_backing_keeps(usable, size);
     if (finding.verdict == PFA_CHUNK_PLAIN) {
@@ -264,6 +322,7 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         }
     } else if (stays && pfa_tls.thread != NULL) {
         pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
+        pfa_tls.free_stack = 0;
         return chunk;
     }
     return move(chunk, usable, size, due, weight);

@@ -2,12 +2,18 @@
  * destructor of thread-specific data. Other destructors may run after ours and allocate: the thread is then born again,
  * with another destructor to come, as often as the C library has rounds of destructors left. What comes after those is
  * served without counting. */
+#include "base/message.h"
 #include "base/sys.h"
 #include "hooks/hooks.h"
+#include "meta/clock.h"
+#include "meta/names.h"
+#include "meta/ring.h"
 #include "meta/thread.h"
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 static pthread_key_t key;
 static _Atomic bool has_key;
@@ -21,6 +27,8 @@ static void leave(void *arg)
     tls->clock_may_skip = false;
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
+    pfa_names_thread_again(thread->number);
+    pfa_ring_leave(tls);
     tls->thread = NULL;
     pfa_chunk_thread_end(tls);
     /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
@@ -62,5 +70,40 @@ bool pfa_thread_enter(pfa_tls_t *tls)
         return false;
     }
     tls->state = PFA_THREAD_READY;
+    if (!pfa_load_relaxed(&pfa_ring_closed)) {
+        pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
+    }
     return true;
+}
+
+/* The number behind a word of /proc/self/status. */
+static unsigned long number_of(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    return at != NULL ? strtoul(at + strlen(word), NULL, 10) : 0;
+}
+
+static bool main_thread_has_ended(void)
+{
+    char path[64];
+    char text[512];
+    pfa_text_t name = {path, sizeof path, 0};
+    pfa_text_add(&name, "/proc/self/task/%d/stat", pfa_sys_pid());
+    if (!pfa_sys_read_text(path, text, sizeof text)) {
+        return false;
+    }
+    const char *behind = strrchr(text, ')');
+    return behind != NULL && behind[1] == ' ' && behind[2] == 'Z';
+}
+
+void pfa_thread_end_if_deserted(void)
+{
+    char text[4096];
+    if (!pfa_thread_list_empty() || !main_thread_has_ended() ||
+        !pfa_sys_read_text("/proc/self/status", text, sizeof text)) {
+        return;
+    }
+    if (number_of(text, "Threads:") == 2) { /* the main thread's remains, and we */
+        exit(0);
+    }
 }

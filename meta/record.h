@@ -122,10 +122,11 @@ static inline void pfa_accesses_begin(pfa_accesses_t *accesses)
 
 /* Fills a record for a new chunk; `tail` is its last word: thread, tag 0, last_thread 0, lead. The last store makes it
  * live; a reader that sees it live through the chunk's own publication by the program sees the rest too. */
-static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint64_t tail)
+static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint32_t stack,
+                                    uint64_t tail)
 {
     record->alloc_time = now;
-    record->stack = 0;
+    record->stack = stack;
     record->type = 0;
     pfa_store_relaxed(&record->tail, tail);
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);

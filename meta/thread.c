@@ -26,13 +26,17 @@ static void add_spare_blocks(void)
     }
     pfa_thread_t *blocks = memory;
     for (int i = BLOCKS_PER_MAP - 1; i >= 0; i--) {
-        /* The number stays with the block: it is reused with it. */
-        blocks[i].number = (uint16_t)(list.last_number + i + 1 > UINT16_MAX ? 0 : list.last_number + i + 1);
         blocks[i].next = list.spare;
         list.spare = &blocks[i];
     }
-    list.last_number =
-        (uint16_t)(list.last_number + BLOCKS_PER_MAP > UINT16_MAX ? UINT16_MAX : list.last_number + BLOCKS_PER_MAP);
+}
+
+/* A number that no thread had, while there are; then the block's last one. */
+static void give_number(pfa_thread_t *thread)
+{
+    if (list.last_number < UINT16_MAX) {
+        thread->number = ++list.last_number;
+    }
 }
 
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
@@ -44,6 +48,7 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     pfa_thread_t *thread = list.spare;
     if (thread != NULL) {
         list.spare = thread->next;
+        give_number(thread);
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;
@@ -108,6 +113,14 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     }
 }
 
+bool pfa_thread_list_empty(void)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    bool empty = list.living == NULL;
+    pfa_unlock(PFA_LOCK_THREADS);
+    return empty;
+}
+
 /* One pass over the threads; true if one of them may not have noticed yet. */
 static bool interrupt_once(uint32_t epoch)
 {
@@ -127,17 +140,27 @@ static bool interrupt_once(uint32_t epoch)
 
 void pfa_thread_list_interrupt(uint32_t epoch)
 {
-    enum { PASSES = 64 };
+    enum { PASSES = 64, QUIET = 3 };
+    int quiet = 0;
     pfa_lock(PFA_LOCK_THREADS);
     /* The caller has stored the new mode. Partner: hooks/slow.c rearm(). A thread that sets its countdown now either sees
      * the new epoch after that, or has stored the countdown for us to see. */
     if (list.living != NULL) {
         pfa_sys_fence_all();
     }
-    for (int pass = 0; pass < PASSES && interrupt_once(epoch); pass++) {
-        /* Long enough for a subtraction that was under way to end and show itself. */
-        pfa_sys_yield();
+    for (int pass = 0; pass < PASSES && quiet < QUIET && list.living != NULL; pass++) {
+        quiet = interrupt_once(epoch) ? 0 : quiet + 1;
+        /* So that a subtraction that was under way, of more than one instruction on some machines, ends and shows
+         * itself, and our own store is not just seen by ourselves. */
+        pfa_sys_fence_all();
     }
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_thread_list_remind(uint32_t epoch)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    (void)interrupt_once(epoch);
     pfa_unlock(PFA_LOCK_THREADS);
 }
 

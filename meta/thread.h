@@ -34,12 +34,32 @@ typedef struct pfa_counters {
     pfa_counter_t bad_frees;
 } pfa_counters_t;
 
+/* Stacks and places of frees that the thread met lately (meta/stack.h). */
+typedef struct pfa_known_stack {
+    uint64_t hash;
+    uint32_t stack;
+    uint32_t generation; /* pfa_stack_generation when it was taken */
+} pfa_known_stack_t;
+
+typedef struct pfa_site {
+    uintptr_t pc;
+    uint32_t node;
+    uint32_t generation;
+} pfa_site_t;
+
+enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
+
+/* Counts up whenever code was unloaded. */
+extern _Atomic uint32_t pfa_stack_generation;
+
 typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
     pfa_tls_t *tls;
-    uint16_t number; /* 1 and up, reused after the thread's end; 0: unknown */
+    uint16_t number; /* 1 and up, reused after the end only when there are no others left; 0: unknown */
+    pfa_site_t sites[PFA_SITES];
+    pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
 } pfa_thread_t;
 
 /* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
@@ -49,8 +69,13 @@ void pfa_thread_list_leave(pfa_thread_t *thread);
 /* In a fork child, by the thread that forked, which holds all locks: only the caller lives on. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
-/* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. */
+/* Has every thread that ever allocated ended? */
+bool pfa_thread_list_empty(void);
+/* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. Where subtracting
+ * from memory takes several instructions, one that was put to sleep in the middle of them may overwrite that; so it is to
+ * be called again later, as pfa_thread_list_remind, which costs little. */
 void pfa_thread_list_interrupt(uint32_t epoch);
+void pfa_thread_list_remind(uint32_t epoch);
 
 /* Sum over all threads, dead ones included. Not of one moment: a chunk's death may be in it and its birth not. */
 void pfa_counters_sum(pfa_counters_t *sum);

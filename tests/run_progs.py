@@ -194,10 +194,10 @@ def wait_for_end(pid):
     return True
 
 
-def execute(command, env, child=None):
+def execute(command, env, child=None, folder=None):
     """Runs a command to its end or to the time limit. Files, not pipes: what it leaves running cannot hold us up."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, env=env, preexec_fn=child, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+        process = subprocess.Popen(command, env=env, preexec_fn=child, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    start_new_session=True)
         ended = wait_for_end(process.pid)
         os.killpg(process.pid, signal.SIGKILL)  # what it left running; as it is not reaped, the id is still its own
@@ -267,8 +267,10 @@ def start(executable, run, mode, library):
             # Debian's Valgrind gives up on debug information that some compilers write.
             subprocess.run([tool("strip", "binutils"), "--strip-debug", executable, library], check=True)
             command = [tool("valgrind"), "--tool=none", "-q"]
+        traces = stack.enter_context(tempfile.TemporaryDirectory())
+        os.chmod(traces, 0o777)
         return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
-                       lambda: prepare_child(run))
+                       lambda: prepare_child(run), traces)
 
 
 # --- how it went ------------------------------------------------------------------------------------------------------

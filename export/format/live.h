@@ -88,7 +88,7 @@ _Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
 #define PFA_RECORD_WEIGHT_MASK 63u
 #define PFA_RECORD_SIZE_SHIFT 16
 
-#define PFA_LIVE_LARGE_CELL 128u
+#define PFA_LIVE_LARGE_CELL 64u
 
 typedef struct pfa_live_node {
     uint64_t pc;

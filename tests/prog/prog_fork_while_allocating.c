@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-enum { THREADS = 3, FORKS = 100, KEPT = 300 };
+enum { THREADS = 3, FORKS = 40, KEPT = 300 };
 
 static atomic_bool done;
 static void *kept[KEPT];

@@ -9,6 +9,15 @@
 
 enum { ROUNDS = 2000, OFTEN = 64, SELDOM = 1 << 20 };
 
+/* Where taking bytes off the countdown is not one instruction, a thread that is put to sleep in the middle of it misses the
+ * change, until it is reminded (meta/thread.h). */
+#if defined(__x86_64__)
+enum { MAY_MISS = 0 };
+#else
+enum { MAY_MISS = ROUNDS / 5 };
+#endif
+static int missed;
+
 static atomic_int changed; /* the round whose mode is in force */
 static atomic_int checked; /* the round that the thread has seen and checked */
 
@@ -22,7 +31,9 @@ static void *allocate(void *arg)
         uint64_t before = counters().allocations;
         void *chunk = malloc(16);
         uint64_t counted = counters().allocations - before;
-        CHECK(chunk != NULL && counted == 1, "round %d: counted for %lu", round, (unsigned long)counted);
+        missed += counted == 0;
+        CHECK(chunk != NULL && (counted == 1 || (counted == 0 && missed <= MAY_MISS)), "round %d: counted for %lu",
+              round, (unsigned long)counted);
         free(chunk);
         atomic_store(&checked, round);
     }

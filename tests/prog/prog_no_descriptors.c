@@ -1,4 +1,7 @@
-/* Not one descriptor can be opened, neither by a thread that starts nor when recording starts. */
+/* Not one descriptor can be opened, neither by a thread that starts nor when recording starts: then there is no trace.
+ *
+ * run: modes=off says="no trace can be written to .*too many open files.*"
+ * run: modes=sampled,often,full */
 #include "trap.h"
 
 #include <fcntl.h>

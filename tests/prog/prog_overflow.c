@@ -11,7 +11,7 @@
 static const size_t impossible[] = {
     SIZE_MAX,        SIZE_MAX - 1,           SIZE_MAX - 4096, (size_t)PTRDIFF_MAX + 1,
     (size_t)1 << 63, ((size_t)1 << 63) + 16, PTRDIFF_MAX,     (size_t)PTRDIFF_MAX - 8,
-    (size_t)1 << 56, ((size_t)1 << 48) + 1,  (size_t)1 << 47, SIZE_MAX - ((size_t)64 << 20)};
+    (size_t)1 << 56, ((size_t)1 << 48) + 1,  (size_t)1 << 55, SIZE_MAX - ((size_t)64 << 20)};
 
 static void check_size(size_t size)
 {

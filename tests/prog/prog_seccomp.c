@@ -1,9 +1,10 @@
 /* A program that has shut itself in allows the calls that malloc is known to make and is killed for any other. The
  * list is the one that login servers use for their unprivileged half. While recording, a thread may be asked for and
- * refused.
+ * refused; writing a trace takes some calls more, which a program that is to be recorded has to allow.
  *
  * run: modes=off
- * run: modes=sampled,often,full arg=refuse-threads */
+ * run: modes=sampled,often,full arg=refuse-threads conf=out:none
+ * run: modes=sampled,often,full arg=allow-files */
 #include "trap.h"
 
 #include <linux/filter.h>
@@ -16,7 +17,7 @@
 #define REFUSE(name)                                                                                                   \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
-static void shut_in(bool refuse_threads)
+static void shut_in(bool refuse_threads, bool allow_files)
 {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -35,15 +36,30 @@ static void shut_in(bool refuse_threads)
         ALLOW(munmap),
         ALLOW(rt_sigprocmask),
         ALLOW(write),
+        ALLOW(close), /* from here on what writing a trace takes */
+        ALLOW(fallocate),
+        ALLOW(fcntl),
+        ALLOW(fstat),
+        ALLOW(ftruncate),
+        ALLOW(lseek),
+        ALLOW(openat),
+        ALLOW(prctl),
+        ALLOW(pwrite64),
+        ALLOW(read),
+        ALLOW(readlinkat),
+        ALLOW(unlinkat),
         ALLOW(rt_sigaction), /* from here on what making a thread takes */
         REFUSE(clone3),
         REFUSE(clone),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
-    enum { COUNT = sizeof code / sizeof code[0], FOR_THREADS = 6 };
+    enum { COUNT = sizeof code / sizeof code[0], FOR_THREADS = 6, FOR_FILES = 24 };
     struct sock_fprog program = {COUNT, code};
     for (int i = 0; !refuse_threads && i < FOR_THREADS; i++) {
         code[COUNT - 2 - i] = code[COUNT - 1];
+    }
+    for (int i = 0; !allow_files && i < FOR_FILES; i += 2) { /* compares with a number that no call has */
+        code[COUNT - 2 - FOR_THREADS - i - 1].k = UINT32_MAX;
     }
     CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
@@ -51,7 +67,8 @@ static void shut_in(bool refuse_threads)
 
 int main(int argc, char **argv)
 {
-    shut_in(argc > 1 && strcmp(argv[1], "refuse-threads") == 0);
+    bool allow_files = argc > 1 && strcmp(argv[1], "allow-files") == 0;
+    shut_in(argc > 1, allow_files);
     for (unsigned round = 0; round < 5; round++) {
         void *chunks[400];
         for (unsigned i = 0; i < 400; i++) {

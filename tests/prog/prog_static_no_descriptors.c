@@ -1,6 +1,8 @@
-/* Started with no descriptor at all to be had: options come from the environment, nothing is opened, nothing is missed.
+/* Started with no descriptor at all to be had: options come from the environment, there is no trace, and nothing else is
+ * missed.
  *
- * run: limit=NOFILE:0 */
+ * run: modes=off limit=NOFILE:0
+ * run: modes=sampled,often,full limit=NOFILE:0 says="no trace can be written to .*too many open files.*" */
 #define TRAP_LINKED 1
 #include "trap.h"
 

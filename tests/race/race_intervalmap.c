@@ -43,7 +43,7 @@ static uint64_t seal(const pfa_large_t *node)
 static void check_whole(const pfa_large_t *node, uintptr_t address)
 {
     must(address - node->start < node->size);
-    must(node->record.alloc_time == seal(node));
+    must(node->mapping_size == seal(node));
 }
 
 static void release(void *memory)
@@ -51,7 +51,7 @@ static void release(void *memory)
     race_grace_period_over(&grace);
     pfa_large_t *node = memory;
     unsigned owner = node >= nodes[1] ? 1 : 0;
-    node->record.alloc_time = POISON;
+    node->mapping_size = POISON;
     node->start = POISON;
     node->size = POISON;
     node->next_retired = atomic_load_explicit(&spare[owner], memory_order_relaxed);
@@ -106,7 +106,7 @@ static void *write_cells(void *arg)
         pfa_large_t *node = next_node(&list, writer);
         node->start = cell_address(writer, cell) + random_below(&seed, GRANULE / 16) * 16;
         node->size = 1 + random_below(&seed, (CELL_GRANULES - 1) * GRANULE);
-        node->record.alloc_time = seal(node);
+        node->mapping_size = seal(node);
         start[cell] = node->start;
         atomic_store(&occupied[writer][cell], true);
         must(pfa_intervalmap_insert(&map, node) == 0);

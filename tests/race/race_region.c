@@ -3,6 +3,7 @@
  *
  * The backing is a stand-in, so that the structure is on its own: a writer owns a block of slices and cuts it up as
  * mimalloc would. Its pages are real to everything else: pfa_region_publish, the words, the records, pfa_lookup. */
+#include "meta/extents.h"
 #include "alloc/lookup.h"
 #include "tests/race/race.h"
 
@@ -84,7 +85,7 @@ static void begin(uintptr_t chunk, uint64_t size)
     if (pfa_range_is_wide()) {
         pfa_record_accesses(record_of(chunk))->first_access = size * 5;
     }
-    pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), pfa_record_tail(1, 0));
+    pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), 0, pfa_record_tail(1, 0));
 }
 
 static void end(uintptr_t chunk)
@@ -181,7 +182,7 @@ static void *read_pages(void *arg)
 static void open_range(void)
 {
     static pfa_slice_t slices[SLICES];
-    static _Atomic uint8_t committed[SLICES];
+    static _Atomic uint16_t committed[SLICES];
     pfa_range.wide = wide_records();
     pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
     pfa_range.record_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
@@ -194,6 +195,7 @@ static void open_range(void)
     pfa_range.slices = slices;
     pfa_range.committed = committed;
     pfa_range.records = (uintptr_t)records;
+    must(pfa_extents_open(NULL) == 0);
 }
 
 int main(void)

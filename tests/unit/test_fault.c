@@ -283,9 +283,10 @@ static void run_case(void)
 
 /* --- the cases ----------------------------------------------------------------------------------------------------- */
 
-static const char *const names[PFA_SYS_COUNT + 1] = {"mmap",      "munmap", "mprotect", "madvise",   "open",
-                                                     "read",      "write",  "close",    "sysinfo",   "prlimit",
-                                                     "getrandom", "clock",  "futex",    "faccessat", "any"};
+static const char *const names[PFA_SYS_COUNT + 1] = {
+    "mmap",      "munmap",    "mprotect",       "madvise", "open",   "read",      "write",      "close",
+    "sysinfo",   "prlimit",   "getrandom",      "clock",   "futex",  "faccessat", "membarrier", "create",
+    "ftruncate", "fallocate", "mmap of a file", "pwrite",  "unlink", "any"};
 
 static unsigned *occurrences; /* of each call in a run without faults; shared with the children */
 
@@ -447,11 +448,6 @@ static void what_cannot_be_tracked_is_given_back(void **state)
     in_child(overflow_without_a_map);
 }
 
-static int fail_protect(pfa_sys_call_t call)
-{
-    return call == PFA_SYS_MPROTECT ? ENOMEM : 0;
-}
-
 static void open_without_memory(void)
 {
     pfa_message_init();
@@ -466,10 +462,10 @@ static void open_without_memory(void)
     must(pfa_range_open_profiled(256 * MIB, 256 * MIB, wide_records()) == 0);
     must(pfa_range_open_profiled(512 * MIB, 0, wide_records()) == 0 &&
          pfa_range.region_span == 256 * MIB); /* the first call counts */
-    pfa_sys_fault = fail_protect;
-    must(pfa_range_commit_records(0) == ENOMEM);
+    pfa_sys_fault = refuse_maps;
+    must(pfa_range_commit_records(0, 1) == ENOMEM);
     pfa_sys_fault = NULL;
-    must(pfa_range_commit_records(0) == 0);
+    must(pfa_range_commit_records(0, 1) == 0);
 }
 
 static void opening_without_memory_says_so(void **state)

@@ -74,7 +74,14 @@ static void every_call_can_be_made_to_fail(void **state)
     CHECK_INJECTED(PFA_SYS_FUTEX, (pfa_sys_futex_wake(&word, 1), 0), ZERO);
     CHECK_INJECTED(PFA_SYS_MEMBARRIER, (pfa_sys_fence_all(), 0), ZERO);
     assert_true(asked_count == 2 && asked[1] == PFA_SYS_FUTEX); /* waits instead */
-    assert_int_equal(PFA_SYS_COUNT, 15);                        /* a call that is added to the list belongs here too */
+    CHECK_INJECTED(PFA_SYS_CREATE, pfa_sys_create("/nowhere/at/all"), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_CREATE, pfa_sys_open_write("/nowhere/at/all"), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_TRUNCATE, pfa_sys_truncate(-1, 0), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_FALLOCATE, pfa_sys_make_room(-1, 0, 1), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_MAP_FILE, pfa_sys_map_file(NULL, 4096, -1, 0), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_PWRITE, pfa_sys_pwrite(-1, &byte, 1, 0), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_UNLINK, pfa_sys_unlink("/nowhere/at/all"), AS_TOLD);
+    assert_int_equal(PFA_SYS_COUNT, 21); /* a call that is added to the list belongs here too */
 }
 
 static void real_errors_come_as_negative_numbers(void **state)

@@ -1,0 +1,142 @@
+/* Owns the list of modules. See export/modules.h. */
+#define _GNU_SOURCE 1
+#include "export/modules.h"
+#include "base/lock.h"
+#include "base/sys.h"
+#include "export/format/trace.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+static unsigned long long seen_adds;
+static unsigned long long seen_subs;
+
+typedef struct counts {
+    unsigned long long adds;
+    unsigned long long subs;
+} counts_t;
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    counts_t *counts = context;
+    counts->adds = info->dlpi_adds;
+    counts->subs = info->dlpi_subs;
+    return 1;
+}
+
+static counts_t current_counts(void)
+{
+    counts_t counts = {0, 0};
+    pfa_lock(PFA_LOCK_MODULES);
+    (void)dl_iterate_phdr(read_counts, &counts);
+    pfa_unlock(PFA_LOCK_MODULES);
+    return counts;
+}
+
+bool pfa_modules_changed(bool *unloaded)
+{
+    counts_t counts = current_counts();
+    *unloaded = counts.subs != seen_subs;
+    return *unloaded || counts.adds != seen_adds;
+}
+
+void pfa_modules_reset(void)
+{
+    seen_adds = 0;
+}
+
+typedef struct list {
+    char *at;
+    char *end;
+    uint32_t count;
+    char program[1024];
+    counts_t counts;
+} list_t;
+
+static void find_range(const struct dl_phdr_info *info, pfa_trace_module_t *module)
+{
+    module->start = UINT64_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD) {
+            uint64_t start = info->dlpi_addr + header->p_vaddr;
+            module->start = start < module->start ? start : module->start;
+            module->end = start + header->p_memsz > module->end ? start + header->p_memsz : module->end;
+        }
+    }
+}
+
+/* The build-id in a segment of notes. */
+static const void *find_in_notes(const char *notes, size_t size, uint16_t *length)
+{
+    for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
+        const ElfW(Nhdr) *note = (const void *)(notes + at);
+        size_t name = at + sizeof *note;
+        size_t text = name + ((note->n_namesz + 3u) & ~3u);
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            note->n_descsz <= 64 && text + note->n_descsz <= size) {
+            *length = (uint16_t)note->n_descsz;
+            return notes + text;
+        }
+        at = text + ((note->n_descsz + 3u) & ~3u);
+    }
+    return NULL;
+}
+
+static const void *find_build_id(const struct dl_phdr_info *info, uint16_t *length)
+{
+    const void *id = NULL;
+    *length = 0;
+    for (int i = 0; i < info->dlpi_phnum && id == NULL; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_NOTE) {
+            id = find_in_notes((const char *)(info->dlpi_addr + header->p_vaddr), header->p_memsz, length);
+        }
+    }
+    return id;
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    list_t *list = context;
+    pfa_trace_module_t module = {.bias = info->dlpi_addr};
+    uint16_t id_size;
+    const void *id = find_build_id(info, &id_size);
+    const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0' ? info->dlpi_name : NULL;
+    path = path != NULL ? path : list->count == 0 ? list->program : "";
+    list->counts = (counts_t){info->dlpi_adds, info->dlpi_subs};
+    find_range(info, &module);
+    module.build_id_size = id_size;
+    module.path_size = (uint16_t)strnlen(path, 4096);
+    if (module.end == 0 || list->at + sizeof module + id_size + module.path_size > list->end) {
+        return 0;
+    }
+    memcpy(list->at, &module, sizeof module);
+    list->at += sizeof module;
+    memcpy(list->at, id != NULL ? id : "", id_size);
+    list->at += id_size;
+    memcpy(list->at, path, module.path_size);
+    list->at += module.path_size;
+    list->count++;
+    return 0;
+}
+
+size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node)
+{
+    static list_t list; /* under the writer's lock */
+    pfa_trace_modules_t head = {.first_node = first_node};
+    list = (list_t){.at = (char *)payload + sizeof head, .end = (char *)payload + size};
+    long length = pfa_sys_readlink("/proc/self/exe", list.program, sizeof list.program - 1);
+    list.program[length > 0 ? length : 0] = '\0';
+    pfa_lock(PFA_LOCK_MODULES);
+    (void)dl_iterate_phdr(add_module, &list);
+    pfa_unlock(PFA_LOCK_MODULES);
+    seen_adds = list.counts.adds;
+    seen_subs = list.counts.subs;
+    head.count = list.count;
+    memcpy(payload, &head, sizeof head);
+    return (size_t)(list.at - (char *)payload);
+}

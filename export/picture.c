@@ -1,0 +1,100 @@
+/* Owns pictures: all chunks that are alive, read from the live table while the program goes on. Each record is taken as a
+ * whole or not at all; the picture as a whole is of no single moment, but of the time it took. */
+#include "base/clock.h"
+#include "export/block.h"
+#include "export/writer.h"
+#include "meta/extents.h"
+#include "meta/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { NAME_MAX_SIZE = 255 };
+
+typedef struct picture {
+    pfa_trace_live_t head;
+    const char *name;
+    pfa_batch_t *batch;
+    size_t batch_at; /* where in the payload it begins */
+    int err;
+} picture_t;
+
+static void flush(picture_t *picture, uint32_t flags)
+{
+    pfa_writer_nodes();
+    char *payload = pfa_block_scratch();
+    pfa_trace_live_t head = picture->head;
+    head.flags |= flags;
+    memset(payload, 0, picture->batch_at);
+    memcpy(payload, &head, sizeof head);
+    memcpy(payload + sizeof head, picture->name, head.name_size);
+    size_t size = pfa_batch_finish(picture->batch, (uint8_t *)payload + picture->batch_at);
+    int err = pfa_writer_block(PFA_BLOCK_LIVE, payload, picture->batch_at + size);
+    picture->err = picture->err != 0 ? picture->err : err;
+    pfa_batch_begin(picture->batch, 0, PFA_BATCH_LIVE);
+}
+
+/* Another thread may end this life and begin another meanwhile: then it is not of this picture. */
+static bool read_record(const pfa_record_t *record, pfa_event_t *event)
+{
+    uint64_t size_flags = pfa_load_acquire(&record->size_flags);
+    if (!pfa_is_live(size_flags)) {
+        return false;
+    }
+    uint64_t tail = pfa_load_relaxed(&record->tail);
+    *event = (pfa_event_t){.alloc_time = __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED),
+                           .size_flags = size_flags & ~(uint64_t)PFA_FLAGS_SILENT,
+                           .stack = __atomic_load_n(&record->stack, __ATOMIC_RELAXED),
+                           .type = __atomic_load_n(&record->type, __ATOMIC_RELAXED),
+                           .thread = (uint16_t)tail,
+                           .tag = (uint16_t)(tail >> 16),
+                           .last_thread = (uint16_t)(tail >> 32)};
+    atomic_thread_fence(memory_order_acquire);
+    return pfa_load_relaxed(&record->size_flags) == size_flags;
+}
+
+static void add_records(picture_t *picture, const char *at, uint64_t size, uint64_t step)
+{
+    for (uint64_t offset = 0; offset + step <= size; offset += step) {
+        pfa_event_t event;
+        if (read_record((const pfa_record_t *)(const void *)(at + offset), &event) &&
+            !pfa_batch_add(picture->batch, &event)) {
+            flush(picture, 0);
+            (void)pfa_batch_add(picture->batch, &event);
+        }
+    }
+}
+
+static void add_extent(picture_t *picture, uint32_t number, uint64_t step)
+{
+    uint64_t start = 0;
+    uint64_t end;
+    while (pfa_extents_next_data(number, &start, &end)) {
+        start -= start % step;
+        add_records(picture, (const char *)pfa_extents_at(number) + start, end - start, step);
+        start = end;
+    }
+}
+
+int pfa_writer_picture(const char *name, uint32_t flags)
+{
+    static uint32_t count; /* under the writer's lock */
+    picture_t picture = {.name = name, .batch = pfa_writer_batch()};
+    picture.head.number = ++count;
+    picture.head.flags = flags;
+    picture.head.time = pfa_counter();
+    picture.head.name_size = (uint32_t)strnlen(name, NAME_MAX_SIZE);
+    picture.batch_at = (sizeof picture.head + picture.head.name_size + 7) & ~(size_t)7;
+    pfa_batch_begin(picture.batch, 0, PFA_BATCH_LIVE);
+    uint32_t extents = pfa_load_acquire(&pfa_extents_head->extent_count);
+    for (uint32_t i = 0; i < extents; i++) {
+        pfa_extent_kind_t kind = pfa_extents_kind(i);
+        if (kind == PFA_EXTENT_RECORDS) {
+            add_extent(&picture, i, pfa_extents_head->record_size);
+        } else if (kind == PFA_EXTENT_LARGES) {
+            add_extent(&picture, i, PFA_LIVE_LARGE_CELL);
+        }
+    }
+    flush(&picture, PFA_LIVE_LAST);
+    return picture.err;
+}

@@ -1,0 +1,272 @@
+/* Owns the session: when a trace begins, what a round does, when it ends. See export/session.h. */
+#define _GNU_SOURCE 1
+#include "export/session.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "base/sys.h"
+#include "export/block.h"
+#include "export/names.h"
+#include "export/triggers.h"
+#include "export/writer.h"
+#include "meta/depot.h"
+#include "meta/extents.h"
+#include "meta/ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { WORTH_A_BLOCK = 16384 };
+
+static struct {
+    _Atomic bool open;
+    char trace[PFA_NAMES_SIZE];
+    char live[PFA_NAMES_SIZE];
+} session;
+
+void pfa_session_init(const char *pattern)
+{
+    pfa_names_init(pattern);
+}
+
+bool pfa_session_is_open(void)
+{
+    return pfa_load_acquire(&session.open);
+}
+
+static const char *why(int err)
+{
+    switch (err) {
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case ENOENT:
+    case ENOTDIR:
+        return "no such folder";
+    case ENOSPC:
+    case EDQUOT:
+        return "no space left on the disk";
+    case EROFS:
+        return "read-only file system";
+    case ENAMETOOLONG:
+        return "the name is too long";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    case ENOMEM:
+        return "no memory";
+    default:
+        return "it cannot be created";
+    }
+}
+
+static void write_start(bool forked, uint64_t sample)
+{
+    char *payload = pfa_block_scratch();
+    pfa_trace_start_t start = {.version = PFA_TRACE_VERSION,
+                               .arch = pfa_counter_arch(),
+                               .session = pfa_extents_head->session,
+                               .pid = (uint32_t)pfa_sys_pid(),
+                               .parent_pid = (uint32_t)pfa_sys_parent_pid(),
+                               .counter = pfa_extents_head->start_counter,
+                               .monotonic_ns = pfa_extents_head->last_monotonic_ns,
+                               .unix_ns = pfa_sys_unix_nanoseconds(),
+                               .counter_hz = pfa_counter_hz(),
+                               .record_size = pfa_extents_head->record_size,
+                               .stack_depth = (uint32_t)pfa_options.stack_depth,
+                               .sample = sample,
+                               .forked = forked};
+    size_t at = sizeof start;
+    start.program_size = (uint32_t)pfa_names_program(payload + at, PFA_NAMES_SIZE);
+    at += start.program_size;
+    start.command_size = (uint32_t)pfa_names_command(payload + at, PFA_NAMES_SIZE);
+    at += start.command_size;
+    start.options_size = (uint32_t)pfa_options_text(payload + at, PFA_NAMES_SIZE);
+    at += start.options_size;
+    memcpy(payload, &start, sizeof start);
+    (void)pfa_writer_block(PFA_BLOCK_START, payload, at);
+}
+
+/* Finds a name that is free and makes the trace under it. */
+static int open_trace(void)
+{
+    int err = EEXIST;
+    for (unsigned attempt = 0; attempt < 1000 && err == EEXIST; attempt++) {
+        err = pfa_names_expand(session.trace, attempt);
+        err = err != 0 ? err : pfa_block_open(session.trace);
+    }
+    if (err == 0) {
+        memcpy(session.live, session.trace, sizeof session.live);
+        strcat(session.live, PFA_LIVE_SUFFIX);
+        (void)pfa_sys_unlink(session.live); /* of a trace that is gone */
+    }
+    return err;
+}
+
+static void say_no_trace(int err)
+{
+    pfa_say("no trace can be written to '%s' (%s): chunks are counted and nothing more", session.trace, why(err));
+}
+
+static void close_trace(void)
+{
+    pfa_block_forget();
+    (void)pfa_sys_unlink(session.trace);
+}
+
+static void begin(bool forked, uint64_t sample)
+{
+    pfa_extents_head->session = pfa_sys_random();
+    pfa_extents_head->start_counter = pfa_counter();
+    pfa_extents_head->record_size = pfa_options.accesses != 0 ? 64 : 32;
+    pfa_writer_clock();
+    write_start(forked, sample);
+    pfa_writer_modules();
+    pfa_triggers_reset();
+    pfa_store_release(&session.open, true);
+    pfa_store_release(&pfa_ring_closed, false);
+}
+
+int pfa_session_open(uint64_t sample)
+{
+    bool wanted = strcmp(pfa_options.out, "none") != 0 && pfa_options.out[0] != '\0';
+    pfa_lock(PFA_LOCK_WRITER);
+    int err = wanted ? open_trace() : ENOENT;
+    if (err == 0) {
+        err = pfa_extents_open(session.live);
+        err = err != 0 ? err : pfa_writer_reset();
+        if (err != 0) {
+            close_trace();
+        }
+    }
+    if (wanted && err != 0) {
+        say_no_trace(err);
+    }
+    int failed = err != 0 ? pfa_extents_open(NULL) : 0;
+    failed = failed != 0 ? failed : pfa_depot_open();
+    if (failed == 0 && err == 0) {
+        begin(false, sample);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+    return failed;
+}
+
+void pfa_session_end(pfa_end_t how)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_session_is_open()) {
+        pfa_writer_modules();
+        pfa_writer_drain(0);
+        int err = pfa_writer_picture("", PFA_LIVE_FINAL);
+        pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
+        pfa_writer_particulars();
+        pfa_store_release(&pfa_ring_closed, true);
+        pfa_store_release(&session.open, false);
+        err = pfa_block_end(how) != 0 ? EIO : err;
+        if (err == 0) { /* else the live table has what the trace has not */
+            pfa_extents_head->ended = 1;
+            pfa_extents_unlink();
+        }
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
+void pfa_session_flush(void)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_session_is_open()) {
+        pfa_writer_modules();
+        pfa_writer_drain(0);
+        pfa_writer_particulars();
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
+static void picture_locked(const char *name, int *err)
+{
+    pfa_writer_modules();
+    pfa_writer_drain(0);
+    *err = pfa_writer_picture(name, 0);
+    pfa_writer_particulars();
+}
+
+int pfa_session_picture(const char *name)
+{
+    int err = EBADF;
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_session_is_open()) {
+        picture_locked(name, &err);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+    return err;
+}
+
+void pfa_session_mark(pfa_mark_t what)
+{
+    pfa_trace_mark_t mark = {.time = pfa_counter(), .what = (uint32_t)what};
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_session_is_open()) {
+        (void)pfa_writer_block(PFA_BLOCK_MARK, &mark, sizeof mark);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
+static void round_locked(void)
+{
+    bool urgent;
+    const char *picture;
+    if (pfa_session_is_open()) {
+        pfa_writer_clock();
+        pfa_writer_modules();
+        while (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
+            pfa_writer_drain(0);
+        }
+        picture = pfa_triggers_due();
+        if (picture != NULL) {
+            int err;
+            picture_locked(picture, &err);
+        }
+    }
+}
+
+void pfa_session_round(void)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    round_locked();
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
+bool pfa_session_try_round(void)
+{
+    if (!pfa_try_lock(PFA_LOCK_WRITER)) {
+        return false;
+    }
+    round_locked();
+    pfa_unlock(PFA_LOCK_WRITER);
+    return true;
+}
+
+const char *pfa_session_child_path(bool follow)
+{
+    bool open = pfa_session_is_open();
+    pfa_store_release(&session.open, false);
+    pfa_store_release(&pfa_ring_closed, true);
+    pfa_block_forget();
+    if (!open || !follow) {
+        return NULL;
+    }
+    int err = open_trace();
+    if (err != 0) {
+        say_no_trace(err);
+    }
+    return err == 0 ? session.live : NULL;
+}
+
+void pfa_session_after_fork(bool follow)
+{
+    if (follow && pfa_block_is_open()) {
+        (void)pfa_writer_reset();
+        begin(true, pfa_options.sample);
+    }
+}

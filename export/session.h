@@ -1,0 +1,39 @@
+/* A session: one trace with its live table, from its start to its end. The façade of export/ for the hooks.
+ *
+ * pfa_session_open, _end and the fork calls are made under PFA_LOCK_PROCESS or with all locks held; pfa_session_round, by the
+ * background thread, and pfa_session_picture take PFA_LOCK_WRITER. None of them allocates. */
+#ifndef PFA_EXPORT_SESSION_H
+#define PFA_EXPORT_SESSION_H
+
+#include "export/format/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fixes where traces go: a relative pattern is relative to the folder the process is in now. */
+void pfa_session_init(const char *pattern);
+/* Begins the first session: opens the trace, the live table and the depot. Whatever fails is said, and recording goes on
+ * without a trace; 0 or an errno value when there is no memory to record at all. */
+int pfa_session_open(uint64_t sample);
+/* Is there a trace being written? */
+bool pfa_session_is_open(void);
+/* Writes what is pending, the live chunks and the end. The live table's file goes. */
+void pfa_session_end(pfa_end_t how);
+/* Writes what is pending and leaves the rest to the live table, for a process that is about to go. */
+void pfa_session_flush(void);
+
+/* One round of the writer's work. */
+void pfa_session_round(void);
+/* The same if nobody else is at it; false if somebody is. */
+bool pfa_session_try_round(void);
+/* A picture of the live chunks under a name; 0 or an errno value. */
+int pfa_session_picture(const char *name);
+/* Recording was started or stopped. */
+void pfa_session_mark(pfa_mark_t what);
+
+/* In a fork child: the session is the parent's. Makes the child's own, if it is to have one. */
+void pfa_session_after_fork(bool follow);
+/* The name for the child's live table, or NULL; to be made before the rest. */
+const char *pfa_session_child_path(bool follow);
+
+#endif

@@ -1,0 +1,16 @@
+/* What makes the writer take a picture of the live heap: the options dump_*. Under PFA_LOCK_WRITER, but for
+ * pfa_triggers_ask. */
+#ifndef PFA_EXPORT_TRIGGERS_H
+#define PFA_EXPORT_TRIGGERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A new trace begins. */
+void pfa_triggers_reset(void);
+/* The name of a picture that is due, or NULL. */
+const char *pfa_triggers_due(void);
+/* From a signal handler: a picture is wanted. */
+void pfa_triggers_ask(void);
+
+#endif

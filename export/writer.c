@@ -1,0 +1,293 @@
+/* Owns the making of blocks from what the threads left. See export/writer.h. */
+#include "export/writer.h"
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "base/sys.h"
+#include "export/block.h"
+#include "export/format/batch.h"
+#include "export/modules.h"
+#include "meta/depot.h"
+#include "meta/extents.h"
+#include "meta/names.h"
+#include "meta/ring.h"
+#include "meta/stack.h"
+#include "meta/thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { EXACT_ROWS = 4096, SOURCES = 512 };
+
+static struct {
+    pfa_batch_t *batch;
+    uint32_t nodes_written;
+    uint64_t rows_written;
+    uint32_t shift;
+} writer;
+
+/* Segments of the batch that is being filled, to be told to their rings once it is written. */
+static struct {
+    pfa_ring_t *ring;
+    uint64_t to;
+} sources[SOURCES];
+static uint32_t source_count;
+
+static uint32_t shift_of(uint64_t nanoseconds)
+{
+    uint64_t ticks = nanoseconds * pfa_counter_moment() / 2000; /* a moment is two microseconds */
+    return ticks == 0 ? 0 : 63u - (uint32_t)__builtin_clzll(ticks);
+}
+
+pfa_batch_t *pfa_writer_batch(void)
+{
+    return writer.batch;
+}
+
+int pfa_writer_reset(void)
+{
+    void *memory = writer.batch;
+    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+        return ENOMEM;
+    }
+    writer.batch = memory;
+    writer.nodes_written = 0;
+    writer.rows_written = 0;
+    writer.shift = shift_of(pfa_options.time_step);
+    pfa_modules_reset();
+    return 0;
+}
+
+static void say_failed(int err)
+{
+    static _Atomic bool said;
+    if (err != 0 && !atomic_exchange(&said, true)) {
+        pfa_say("the trace cannot be written any more (%s): from here on only totals are kept",
+                err == ENOSPC  ? "no space left on the disk"
+                : err == EFBIG ? "file size limit"
+                               : "input/output error");
+    }
+}
+
+int pfa_writer_block(pfa_block_kind_t kind, const void *payload, size_t size)
+{
+    int err = pfa_block_write(kind, payload, size);
+    say_failed(err);
+    return err;
+}
+
+void pfa_writer_modules(void)
+{
+    bool unloaded;
+    if (!pfa_modules_changed(&unloaded)) {
+        return;
+    }
+    uint32_t first = 0;
+    if (unloaded) {
+        pfa_unwind_forget();
+        first = pfa_depot_renew();
+        pfa_add_release(&pfa_stack_generation, 1);
+    } else if (writer.nodes_written != 0) {
+        first = writer.nodes_written;
+    }
+    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, first);
+    (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
+}
+
+/* Up to 65536 nodes at a time. */
+static int write_some_nodes(uint32_t count)
+{
+    char *payload = pfa_block_scratch();
+    pfa_trace_nodes_t head = {.first = writer.nodes_written, .count = count};
+    memcpy(payload, &head, sizeof head);
+    char *parents = payload + sizeof head;
+    char *pcs = parents + ((count * sizeof(uint32_t) + 7) & ~(size_t)7);
+    memset(pcs - 8, 0, 8);
+    for (uint32_t i = 0; i < count; i++) {
+        const pfa_live_node_t *node = pfa_depot_node(head.first + i);
+        memcpy(parents + i * sizeof(uint32_t), &node->parent, sizeof(uint32_t));
+        memcpy(pcs + i * sizeof(uint64_t), &node->pc, sizeof(uint64_t));
+    }
+    return pfa_writer_block(PFA_BLOCK_NODES, payload, (size_t)(pcs - payload) + count * sizeof(uint64_t));
+}
+
+void pfa_writer_nodes(void)
+{
+    enum { AT_ONCE = 65536 };
+    uint32_t known = pfa_depot_count();
+    while (writer.nodes_written < known) {
+        uint32_t count = known - writer.nodes_written < AT_ONCE ? known - writer.nodes_written : AT_ONCE;
+        if (write_some_nodes(count) != 0) {
+            return;
+        }
+        writer.nodes_written += count;
+    }
+}
+
+static void fold_sources(void)
+{
+    for (uint32_t i = 0; i < source_count; i++) {
+        uint64_t from;
+        uint64_t to;
+        const pfa_ring_t *ring = pfa_ring_pending(sources[i].ring->number, &from, &to);
+        for (uint64_t at = from; at < sources[i].to; at++) {
+            pfa_ring_fold(&ring->entries[at & ring->mask]);
+        }
+    }
+}
+
+static void flush_batch(void)
+{
+    if (writer.batch->head.rows == 0) {
+        return;
+    }
+    pfa_writer_nodes();
+    size_t size = pfa_batch_finish(writer.batch, pfa_block_scratch());
+    if (pfa_writer_block(PFA_BLOCK_EVENTS, pfa_block_scratch(), size) != 0) {
+        fold_sources();
+    }
+    writer.rows_written += writer.batch->head.rows;
+    for (uint32_t i = 0; i < source_count; i++) {
+        pfa_ring_done(sources[i].ring, sources[i].to);
+    }
+    source_count = 0;
+}
+
+static void begin_batch(uint32_t flags)
+{
+    bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
+    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
+}
+
+/* The entries of one ring; batches that get full on the way are written. */
+static void drain_ring(uint32_t number, uint32_t flags)
+{
+    uint64_t at;
+    uint64_t to;
+    pfa_ring_t *ring = pfa_ring_pending(number, &at, &to);
+    while (at < to) {
+        if (source_count == SOURCES || writer.batch->head.rows >= PFA_BATCH_ROWS ||
+            !pfa_batch_segment(writer.batch, number, at)) {
+            flush_batch();
+            begin_batch(flags);
+            continue;
+        }
+        while (at < to && pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
+            at++;
+        }
+        sources[source_count].ring = ring;
+        sources[source_count++].to = at;
+    }
+}
+
+void pfa_writer_drain(uint32_t flags)
+{
+    begin_batch(flags);
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        drain_ring(i, flags);
+    }
+    flush_batch();
+}
+
+static void refresh_name(pfa_trace_thread_t *thread)
+{
+    char path[64];
+    pfa_text_t text = {path, sizeof path, 0};
+    pfa_text_add(&text, "/proc/self/task/%u/comm", thread->tid);
+    int fd = pfa_sys_open_read(path);
+    if (fd < 0) {
+        return; /* it has ended, and said its name itself */
+    }
+    char name[sizeof thread->name] = "";
+    long got = pfa_sys_read(fd, name, sizeof name);
+    (void)pfa_sys_close(fd);
+    if (got > 0) {
+        name[got - 1] = '\0';
+        memcpy(thread->name, name, sizeof name);
+    }
+}
+
+static void write_threads(void)
+{
+    char *at = pfa_block_scratch();
+    for (uint32_t number = 1; number <= UINT16_MAX; number++) {
+        pfa_trace_thread_t *thread = pfa_names_thread_at(number);
+        if (thread == NULL || thread->number == 0) {
+            break;
+        }
+        refresh_name(thread);
+        memcpy(at, thread, sizeof *thread);
+        at += sizeof *thread;
+    }
+    (void)pfa_writer_block(PFA_BLOCK_THREADS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
+}
+
+static void write_tags(void)
+{
+    char *at = pfa_block_scratch();
+    for (uint32_t i = 1; i <= pfa_names_tag_count(); i++) {
+        const char *name = pfa_names_tag_at(i);
+        pfa_trace_tag_t tag = {.number = i, .name_size = (uint32_t)strlen(name)};
+        memcpy(at, &tag, sizeof tag);
+        memcpy(at + sizeof tag, name, tag.name_size);
+        at += sizeof tag + tag.name_size;
+    }
+    (void)pfa_writer_block(PFA_BLOCK_TAGS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
+}
+
+static void write_folds(void)
+{
+    char *at = pfa_block_scratch();
+    char *end = at + PFA_BLOCK_SCRATCH - sizeof(pfa_trace_fold_t);
+    for (uint32_t stack = 0; stack < pfa_depot_count() && at < end; stack++) {
+        const pfa_live_fold_t *fold = pfa_fold_at(stack);
+        if (fold == NULL) {
+            stack |= PFA_LIVE_NODES - 1; /* nor of its neighbours */
+        } else if (fold->chunks != 0) {
+            pfa_trace_fold_t entry = {.stack = stack, .chunks = fold->chunks, .bytes = fold->bytes};
+            memcpy(at, &entry, sizeof entry);
+            at += sizeof entry;
+        }
+    }
+    if (at != pfa_block_scratch()) {
+        (void)pfa_writer_block(PFA_BLOCK_FOLDS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
+    }
+}
+
+static void write_counters(void)
+{
+    static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
+    pfa_counters_sum(&sum);
+    pfa_figures_t total = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    pfa_trace_counters_t counters = {.allocations = total.allocations,
+                                     .frees = total.frees,
+                                     .bytes_allocated = total.bytes,
+                                     .bytes_freed = total.freed_bytes,
+                                     .peak_bytes = pfa_live_peak(),
+                                     .unrecorded = pfa_read_counter(&sum.unrecorded) +
+                                                   pfa_load_relaxed(&pfa_extents_head->unrecorded),
+                                     .bad_frees = pfa_read_counter(&sum.bad_frees),
+                                     .folded = pfa_load_relaxed(&pfa_extents_head->folded),
+                                     .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};
+    (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
+}
+
+void pfa_writer_clock(void)
+{
+    pfa_extents_head->last_counter = pfa_counter();
+    pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
+}
+
+void pfa_writer_particulars(void)
+{
+    pfa_writer_clock();
+    pfa_trace_clock_t clock = {pfa_extents_head->last_counter, pfa_extents_head->last_monotonic_ns};
+    pfa_writer_nodes();
+    write_threads();
+    write_tags();
+    write_folds();
+    write_counters();
+    (void)pfa_writer_block(PFA_BLOCK_WEIGHTS, pfa_extents_head->weights, sizeof pfa_extents_head->weights);
+    (void)pfa_writer_block(PFA_BLOCK_CLOCK, &clock, sizeof clock);
+}

@@ -1,0 +1,31 @@
+/* What the session's rounds do: from rings, depot and live table to blocks. Under PFA_LOCK_WRITER, all of it. */
+#ifndef PFA_EXPORT_WRITER_H
+#define PFA_EXPORT_WRITER_H
+
+#include "export/format/batch.h"
+#include "export/format/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* For a new trace: nothing of it is written yet. 0 or an errno value. */
+int pfa_writer_reset(void);
+/* Writes the modules if they have changed. */
+void pfa_writer_modules(void);
+/* Writes the entries of all rings, and the nodes they speak of; with `flags` of batches. What cannot be written is folded. */
+void pfa_writer_drain(uint32_t flags);
+/* Writes what is known besides: threads, tags, weights, folds, counters, clock. */
+void pfa_writer_particulars(void);
+/* Writes the nodes that are not in the trace yet; uses the scratch memory of export/block.h. */
+void pfa_writer_nodes(void);
+/* A block, and a word on standard error if it fails. */
+int pfa_writer_block(pfa_block_kind_t kind, const void *payload, size_t size);
+/* For whoever has something to put into it between two drains. */
+pfa_batch_t *pfa_writer_batch(void);
+/* Writes all live chunks (export/picture.c). `flags` are PFA_LIVE_*. */
+int pfa_writer_picture(const char *name, uint32_t flags);
+/* Notes the time in the live table. */
+void pfa_writer_clock(void);
+
+#endif

@@ -1,0 +1,50 @@
+/* Memory that outlives the process: pieces (extents) of one file, the live table (export/format/live.h), mapped shared.
+ * Without a file the same pieces are ordinary memory, and everything works but for outliving.
+ *
+ *   1. Nothing here waits, but for the first call of all. Nothing allocates but by mapping.
+ *   2. An extent stays where it is for as long as the process lives. In a fork child all of them are made anew at the same
+ *      addresses, in a file of the child's own: pfa_extents_reopen.
+ *   3. Storing to an extent cannot fail for want of disk space where pfa_extents_make_room was asked before. */
+#ifndef PFA_META_EXTENTS_H
+#define PFA_META_EXTENTS_H
+
+#include "base/atomic.h"
+#include "export/format/live.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The head of the table; there from the first pfa_extents_open on. */
+extern pfa_live_head_t *pfa_extents_head;
+
+/* Makes the head, in a new file of that name or, for NULL, in memory. Once per process. 0 or an errno value; after a
+ * failure with a name it may be called again without. */
+int pfa_extents_open(const char *path);
+/* Is there a file? */
+bool pfa_extents_shared(void);
+
+/* Another extent: `size` bytes, whole PFA_LIVE_PAGEs, zeroed, over the reserved memory at `at`, or anywhere if that is
+ * NULL; *number is what pfa_extents_make_room wants to hear. 0 or an errno value. */
+int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number);
+/* Room on the disk for `size` bytes at `offset` of an extent. 0 or an errno value. */
+int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size);
+/* PFA_EXTENT_NONE while it is being made. */
+pfa_extent_kind_t pfa_extents_kind(uint32_t number);
+/* Where an extent is mapped. */
+void *pfa_extents_at(uint32_t number);
+/* The next bytes of an extent that were ever stored to, at or behind *start, up to *end; false: there are none. Without a
+ * file, all of it. */
+bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end);
+/* Gives whole pages of an extent back, as zeros; they have no room afterwards. */
+void pfa_extents_drop(void *at, size_t size);
+
+/* In a fork child: leaves the parent's file and makes the same extents anew, empty, but for those of rings and folds,
+ * which are gone. `path` as for pfa_extents_open; when the file cannot be made, they are memory. The caller has saved what it wants to
+ * keep of them. Returns 0, an errno value if the file could not be made, or ENOMEM when not even memory could be had. */
+int pfa_extents_reopen(const char *path);
+
+/* Removes the file; the memory stays. */
+void pfa_extents_unlink(void);
+
+#endif

@@ -1,0 +1,265 @@
+/* Owns the rings, and the totals of what did not fit into them. See meta/ring.h. */
+#include "meta/ring.h"
+#include "base/lock.h"
+#include "base/options.h"
+#include "base/sys.h"
+#include "meta/extents.h"
+
+#include <string.h>
+
+enum { BIG_RINGS = 4, BIG = 65536, SMALL = 4096, FOLD_CHUNKS = 4096 };
+#define FOLDS_SIZE (PFA_LIVE_NODES * sizeof(pfa_live_fold_t))
+
+void (*pfa_ring_want_writer)(void);
+bool (*pfa_ring_write_here)(void);
+void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes);
+_Atomic bool pfa_ring_closed = true;
+
+static pfa_ring_t rings[PFA_RINGS];
+static _Atomic uint32_t ring_count;
+static uint64_t memory_used;
+static pfa_ring_t *of_orphans;    /* of all threads without one; under PFA_LOCK_RINGS */
+static _Atomic uint32_t progress; /* counts what the writer has emptied; those who wait sleep on it */
+static _Atomic(pfa_live_fold_t *) folds[FOLD_CHUNKS];
+
+static bool make_ring(pfa_ring_t *ring, uint32_t number)
+{
+    uint64_t capacity = number < BIG_RINGS ? BIG : SMALL;
+    size_t size = PFA_LIVE_RING_ENTRIES + capacity * sizeof(pfa_event_t);
+    size = (size + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1);
+    void *memory;
+    uint32_t extent;
+    if (memory_used + size > pfa_options.buffers) {
+        return false;
+    }
+    if (pfa_extents_add(PFA_EXTENT_RING, number, size, NULL, &memory, &extent) != 0 ||
+        pfa_extents_make_room(extent, 0, size) != 0) {
+        return false;
+    }
+    memory_used += size;
+    pfa_live_ring_t *shared = memory;
+    *ring = (pfa_ring_t){.limit = capacity,
+                         .mask = capacity - 1,
+                         .entries = (pfa_event_t *)((char *)memory + PFA_LIVE_RING_ENTRIES),
+                         .shared = shared,
+                         .wake_mask = capacity / 4 - 1,
+                         .number = number};
+    shared->number = number;
+    shared->entry_size = sizeof(pfa_event_t);
+    shared->capacity = capacity;
+    return true;
+}
+
+/* A ring that nobody has, or another. */
+static pfa_ring_t *find_ring(void)
+{
+    uint32_t count = pfa_load_relaxed(&ring_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!rings[i].taken) {
+            rings[i].taken = true;
+            return &rings[i];
+        }
+    }
+    if (count == PFA_RINGS || !make_ring(&rings[count], count)) {
+        return NULL;
+    }
+    rings[count].taken = true;
+    pfa_store_release(&ring_count, count + 1); /* partner: pfa_ring_count */
+    return &rings[count];
+}
+
+void pfa_ring_wake(void)
+{
+    if (pfa_ring_want_writer != NULL) {
+        pfa_ring_want_writer();
+    }
+}
+
+static bool has_room(pfa_ring_t *ring)
+{
+    /* Partner: the release store in pfa_ring_done: the writer has read what is overwritten now. */
+    uint64_t tail = pfa_load_acquire(&ring->shared->tail);
+    uint64_t limit = tail + ring->mask + 1;
+    if (limit == ring->limit) {
+        return ring->head != limit;
+    }
+    ring->limit = limit;
+    ring->impatient = false;
+    return true;
+}
+
+/* Waits for the writer, for a moment at most. */
+static bool wait_for_room(pfa_ring_t *ring)
+{
+    if (ring->impatient) {
+        return false;
+    }
+    if (ring != of_orphans && pfa_ring_write_here != NULL && pfa_ring_write_here() && has_room(ring)) {
+        return true;
+    }
+    uint64_t until = pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS;
+    for (uint64_t now = until - PFA_RING_PATIENCE_NS; now < until; now = pfa_sys_nanoseconds()) {
+        uint32_t seen = pfa_load_acquire(&progress);
+        if (has_room(ring)) {
+            return true;
+        }
+        pfa_ring_wake();
+        pfa_sys_futex_wait(&progress, seen, until - now);
+    }
+    ring->impatient = !has_room(ring);
+    return !ring->impatient;
+}
+
+void pfa_ring_fold(const pfa_event_t *event)
+{
+    uint64_t chunks = 1024;
+    uint64_t bytes = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
+    if (pfa_fold_share != NULL) {
+        pfa_fold_share(event->size_flags, &chunks, &bytes);
+    }
+    if (!pfa_fold_add(event->stack, chunks, bytes)) {
+        pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
+    }
+}
+
+static void put(pfa_ring_t *ring, const pfa_event_t *event)
+{
+    if (ring->head == ring->limit && !has_room(ring) && !wait_for_room(ring)) {
+        pfa_ring_fold(event);
+        return;
+    }
+    ring->entries[ring->head & ring->mask] = *event;
+    pfa_store_release(&ring->shared->head, ++ring->head); /* partner: pfa_ring_pending */
+    if ((ring->head & ring->wake_mask) == 0) {
+        pfa_ring_wake();
+    }
+}
+
+static void push_as_orphan(const pfa_event_t *event)
+{
+    pfa_lock(PFA_LOCK_RINGS);
+    if (of_orphans == NULL) {
+        of_orphans = find_ring();
+    }
+    if (of_orphans != NULL) {
+        put(of_orphans, event);
+    } else {
+        pfa_ring_fold(event);
+    }
+    pfa_unlock(PFA_LOCK_RINGS);
+}
+
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event)
+{
+    if (pfa_load_relaxed(&pfa_ring_closed)) {
+        return;
+    }
+    if (tls->ring == NULL && tls->thread != NULL) {
+        pfa_lock(PFA_LOCK_RINGS);
+        tls->ring = find_ring();
+        pfa_unlock(PFA_LOCK_RINGS);
+    }
+    if (tls->ring == NULL) {
+        push_as_orphan(event);
+    } else {
+        put(tls->ring, event);
+    }
+}
+
+void pfa_ring_leave(pfa_tls_t *tls)
+{
+    if (tls->ring == NULL) {
+        return;
+    }
+    pfa_lock(PFA_LOCK_RINGS);
+    tls->ring->taken = false;
+    pfa_unlock(PFA_LOCK_RINGS);
+    tls->ring = NULL;
+}
+
+uint32_t pfa_ring_count(void)
+{
+    return pfa_load_acquire(&ring_count);
+}
+
+pfa_ring_t *pfa_ring_pending(uint32_t number, uint64_t *from, uint64_t *to)
+{
+    pfa_ring_t *ring = &rings[number];
+    *from = pfa_load_relaxed(&ring->shared->tail);
+    *to = pfa_load_acquire(&ring->shared->head);
+    return ring;
+}
+
+void pfa_ring_done(pfa_ring_t *ring, uint64_t to)
+{
+    pfa_store_release(&ring->shared->tail, to); /* partner: has_room() */
+    pfa_add_release(&progress, 1);
+    pfa_sys_futex_wake(&progress, INT32_MAX);
+}
+
+uint64_t pfa_ring_backlog(bool *urgent)
+{
+    uint64_t sum = 0;
+    *urgent = false;
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        uint64_t from;
+        uint64_t to;
+        const pfa_ring_t *ring = pfa_ring_pending(i, &from, &to);
+        sum += to - from;
+        *urgent = *urgent || to - from > ring->mask / 4;
+    }
+    return sum;
+}
+
+static pfa_live_fold_t *folds_of(uint32_t stack)
+{
+    uint32_t chunk = stack / PFA_LIVE_NODES;
+    if (chunk >= FOLD_CHUNKS) {
+        return NULL;
+    }
+    pfa_live_fold_t *memory = pfa_load_acquire(&folds[chunk]);
+    if (memory != NULL) {
+        return memory;
+    }
+    void *fresh = NULL;
+    uint32_t extent;
+    pfa_lock(PFA_LOCK_DEPOT);
+    memory = pfa_load_acquire(&folds[chunk]);
+    if (memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0 &&
+        pfa_extents_make_room(extent, 0, FOLDS_SIZE) == 0) {
+        memory = fresh;
+        pfa_store_release(&folds[chunk], memory);
+    }
+    pfa_unlock(PFA_LOCK_DEPOT);
+    return memory;
+}
+
+bool pfa_fold_add(uint32_t stack, uint64_t chunks, uint64_t bytes)
+{
+    pfa_live_fold_t *fold = folds_of(stack);
+    if (fold == NULL) {
+        return false;
+    }
+    fold += stack % PFA_LIVE_NODES;
+    (void)__atomic_fetch_add(&fold->chunks, chunks, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&fold->bytes, bytes, __ATOMIC_RELAXED);
+    pfa_add_relaxed(&pfa_extents_head->folded, 1);
+    return true;
+}
+
+const pfa_live_fold_t *pfa_fold_at(uint32_t stack)
+{
+    uint32_t chunk = stack / PFA_LIVE_NODES;
+    const pfa_live_fold_t *memory = chunk < FOLD_CHUNKS ? pfa_load_acquire(&folds[chunk]) : NULL;
+    return memory != NULL ? &memory[stack % PFA_LIVE_NODES] : NULL;
+}
+
+void pfa_ring_after_fork(pfa_tls_t *tls)
+{
+    memset(rings, 0, sizeof rings);
+    memset(folds, 0, sizeof folds);
+    pfa_store_relaxed(&ring_count, 0);
+    memory_used = 0;
+    of_orphans = NULL;
+    tls->ring = NULL;
+}

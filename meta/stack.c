@@ -1,0 +1,96 @@
+/* Owns the taking of stacks. See meta/stack.h. */
+#define _GNU_SOURCE 1
+#include "meta/stack.h"
+#include "base/options.h"
+#include "meta/depot.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+enum { DEPTH_MAX = 256 };
+
+_Atomic uint32_t pfa_stack_generation;
+
+static uintptr_t own_start;
+static uintptr_t own_size;
+static _Atomic bool ready;
+
+void pfa_stack_init(bool started)
+{
+    if (!started && getauxval(AT_BASE) == 0) {
+        return;
+    }
+    struct dl_find_object object;
+    /* In a static program our code lies among the program's. */
+    if (_dl_find_object((void *)(uintptr_t)&pfa_stack_init, &object) == 0 && object.dlfo_link_map->l_name != NULL &&
+        object.dlfo_link_map->l_name[0] != '\0') {
+        own_start = (uintptr_t)object.dlfo_map_start;
+        own_size = (uintptr_t)object.dlfo_map_end - own_start;
+    }
+    pfa_store_release(&ready, true);
+}
+
+static uint64_t hash_stack(const uintptr_t *pcs, unsigned count, uint64_t seed)
+{
+    uint64_t hash = seed;
+    for (unsigned i = 0; i < count; i++) {
+        hash = (hash ^ pcs[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static PFA_NOINLINE uint32_t intern(pfa_tls_t *tls, const uintptr_t *pcs, unsigned count, uint32_t root)
+{
+    uint32_t node = root;
+    while (count > 0 && node != PFA_NODE_UNKNOWN) {
+        node = pfa_depot_add(tls, node, pcs[--count]);
+    }
+    return node;
+}
+
+static const uint32_t roots[] = {[PFA_UNWIND_COMPLETE] = PFA_NODE_COMPLETE,
+                                 [PFA_UNWIND_TRUNCATED] = PFA_NODE_TRUNCATED,
+                                 [PFA_UNWIND_BROKEN] = PFA_NODE_BROKEN};
+
+uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
+{
+    uintptr_t frames[DEPTH_MAX];
+    pfa_unwind_end_t end;
+    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
+        return PFA_NODE_UNKNOWN;
+    }
+    const uintptr_t *pcs = frames;
+    unsigned count = pfa_unwind(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end);
+    while (PFA_UNLIKELY(count > 0 && pcs[0] - own_start < own_size)) {
+        pcs++;
+        count--;
+    }
+    uint64_t hash = hash_stack(pcs, count, (uint64_t)end + 1);
+    pfa_known_stack_t *known = &tls->thread->stacks[hash % PFA_KNOWN_STACKS];
+    uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
+    if (PFA_LIKELY(known->hash == hash) && PFA_LIKELY(known->generation == generation)) {
+        return known->stack;
+    }
+    uint32_t stack = intern(tls, pcs, count, roots[end]);
+    if (stack != PFA_NODE_UNKNOWN) {
+        *known = (pfa_known_stack_t){hash, stack, generation};
+    }
+    return stack;
+}
+
+uint32_t pfa_stack_take(pfa_tls_t *tls, const pfa_unwind_start_t *start)
+{
+    return pfa_stack_take_some(tls, start, (unsigned)pfa_options.stack_depth);
+}
+
+uint32_t pfa_stack_find_site(pfa_tls_t *tls, uintptr_t pc)
+{
+    uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
+    uint32_t node = pfa_depot_add(tls, PFA_NODE_COMPLETE, pc);
+    if (tls->thread != NULL && node != PFA_NODE_UNKNOWN) {
+        tls->thread->sites[(pc ^ pc >> 8) % PFA_SITES] = (pfa_site_t){pc, node, generation};
+    }
+    return node;
+}
