@@ -12,6 +12,7 @@
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
  *          bare      without COUNTERS
+ *          roots     nodes are written from 0 on
  *          plain     blocks are not compressed
  *          now       it began now, not in 2023
  *          pid=N     of the process
@@ -369,8 +370,9 @@ int main(int argc, char **argv)
     write_modules(&made, heap.start);
     bool ended = strcmp(argv[1], "ended") == 0;
     uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
-    pfa_writer_nodes(&made.writer, heap.start, PFA_NODE_FIRST, nodes, heap.parents + PFA_NODE_FIRST,
-                     heap.pcs + PFA_NODE_FIRST);
+    uint32_t first = has(words, "roots") ? 0 : PFA_NODE_FIRST;
+    pfa_writer_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
+                     heap.pcs + first);
     if (ended || big) {
         write_names(&made, &heap);
     }
