@@ -98,8 +98,8 @@ static bool take_module(pfa_cursor_t *cursor, pfa_module_t *module)
     }
     *module = (pfa_module_t){.bias = head.bias, .start = head.start, .end = head.end};
     module->build_id_size = head.build_id_size;
-    module->build_id = (uint8_t *)pfa_memory_text(pfa_cursor_take(cursor, head.build_id_size), head.build_id_size);
-    module->path = pfa_memory_text(pfa_cursor_take(cursor, head.path_size), head.path_size);
+    module->build_id = pfa_memory_copy(pfa_cursor_take(cursor, head.build_id_size), head.build_id_size);
+    module->path = pfa_memory_copy(pfa_cursor_take(cursor, head.path_size), head.path_size);
     return true;
 }
 
@@ -142,6 +142,7 @@ void pfa_trace_put_thread(pfa_trace_t *trace, const pfa_trace_thread_t *thread)
     }
     trace->threads[i] = *thread;
     trace->threads[i].name[sizeof thread->name - 1] = '\0';
+    pfa_text_clean(trace->threads[i].name, sizeof thread->name);
 }
 
 static bool take_threads(pfa_trace_t *trace, pfa_cursor_t cursor)

@@ -283,8 +283,8 @@ void pfa_report_summary(pfa_report_t *report)
             pfa_text_bytes(texts[1], tally->bytes_freed + tally->live_bytes));
     fprintf(stderr, "  freed      %s chunks, %s\n", pfa_text_count(texts[0], tally->frees),
             pfa_text_bytes(texts[1], tally->bytes_freed));
-    fprintf(stderr, "  live       %s chunks, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
-            pfa_text_bytes(texts[1], tally->live_bytes));
+    fprintf(stderr, "  live       %s chunk%s, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
+            pfa_text_plural(tally->live_chunks), pfa_text_bytes(texts[1], tally->live_bytes));
     fprintf(stderr, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report)));
     fprintf(stderr, report->file_count == 1 ? " at %.3f s\n" : "\n",
             report->file_count == 1 ? report->files[0].peak_seconds : 0);
