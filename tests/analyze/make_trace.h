@@ -3,7 +3,7 @@
 #ifndef PFA_TESTS_MAKE_TRACE_H
 #define PFA_TESTS_MAKE_TRACE_H
 
-#include "analyze/writer.h"
+#include "analyze/tracefile.h"
 #include "export/format/batch.h"
 #include "tests/checked.h"
 
@@ -30,7 +30,7 @@ typedef struct heap {
 
 typedef struct made {
     const char *path;
-    pfa_writer_t writer;
+    pfa_tracefile_t writer;
     pfa_batch_t *batch;
     uint8_t *bytes;
     uint32_t shift;
