@@ -25,6 +25,10 @@ static struct {
     uint32_t nodes_written;
     uint64_t rows_written;
     uint32_t shift;
+    uint32_t rows_max;    /* of the batch that is being filled */
+    pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
+    uint64_t unrecorded_before;
+    uint64_t bad_frees_before;
 } writer;
 
 /* Segments of the batch that is being filled, to be told to their rings once it is written. */
@@ -45,6 +49,16 @@ pfa_batch_t *pfa_writer_batch(void)
     return writer.batch;
 }
 
+static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
+
+static void remember_counters(void)
+{
+    pfa_counters_sum(&sum);
+    writer.before = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    writer.unrecorded_before = pfa_read_counter(&sum.unrecorded);
+    writer.bad_frees_before = pfa_read_counter(&sum.bad_frees);
+}
+
 int pfa_writer_reset(void)
 {
     void *memory = writer.batch;
@@ -52,10 +66,11 @@ int pfa_writer_reset(void)
         return ENOMEM;
     }
     writer.batch = memory;
-    writer.nodes_written = 0;
+    writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
     writer.rows_written = 0;
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
+    remember_counters();
     return 0;
 }
 
@@ -88,7 +103,7 @@ void pfa_writer_modules(void)
         pfa_unwind_forget();
         first = pfa_depot_renew();
         pfa_add_release(&pfa_stack_generation, 1);
-    } else if (writer.nodes_written != 0) {
+    } else if (writer.nodes_written != PFA_NODE_FIRST) {
         first = writer.nodes_written;
     }
     size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, first);
@@ -102,8 +117,8 @@ static int write_some_nodes(uint32_t count)
     pfa_trace_nodes_t head = {.first = writer.nodes_written, .count = count};
     memcpy(payload, &head, sizeof head);
     char *parents = payload + sizeof head;
+    memset(parents, 0, (count + 1) * sizeof(uint32_t)); /* what is left of the last 8 bytes */
     char *pcs = parents + ((count * sizeof(uint32_t) + 7) & ~(size_t)7);
-    memset(pcs - 8, 0, 8);
     for (uint32_t i = 0; i < count; i++) {
         const pfa_live_node_t *node = pfa_depot_node(head.first + i);
         memcpy(parents + i * sizeof(uint32_t), &node->parent, sizeof(uint32_t));
@@ -157,6 +172,7 @@ static void flush_batch(void)
 static void begin_batch(uint32_t flags)
 {
     bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
+    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : PFA_BATCH_ROWS;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
@@ -167,13 +183,14 @@ static void drain_ring(uint32_t number, uint32_t flags)
     uint64_t to;
     pfa_ring_t *ring = pfa_ring_pending(number, &at, &to);
     while (at < to) {
-        if (source_count == SOURCES || writer.batch->head.rows >= PFA_BATCH_ROWS ||
+        if (source_count == SOURCES || writer.batch->head.rows >= writer.rows_max ||
             !pfa_batch_segment(writer.batch, number, at)) {
             flush_batch();
             begin_batch(flags);
             continue;
         }
-        while (at < to && pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
+        while (at < to && writer.batch->head.rows < writer.rows_max &&
+               pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
             at++;
         }
         sources[source_count].ring = ring;
@@ -214,7 +231,7 @@ static void write_threads(void)
     for (uint32_t number = 1; number <= UINT16_MAX; number++) {
         pfa_trace_thread_t *thread = pfa_names_thread_at(number);
         if (thread == NULL || thread->number == 0) {
-            break;
+            continue;
         }
         refresh_name(thread);
         memcpy(at, thread, sizeof *thread);
@@ -257,17 +274,17 @@ static void write_folds(void)
 
 static void write_counters(void)
 {
-    static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
     pfa_counters_sum(&sum);
     pfa_figures_t total = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
-    pfa_trace_counters_t counters = {.allocations = total.allocations,
-                                     .frees = total.frees,
-                                     .bytes_allocated = total.bytes,
-                                     .bytes_freed = total.freed_bytes,
-                                     .peak_bytes = pfa_live_peak(),
-                                     .unrecorded = pfa_read_counter(&sum.unrecorded) +
+    const pfa_figures_t *before = &writer.before;
+    pfa_trace_counters_t counters = {.allocations = total.allocations - before->allocations,
+                                     .frees = total.frees - before->frees,
+                                     .bytes_allocated = total.bytes - before->bytes,
+                                     .bytes_freed = total.freed_bytes - before->freed_bytes,
+                                     .peak_bytes = before->allocations == 0 ? pfa_live_peak() : 0,
+                                     .unrecorded = pfa_read_counter(&sum.unrecorded) - writer.unrecorded_before +
                                                    pfa_load_relaxed(&pfa_extents_head->unrecorded),
-                                     .bad_frees = pfa_read_counter(&sum.bad_frees),
+                                     .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
