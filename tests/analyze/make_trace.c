@@ -8,6 +8,7 @@
  *   WORD   after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
+ *          unwritten (killed) a block of deaths could not be written: they are in totals, and in a ring before its tail
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
@@ -356,6 +357,7 @@ int main(int argc, char **argv)
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
+    made.unwritten = has(words, "unwritten");
     made.shift = has(words, "shift") ? 6 : 0;
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);

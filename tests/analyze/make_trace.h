@@ -7,7 +7,7 @@
 #include "export/format/batch.h"
 #include "tests/checked.h"
 
-enum { RINGS = 3, STACKS = 12, NODE_COUNT = PFA_NODE_FIRST + STACKS, CLASS = 3, PERIOD = 4096 };
+enum { RINGS = 3, STACKS = 12, NODE_COUNT = PFA_NODE_FIRST + STACKS, CLASS = 3, PERIOD = 4096, UNWRITTEN = 40 };
 enum { SESSION = 0x5e5510 };
 
 /* One chunk's life. */
@@ -38,6 +38,7 @@ typedef struct made {
     bool folded;
     bool sampled;
     bool now;
+    bool unwritten;
 } made_t;
 
 /* The heap's stacks, and the module that their addresses are in. */
