@@ -180,7 +180,10 @@ static const char *name_end(const pfa_trace_t *trace)
         return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
                                                                                                 : "unknown";
     }
-    return trace->running ? "running" : trace->live != NULL ? "killed" : "unknown";
+    if (trace->running || trace->live == NULL) {
+        return trace->running ? "running" : "unknown";
+    }
+    return trace->live->head->ended == PFA_LIVE_LEFT ? "exit" : "killed";
 }
 
 static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trace)

@@ -161,7 +161,8 @@ static int append(sealing_t *sealing, int fd)
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);
     write_totals(sealing, &tally);
-    pfa_tracefile_end(&sealing->writer, PFA_END_SEALED, sealing->time);
+    bool left = trace->live->head->ended == PFA_LIVE_LEFT;
+    pfa_tracefile_end(&sealing->writer, left ? PFA_END_EXIT : PFA_END_SEALED, sealing->time);
     error = error != 0 ? error : sealing->writer.error;
     pfa_tracefile_free(&sealing->writer);
     return error != 0 || fdatasync(fd) == 0 ? error : errno;

@@ -165,7 +165,7 @@ void pfa_session_end(pfa_end_t how)
         pfa_store_release(&session.open, false);
         err = pfa_block_end(how) != 0 ? EIO : err;
         if (err == 0) { /* else the live table has what the trace has not */
-            pfa_extents_head->ended = 1;
+            pfa_extents_head->ended = PFA_LIVE_ENDED;
             pfa_extents_unlink();
         }
     }
@@ -179,6 +179,7 @@ void pfa_session_flush(void)
         pfa_writer_modules();
         pfa_writer_drain(0);
         pfa_writer_particulars();
+        pfa_extents_head->ended = PFA_LIVE_LEFT;
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
@@ -260,7 +261,7 @@ bool pfa_session_try_round(void)
 
 bool pfa_session_may_reopen(void)
 {
-    return !pfa_session_is_open() && pfa_extents_head->ended != 0;
+    return !pfa_session_is_open() && pfa_extents_head->ended == PFA_LIVE_ENDED;
 }
 
 const char *pfa_session_reopen_path(void)

@@ -41,13 +41,19 @@ typedef struct pfa_live_extent {
     uint64_t size;
 } pfa_live_extent_t;
 
+typedef enum pfa_live_ended {
+    PFA_LIVE_RUNNING = 0, /* or gone without a word */
+    PFA_LIVE_ENDED = 1,   /* the trace has its end, this file is no longer needed */
+    PFA_LIVE_LEFT = 2     /* the process came to its exit, and left the end to the tool */
+} pfa_live_ended_t;
+
 typedef struct pfa_live_head {
     uint64_t magic;
     uint32_t version; /* PFA_TRACE_VERSION */
     uint32_t pid;
     uint64_t session; /* as in the trace's first block */
     uint32_t record_size;
-    uint32_t ended; /* 1: the trace has its end, this file is no longer needed */
+    uint32_t ended; /* pfa_live_ended_t */
     uint64_t start_counter;
     uint64_t last_counter; /* a later reading of both clocks, refreshed now and then */
     uint64_t last_monotonic_ns;
