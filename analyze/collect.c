@@ -232,7 +232,7 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     }
     add_threads(&adding);
     add_tally(&report->tally, &adding.file->tally);
-    adding.file->peak_seconds = pfa_trace_seconds(trace, adding.file->peak.time);
+    adding.file->peak_seconds = adding.file->peak.bytes > 0 ? pfa_trace_seconds(trace, adding.file->peak.time) : 0;
     adding.file->peak_seconds =
         adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
     pfa_trace_tell_missing(trace);

@@ -6,7 +6,8 @@
  *
  * What the reader does with it once the process is gone:
  *   - nodes from the trace's last on, out of the extents of nodes up to node_count;
- *   - ring entries from where the trace's EVENTS blocks for that ring end, up to its head: deaths;
+ *   - ring entries from where the trace's EVENTS blocks for that ring end, or from its tail if that is further (blocks that
+ *     could not be written have their deaths in the folds), up to its head: deaths;
  *   - records and large cells that are live: chunks alive. A thread killed in the middle of a free leaves its last entry
  *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead;
  *   - folds, in place of the trace's;
@@ -134,7 +135,7 @@ typedef struct pfa_live_ring {
     uint64_t padding0[6];
     _Atomic uint64_t head; /* entries stored so far; the owner's */
     uint64_t padding1[7];
-    _Atomic uint64_t tail; /* entries that are in the trace; the writer's */
+    _Atomic uint64_t tail; /* entries that are in the trace, or in the folds; the writer's */
     uint64_t padding2[7];
 } pfa_live_ring_t;
 _Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line");

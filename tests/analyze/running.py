@@ -40,7 +40,7 @@ def environment(folder):
                   cwd=folder, env={**clean, "PROFALLOC_CONF": "summary:false", "LD_PRELOAD": "libm.so.6"})
     preload, conf = out.splitlines()[:2]
     check(preload.endswith(":libm.so.6"), f"LD_PRELOAD={preload}")
-    equal(conf, "summary:false,prof:true,sample:64K,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
+    equal(conf, "summary:false,prof:true,sample:64K,end:false,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
     _, said = tool("run", "--", "true", status=1, env={**clean, "PROFALLOC_LIB": str(folder / "absent.so")})
     check("PROFALLOC_LIB" in said, said)
 
