@@ -157,8 +157,8 @@ foreach(script ${scripts})
     cmake_path(GET script STEM name)
     cmake_path(GET script EXTENSION extension)
     # The tables are of the code that is shipped, and ./profile has one build folder.
-    if(name STREQUAL "golden" AND NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo"
-       OR name STREQUAL "profile" AND NOT PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
+    if((name STREQUAL "golden" AND NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+       OR (name STREQUAL "profile" AND NOT PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build"))
         continue()
     endif()
     pfa_add_test(check_${name} check 900 $<IF:$<STREQUAL:${extension},.py>,${PFA_PYTHON},bash> ${script})
