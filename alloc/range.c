@@ -10,7 +10,7 @@
 
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
-enum { COMMIT_SLICES_SHIFT = 4, COMMITTING = UINT16_MAX };
+enum { COMMIT_SLICES_SHIFT = 4, COMMITTING = UINT16_MAX, PATIENCE = 10000 };
 _Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    ((PFA_RECORDS_PER_SLICE * sizeof(pfa_wide_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
                    (PFA_RECORD_GAP << COMMIT_SLICES_SHIFT) % 65536 == 0,
@@ -168,9 +168,14 @@ static int commit_unit(uint64_t unit)
     uint32_t extent = 0;
     uint16_t none = 0;
     /* Of two threads the second must not map over the first's records. It is rare that there are two: the slices are
-     * mostly of one mimalloc segment, which one thread owns. Who comes second goes without a record. */
+     * mostly of one mimalloc segment, which one thread owns. Who comes second waits for a moment, and if that is not
+     * enough goes without a record. */
     if (!pfa_cas_acq_rel(&pfa_range.committed[unit], &none, COMMITTING)) {
-        return none == COMMITTING ? EBUSY : 0;
+        for (int i = 0; i < PATIENCE && none == COMMITTING; i++) {
+            pfa_sys_yield();
+            none = pfa_load_acquire(&pfa_range.committed[unit]);
+        }
+        return none == COMMITTING || none == 0 ? EBUSY : 0;
     }
     int err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)unit, size, (void *)(pfa_range.records + unit * size), NULL,
                               &extent);

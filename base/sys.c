@@ -320,6 +320,12 @@ void pfa_sys_yield(void)
     (void)pfa_raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
+void pfa_sys_pause(uint64_t nanoseconds)
+{
+    static const _Atomic uint32_t never = 0;
+    pfa_sys_futex_wait(&never, 0, nanoseconds);
+}
+
 static long membarrier(int command)
 {
     return call(PFA_SYS_MEMBARRIER, SYS_membarrier, command, 0, 0, 0, 0, 0);
@@ -328,14 +334,13 @@ static long membarrier(int command)
 void pfa_sys_fence_all(void)
 {
     enum { LONG_ENOUGH_NS = 1000000 };
-    static const _Atomic uint32_t never = 0;
     long err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (err == -EPERM) { /* not registered yet */
         (void)membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
         err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     }
     if (err != 0) {
-        pfa_sys_futex_wait(&never, 0, LONG_ENOUGH_NS);
+        pfa_sys_pause(LONG_ENOUGH_NS);
     }
     pfa_fence_seq_cst();
 }

@@ -100,6 +100,7 @@ int pfa_sys_parent_pid(void);
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
  * before to be seen. */
 void pfa_sys_fence_all(void);

@@ -202,6 +202,17 @@ int pfa_session_picture(const char *name)
     return err;
 }
 
+void pfa_session_modules(void)
+{
+    if (pfa_session_is_open()) {
+        pfa_lock(PFA_LOCK_WRITER);
+        if (pfa_session_is_open()) {
+            pfa_writer_modules();
+        }
+        pfa_unlock(PFA_LOCK_WRITER);
+    }
+}
+
 void pfa_session_mark(pfa_mark_t what)
 {
     pfa_trace_mark_t mark = {.time = pfa_counter(), .what = (uint32_t)what};
@@ -245,6 +256,29 @@ bool pfa_session_try_round(void)
     round_locked();
     pfa_unlock(PFA_LOCK_WRITER);
     return true;
+}
+
+bool pfa_session_may_reopen(void)
+{
+    return !pfa_session_is_open() && pfa_extents_head->ended != 0;
+}
+
+const char *pfa_session_reopen_path(void)
+{
+    int err = open_trace();
+    if (err != 0) {
+        say_no_trace(err);
+    }
+    return err == 0 ? session.live : NULL;
+}
+
+void pfa_session_reopen(uint64_t sample)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_block_is_open() && pfa_writer_reset() == 0) {
+        begin(false, sample);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
 }
 
 const char *pfa_session_child_path(bool follow)

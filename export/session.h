@@ -28,8 +28,16 @@ void pfa_session_round(void);
 bool pfa_session_try_round(void);
 /* A picture of the live chunks under a name; 0 or an errno value. */
 int pfa_session_picture(const char *name);
+/* The modules may have changed. */
+void pfa_session_modules(void);
 /* Recording was started or stopped. */
 void pfa_session_mark(pfa_mark_t what);
+
+/* Another session after the end of one: is that so? Then the name of its live table, made before the rest, or NULL; then
+ * the rest. */
+bool pfa_session_may_reopen(void);
+const char *pfa_session_reopen_path(void);
+void pfa_session_reopen(uint64_t sample);
 
 /* In a fork child: the session is the parent's. Makes the child's own, if it is to have one. */
 void pfa_session_after_fork(bool follow);

@@ -6,13 +6,15 @@
 #include "meta/thread.h"
 
 static struct {
-    uint64_t bytes;   /* allocated at the last picture for bytes */
-    uint64_t peak;    /* the live heap's at the last picture for it */
-    uint64_t time_ns; /* of the last picture for time */
+    uint64_t bytes;       /* allocated at the last picture for bytes */
+    uint64_t peak;        /* the live heap's at the last picture for it */
+    uint64_t allocations; /* at the last picture for their number */
+    uint64_t time_ns;     /* of the last picture for time */
     bool above_rss;
 } last;
 
 static _Atomic bool asked;
+static _Atomic uint64_t every; /* allocations */
 
 void pfa_triggers_reset(void)
 {
@@ -20,6 +22,11 @@ void pfa_triggers_reset(void)
     last.peak = 0;
     last.time_ns = pfa_sys_nanoseconds();
     last.above_rss = false;
+}
+
+void pfa_triggers_every(uint64_t allocations)
+{
+    pfa_store_relaxed(&every, allocations);
 }
 
 void pfa_triggers_ask(void)
@@ -33,6 +40,16 @@ static bool bytes_due(uint64_t allocated)
         return false;
     }
     last.bytes = allocated;
+    return true;
+}
+
+static bool allocations_due(uint64_t made)
+{
+    uint64_t step = pfa_load_relaxed(&every);
+    if (step == 0 || made - last.allocations < step) {
+        return false;
+    }
+    last.allocations = made;
     return true;
 }
 
@@ -77,10 +94,13 @@ const char *pfa_triggers_due(void)
     if (rss_due()) {
         return "rss";
     }
-    if (pfa_options.dump_bytes == 0 && pfa_options.dump_peak == 0) {
+    if (pfa_options.dump_bytes == 0 && pfa_options.dump_peak == 0 && pfa_load_relaxed(&every) == 0) {
         return NULL;
     }
     pfa_counters_sum(&sum);
     pfa_figures_t figures = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    if (allocations_due(figures.allocations)) {
+        return "autosave";
+    }
     return bytes_due(figures.bytes) ? "bytes" : peak_due(figures.live_bytes) ? "peak" : NULL;
 }

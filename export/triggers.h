@@ -10,6 +10,8 @@
 void pfa_triggers_reset(void);
 /* The name of a picture that is due, or NULL. */
 const char *pfa_triggers_due(void);
+/* A picture after every so many allocations; 0: none. */
+void pfa_triggers_every(uint64_t allocations);
 /* From a signal handler: a picture is wanted. */
 void pfa_triggers_ask(void);
 

@@ -25,7 +25,10 @@ static struct {
     uint32_t nodes_written;
     uint64_t rows_written;
     uint32_t shift;
-    uint32_t rows_max; /* of the batch that is being filled */
+    uint32_t rows_max;    /* of the batch that is being filled */
+    pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
+    uint64_t unrecorded_before;
+    uint64_t bad_frees_before;
 } writer;
 
 /* Segments of the batch that is being filled, to be told to their rings once it is written. */
@@ -46,6 +49,16 @@ pfa_batch_t *pfa_writer_batch(void)
     return writer.batch;
 }
 
+static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
+
+static void remember_counters(void)
+{
+    pfa_counters_sum(&sum);
+    writer.before = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    writer.unrecorded_before = pfa_read_counter(&sum.unrecorded);
+    writer.bad_frees_before = pfa_read_counter(&sum.bad_frees);
+}
+
 int pfa_writer_reset(void)
 {
     void *memory = writer.batch;
@@ -57,6 +70,7 @@ int pfa_writer_reset(void)
     writer.rows_written = 0;
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
+    remember_counters();
     return 0;
 }
 
@@ -217,7 +231,7 @@ static void write_threads(void)
     for (uint32_t number = 1; number <= UINT16_MAX; number++) {
         pfa_trace_thread_t *thread = pfa_names_thread_at(number);
         if (thread == NULL || thread->number == 0) {
-            break;
+            continue;
         }
         refresh_name(thread);
         memcpy(at, thread, sizeof *thread);
@@ -260,17 +274,17 @@ static void write_folds(void)
 
 static void write_counters(void)
 {
-    static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
     pfa_counters_sum(&sum);
     pfa_figures_t total = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
-    pfa_trace_counters_t counters = {.allocations = total.allocations,
-                                     .frees = total.frees,
-                                     .bytes_allocated = total.bytes,
-                                     .bytes_freed = total.freed_bytes,
-                                     .peak_bytes = pfa_live_peak(),
-                                     .unrecorded = pfa_read_counter(&sum.unrecorded) +
+    const pfa_figures_t *before = &writer.before;
+    pfa_trace_counters_t counters = {.allocations = total.allocations - before->allocations,
+                                     .frees = total.frees - before->frees,
+                                     .bytes_allocated = total.bytes - before->bytes,
+                                     .bytes_freed = total.freed_bytes - before->freed_bytes,
+                                     .peak_bytes = before->allocations == 0 ? pfa_live_peak() : 0,
+                                     .unrecorded = pfa_read_counter(&sum.unrecorded) - writer.unrecorded_before +
                                                    pfa_load_relaxed(&pfa_extents_head->unrecorded),
-                                     .bad_frees = pfa_read_counter(&sum.bad_frees),
+                                     .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);

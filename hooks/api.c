@@ -1,7 +1,10 @@
 /* Owns the public calls of include/profalloc.h. */
 #include "include/profalloc.h"
 #include "base/options.h"
+#include "export/session.h"
+#include "export/triggers.h"
 #include "hooks/hooks.h"
+#include "meta/names.h"
 #include "meta/thread.h"
 
 #include <errno.h>
@@ -20,6 +23,72 @@ PFA_EXPORT int profalloc_start(size_t sample)
 PFA_EXPORT void profalloc_stop(void)
 {
     pfa_process_stop();
+}
+
+PFA_EXPORT int profalloc_snapshot(const char *name)
+{
+    int kept = errno;
+    int err = pfa_session_picture(name != NULL ? name : "");
+    errno = kept;
+    return err;
+}
+
+PFA_EXPORT int profalloc_dump(void)
+{
+    return profalloc_snapshot("dump");
+}
+
+/* The tag that the next records carry. */
+static void put_in_force(pfa_thread_t *thread)
+{
+    uint32_t depth = thread->tag_depth < PFA_TAGS_NESTED ? thread->tag_depth : PFA_TAGS_NESTED;
+    uint64_t tag = depth > 0 ? thread->tags[depth - 1] : 0;
+    pfa_tls.record_tail = (pfa_tls.record_tail & ~((uint64_t)UINT16_MAX << 16)) | tag << 16;
+}
+
+PFA_EXPORT int profalloc_tag_push(const char *tag)
+{
+    pfa_thread_t *thread = pfa_thread_enter(&pfa_tls) ? pfa_tls.thread : NULL;
+    if (thread == NULL) {
+        return ENOSPC;
+    }
+    uint16_t number = thread->tag_depth < PFA_TAGS_NESTED ? pfa_names_tag(tag) : 0;
+    if (number == 0 && thread->tag_depth > 0 && thread->tag_depth < PFA_TAGS_NESTED) {
+        thread->tags[thread->tag_depth] = thread->tags[thread->tag_depth - 1];
+    } else if (thread->tag_depth < PFA_TAGS_NESTED) {
+        thread->tags[thread->tag_depth] = number;
+    }
+    thread->tag_depth++;
+    put_in_force(thread);
+    return number != 0 ? 0 : ENOSPC;
+}
+
+PFA_EXPORT void profalloc_tag_pop(void)
+{
+    pfa_thread_t *thread = pfa_tls.thread;
+    if (thread != NULL && thread->tag_depth > 0) {
+        thread->tag_depth--;
+        put_in_force(thread);
+    }
+}
+
+PFA_EXPORT void set_mprof_autosave(int count)
+{
+    pfa_triggers_every(count > 0 ? (uint64_t)count : 0);
+    pfa_process_ask_for_background_thread();
+}
+
+PFA_EXPORT void mprof_stop(void)
+{
+    pfa_process_stop();
+    pfa_process_end_trace();
+}
+
+PFA_EXPORT void mprof_restart(const char *filename)
+{
+    (void)pfa_thread_enter(&pfa_tls);
+    pfa_process_end_trace();
+    pfa_process_begin_trace(filename);
 }
 
 PFA_EXPORT void profalloc_counters(profalloc_counters_t *counters)

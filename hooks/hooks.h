@@ -56,6 +56,11 @@ int pfa_process_start(uint64_t period);
 void pfa_process_stop(void);
 /* Also from a signal handler. */
 void pfa_process_ask_for_picture(void);
+void pfa_process_ask_for_background_thread(void);
+/* Ends the trace, while the process and its chunks go on; begins another, under a name of its own unless that is NULL, and
+ * records. */
+void pfa_process_end_trace(void);
+void pfa_process_begin_trace(const char *pattern);
 /* Set when there is work for a background thread that is not there. */
 extern _Atomic bool pfa_background_asked;
 PFA_COLD void pfa_process_make_background_thread(void);
@@ -64,6 +69,8 @@ PFA_COLD void pfa_process_make_background_thread(void);
 /* Sets the calling thread up; false: not now, or not any more. */
 bool pfa_thread_enter(pfa_tls_t *tls);
 int pfa_thread_make_key(void);
+/* Notes the calling thread's name, if there is a trace. */
+void pfa_thread_say_name(pfa_tls_t *tls);
 /* In the background thread: ends a process all threads of which have ended, as the C library would. */
 void pfa_thread_end_if_deserted(void);
 

@@ -8,6 +8,7 @@
 #include "export/background.h"
 #include "export/session.h"
 #include "export/triggers.h"
+#include "alloc/inherit.h"
 #include "alloc/life.h"
 #include "hooks/hooks.h"
 #include "include/profalloc.h"
@@ -58,10 +59,13 @@ static void note_periods(void)
     }
 }
 
+static uint64_t last_period = 1; /* that recording was started with */
+
 static int start_locked(uint64_t period)
 {
     int err = open_once(period);
     if (err == 0) {
+        last_period = period;
         err = pfa_sampler_set(period);
         note_periods();
         pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
@@ -72,7 +76,11 @@ static int start_locked(uint64_t period)
 int pfa_process_start(uint64_t period)
 {
     pfa_lock(PFA_LOCK_PROCESS);
+    bool was_on = pfa_session_is_open();
     int err = start_locked(period);
+    if (was_on) {
+        pfa_session_mark(PFA_MARK_STARTED);
+    }
     pfa_unlock(PFA_LOCK_PROCESS);
     return err;
 }
@@ -82,6 +90,7 @@ void pfa_process_stop(void)
     pfa_lock(PFA_LOCK_PROCESS);
     (void)pfa_sampler_set(0);
     pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
+    pfa_session_mark(PFA_MARK_STOPPED);
     pfa_unlock(PFA_LOCK_PROCESS);
 }
 
@@ -184,6 +193,36 @@ void pfa_process_ask_for_picture(void)
 {
     pfa_triggers_ask();
     pfa_background_ask();
+}
+
+void pfa_process_ask_for_background_thread(void)
+{
+    pfa_background_ask();
+}
+
+void pfa_process_end_trace(void)
+{
+    pfa_lock(PFA_LOCK_PROCESS);
+    pfa_session_end(PFA_END_STOPPED);
+    pfa_unlock(PFA_LOCK_PROCESS);
+}
+
+void pfa_process_begin_trace(const char *pattern)
+{
+    pfa_lock(PFA_LOCK_PROCESS);
+    if (pattern != NULL) {
+        pfa_session_init(pattern);
+    }
+    /* The first of all is begun by starting. */
+    if (pfa_range.total_span != 0 && pfa_extents_head != NULL && pfa_session_may_reopen()) {
+        pfa_inherit_anew(pfa_session_reopen_path());
+        pfa_session_reopen(last_period);
+    }
+    int err = start_locked(last_period);
+    pfa_unlock(PFA_LOCK_PROCESS);
+    if (err == ENOMEM) {
+        pfa_say("no address space for records: nothing is recorded");
+    }
 }
 
 void pfa_process_make_background_thread(void)

@@ -26,6 +26,7 @@ static void rearm(pfa_tls_t *tls)
     __atomic_store_n(&tls->countdown, countdown, __ATOMIC_RELAXED);
     if (pfa_load_relaxed(&tls->epoch) != epoch) {
         pfa_live_settle(tls); /* the mode before may have allowed more to be held back */
+        pfa_thread_say_name(tls);
         pfa_store_relaxed(&tls->epoch, epoch);
     }
     /* Partner: pfa_sys_fence_all in pfa_thread_list_interrupt, which is a fence here too. If the mode changed while we

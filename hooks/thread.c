@@ -41,6 +41,13 @@ static void leave(void *arg)
     }
 }
 
+void pfa_thread_say_name(pfa_tls_t *tls)
+{
+    if (!pfa_load_relaxed(&pfa_ring_closed) && tls->thread != NULL) {
+        pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
+    }
+}
+
 int pfa_thread_make_key(void)
 {
     int err = pthread_key_create(&key, leave);
@@ -70,9 +77,6 @@ bool pfa_thread_enter(pfa_tls_t *tls)
         return false;
     }
     tls->state = PFA_THREAD_READY;
-    if (!pfa_load_relaxed(&pfa_ring_closed)) {
-        pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
-    }
     return true;
 }
 

@@ -18,8 +18,27 @@ extern "C" {
  * records; or ENOSPC if 63 different values of `sample` were used before and the nearest of them is used again. */
 int profalloc_start(size_t sample);
 
-/* Stops recording. Chunks recorded so far keep their records until they are freed. */
+/* Stops recording. Chunks recorded so far keep their records until they are freed, and their deaths go to the trace. */
 void profalloc_stop(void);
+
+/* Writes to the trace what is not there yet, and a picture of all live chunks, which `profalloc dump` shows under `name`
+ * (of at most 255 bytes). Returns 0; EBADF if there is no trace; or why it could not be written. Takes as long as that
+ * takes. */
+int profalloc_snapshot(const char *name);
+/* The same under the name "dump". */
+int profalloc_dump(void);
+
+/* Chunks that the calling thread allocates between these two carry the tag, by its first 63 bytes; at most 1023 different
+ * ones. They may be nested, 32 deep: the innermost counts. Returns 0, or ENOSPC when there is no room for it (then the tag
+ * in force before stays, and profalloc_tag_pop is to be called all the same). */
+int profalloc_tag_push(const char *tag);
+void profalloc_tag_pop(void);
+
+/* The calls of mprof, for programs that have them. A picture of the live chunks each time so many allocations were made (0:
+ * no more of them); recording ends and the trace with it; it begins anew, in a trace of that name (NULL: the usual one). */
+void set_mprof_autosave(int count);
+void mprof_stop(void);
+void mprof_restart(const char *filename);
 
 /* What was counted so far, of recorded chunks. With sampling these are estimates of the true numbers. */
 typedef struct profalloc_counters {

@@ -203,9 +203,10 @@ void *pfa_extents_at(uint32_t number)
     return table.at[number];
 }
 
-static bool is_kept(const pfa_live_extent_t *extent)
+static bool is_kept(const pfa_live_extent_t *extent, bool rings)
 {
-    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE;
+    return (rings || extent->kind != PFA_EXTENT_RING) && extent->kind != PFA_EXTENT_FOLDS &&
+           extent->kind != PFA_EXTENT_NONE;
 }
 
 bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
@@ -247,7 +248,7 @@ static int remake_with_content(const pfa_live_extent_t *old, void *at)
 }
 
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
-static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
+static int remake_extents(const pfa_live_extent_t *old, uint32_t count, bool rings)
 {
     int err = 0;
     for (uint32_t i = 0; i < count && err == 0; i++) {
@@ -255,7 +256,7 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count)
         uint32_t number;
         if (at != NULL && keeps_content(&old[i])) {
             err = remake_with_content(&old[i], at);
-        } else if (at != NULL && is_kept(&old[i])) {
+        } else if (at != NULL && is_kept(&old[i], rings)) {
             err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
         } else {
             /* Its number stays taken: others know theirs. */
@@ -279,7 +280,7 @@ static uint32_t known_nodes(uint32_t nodes, const pfa_live_extent_t *extents, ui
     return nodes < room ? nodes : room;
 }
 
-int pfa_extents_reopen(const char *path)
+int pfa_extents_reopen(const char *path, bool rings)
 {
     uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
     size_t size = count * sizeof(pfa_live_extent_t);
@@ -296,7 +297,7 @@ int pfa_extents_reopen(const char *path)
     }
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : remake_extents(copy, count);
+    failed = failed != 0 ? failed : remake_extents(copy, count, rings);
     memcpy(pfa_extents_head->weights, weights, sizeof weights);
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);

@@ -22,6 +22,14 @@ static pfa_ring_t *of_orphans;    /* of all threads without one; under PFA_LOCK_
 static _Atomic uint32_t progress; /* counts what the writer has emptied; those who wait sleep on it */
 static _Atomic(pfa_live_fold_t *) folds[FOLD_CHUNKS];
 
+/* What readers of the live table are told. */
+static void describe(const pfa_ring_t *ring)
+{
+    ring->shared->number = ring->number;
+    ring->shared->entry_size = sizeof(pfa_event_t);
+    ring->shared->capacity = ring->mask + 1;
+}
+
 static bool make_ring(pfa_ring_t *ring, uint32_t number)
 {
     uint64_t capacity = number < BIG_RINGS ? BIG : SMALL;
@@ -44,9 +52,7 @@ static bool make_ring(pfa_ring_t *ring, uint32_t number)
                          .shared = shared,
                          .wake_mask = capacity / 4 - 1,
                          .number = number};
-    shared->number = number;
-    shared->entry_size = sizeof(pfa_event_t);
-    shared->capacity = capacity;
+    describe(ring);
     return true;
 }
 
@@ -256,10 +262,21 @@ const pfa_live_fold_t *pfa_fold_at(uint32_t stack)
 
 void pfa_ring_after_fork(pfa_tls_t *tls)
 {
-    memset(rings, 0, sizeof rings);
+    memset(rings, 0, pfa_ring_count() * sizeof *rings);
     memset(folds, 0, sizeof folds);
     pfa_store_relaxed(&ring_count, 0);
     memory_used = 0;
     of_orphans = NULL;
     tls->ring = NULL;
+}
+
+void pfa_ring_begin_anew(void)
+{
+    memset(folds, 0, sizeof folds);
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        rings[i].head = 0;
+        rings[i].limit = rings[i].mask + 1;
+        rings[i].impatient = false;
+        describe(&rings[i]);
+    }
 }

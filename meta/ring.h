@@ -83,6 +83,8 @@ const pfa_live_fold_t *pfa_fold_at(uint32_t stack);
 /* What a death counts for, in 1/1024 chunks and in bytes; set once, by whoever knows the weights of samples. */
 extern void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes);
 
+/* After their memory was made anew: those that there are begin at 0, and there are no folds. */
+void pfa_ring_begin_anew(void);
 /* In a fork child: there are no rings and no folds yet. */
 void pfa_ring_after_fork(pfa_tls_t *tls);
 

@@ -76,6 +76,7 @@ static void retire(pfa_thread_t *thread)
     add_counters(&list.of_dead, &thread->counters);
     memset(&thread->counters, 0, sizeof thread->counters);
     thread->tls = NULL;
+    thread->tag_depth = 0;
     thread->previous = NULL;
     thread->next = list.spare;
     list.spare = thread;

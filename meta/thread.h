@@ -47,6 +47,9 @@ typedef struct pfa_site {
     uint32_t generation;
 } pfa_site_t;
 
+/* How deep tags may be nested. */
+enum { PFA_TAGS_NESTED = 32 };
+
 enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
 
 /* Counts up whenever code was unloaded. */
@@ -57,7 +60,9 @@ typedef struct pfa_thread {
     struct pfa_thread *next;
     struct pfa_thread *previous;
     pfa_tls_t *tls;
-    uint16_t number; /* 1 and up, reused after the end only when there are no others left; 0: unknown */
+    uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
+    uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
+    uint32_t tag_depth;             /* also counts those that found no room */
     pfa_site_t sites[PFA_SITES];
     pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
 } pfa_thread_t;

@@ -774,7 +774,7 @@ RUN_IN_CHILD(large_space_runs_out)
 /* Freed large chunks whose nodes nobody reclaims do not pile up for ever. */
 static void nobody_reclaims(void)
 {
-    enum { LIMIT = 65536 };
+    enum { LIMIT = 262144 };
     capture_t said;
     void *chunk;
     allocator_start(64 * MIB, 64 * MIB);
