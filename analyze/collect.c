@@ -15,6 +15,7 @@ typedef struct adding {
     pfa_thread_total_t *threads; /* by number */
     size_t thread_room;
     pfa_peak_t *peak;
+    uint64_t last_time; /* of any row */
 } adding_t;
 
 void pfa_report_begin(pfa_report_t *report)
@@ -102,7 +103,8 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
 static void add_row(void *to, const pfa_event_t *event, double weight, bool live)
 {
     adding_t *adding = to;
-    (void)live;
+    uint64_t time = live ? event->alloc_time : event->free_time;
+    adding->last_time = time > adding->last_time ? time : adding->last_time;
     pfa_peak_add(adding->peak, event->alloc_time, event->free_time,
                  weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
 }
@@ -221,6 +223,10 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     }
     add_folds(&adding);
     int error = walk(&adding);
+    /* The live table tells the time now and then only. */
+    if (trace->live != NULL && adding.last_time > trace->last_time) {
+        adding.file->seconds = pfa_trace_seconds(trace, adding.last_time);
+    }
     add_threads(&adding);
     add_tally(&report->tally, &adding.file->tally);
     adding.file->peak_seconds = pfa_trace_seconds(trace, adding.file->peak.time);

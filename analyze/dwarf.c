@@ -100,10 +100,14 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf)
 static void visit_named(void (*visit)(void *, const pfa_symbol_t *), void *to, const char *name, pfa_symbol_t *symbol)
 {
     int status = -1;
+    const char *version = name != NULL ? strchr(name, '@') : NULL; /* of the symbol, as in "read@@GLIBC_2.17" */
+    char *cut = version != NULL && version != name ? pfa_memory_text(name, (size_t)(version - name)) : NULL;
+    name = cut != NULL ? cut : name;
     char *plain = name != NULL && name[0] == '_' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
     symbol->function = status == 0 && plain != NULL ? plain : name;
     visit(to, symbol);
     free(plain);
+    free(cut);
 }
 
 /* The linkage name tells arguments and scopes; the plain one is what C has. */

@@ -60,11 +60,12 @@ static bool take_nodes(pfa_trace_t *trace, pfa_cursor_t cursor)
         return false;
     }
     /* A gap is a block that was lost: not longer than a file of this size could be missing. */
-    if (nodes.first < PFA_NODE_FIRST || nodes.first > trace->nodes_seen + trace->blocks.size + 65536 ||
-        nodes.count > UINT32_MAX - nodes.first) {
+    if (nodes.first > trace->nodes_seen + trace->blocks.size + 65536 || nodes.count > UINT32_MAX - nodes.first) {
         return false;
     }
+    uint32_t end = nodes.first + nodes.count;
     trace->nodes_seen += nodes.count;
+    trace->nodes_end = end > trace->nodes_end ? end : trace->nodes_end;
     const uint8_t *parents = pfa_cursor_take(&cursor, ((size_t)nodes.count * 4 + 7) / 8 * 8);
     const uint8_t *pcs = pfa_cursor_take(&cursor, (size_t)nodes.count * 8);
     if (parents == NULL || pcs == NULL) {
@@ -75,7 +76,9 @@ static bool take_nodes(pfa_trace_t *trace, pfa_cursor_t cursor)
         uint64_t pc;
         memcpy(&parent, parents + (size_t)i * 4, sizeof parent);
         memcpy(&pc, pcs + (size_t)i * 8, sizeof pc);
-        pfa_trace_put_node(trace, nodes.first + i, parent, pc);
+        if (nodes.first + i >= PFA_NODE_FIRST) { /* roots are what they are */
+            pfa_trace_put_node(trace, nodes.first + i, parent, pc);
+        }
     }
     return true;
 }
@@ -95,8 +98,8 @@ static bool take_module(pfa_cursor_t *cursor, pfa_module_t *module)
     }
     *module = (pfa_module_t){.bias = head.bias, .start = head.start, .end = head.end};
     module->build_id_size = head.build_id_size;
-    module->build_id = (uint8_t *)pfa_memory_text(pfa_cursor_take(cursor, head.build_id_size), head.build_id_size);
-    module->path = pfa_memory_text(pfa_cursor_take(cursor, head.path_size), head.path_size);
+    module->build_id = pfa_memory_copy(pfa_cursor_take(cursor, head.build_id_size), head.build_id_size);
+    module->path = pfa_memory_copy(pfa_cursor_take(cursor, head.path_size), head.path_size);
     return true;
 }
 
@@ -139,6 +142,7 @@ void pfa_trace_put_thread(pfa_trace_t *trace, const pfa_trace_thread_t *thread)
     }
     trace->threads[i] = *thread;
     trace->threads[i].name[sizeof thread->name - 1] = '\0';
+    pfa_text_clean(trace->threads[i].name, sizeof thread->name);
 }
 
 static bool take_threads(pfa_trace_t *trace, pfa_cursor_t cursor)

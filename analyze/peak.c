@@ -55,8 +55,26 @@ static size_t bucket_of(const pfa_peak_t *peak, uint64_t time)
     return number < BUCKETS ? (size_t)number : BUCKETS - 1;
 }
 
+/* Buckets of twice the width. */
+static void widen(pfa_peak_t *peak)
+{
+    for (size_t i = 0; i < BUCKETS / 2; i++) {
+        const bucket_t *even = &peak->buckets[2 * i];
+        const bucket_t *odd = even + 1;
+        uint32_t room = UINT32_MAX - even->events;
+        peak->buckets[i] = (bucket_t){.births = even->births + odd->births,
+                                      .deaths = even->deaths + odd->deaths,
+                                      .events = even->events + (odd->events < room ? odd->events : room)};
+    }
+    memset(&peak->buckets[BUCKETS / 2], 0, BUCKETS / 2 * sizeof *peak->buckets);
+    peak->shift++;
+}
+
 static void add_to_bucket(pfa_peak_t *peak, uint64_t time, double change)
 {
+    while (time > peak->first && (time - peak->first) >> peak->shift >= BUCKETS) {
+        widen(peak);
+    }
     bucket_t *bucket = &peak->buckets[bucket_of(peak, time)];
     *(change > 0 ? &bucket->births : &bucket->deaths) += change;
     bucket->events += bucket->events < UINT32_MAX;

@@ -20,7 +20,7 @@ typedef struct pfa_peak_result {
     double at_most; /* the same if exact */
 } pfa_peak_result_t;
 
-/* Times are expected between first and last; others are taken too. */
+/* Times are expected between first and last, and buckets are made for that; for later ones they are widened. */
 pfa_peak_t *pfa_peak_new(uint64_t first, uint64_t last);
 void pfa_peak_free(pfa_peak_t *peak);
 /* A chunk, free time UINT64_MAX for one that is alive; in the first walk and, once it was asked for, in the second. */

@@ -73,22 +73,55 @@ static void print_totals(const pfa_report_t *report)
     print_peak(report);
 }
 
+/* C++ names can fill pages: of long ones, what is in angle brackets and argument lists is left out. */
+static void print_function(FILE *to, const char *name)
+{
+    enum { LONG = 100 };
+    static const char *const operators[] = {"operator<<", "operator<=>", "operator<=", "operator<", "operator->",
+                                            "operator>>", "operator>=",  "operator>",  "operator()"};
+    unsigned depth = 0;
+    if (strlen(name) <= LONG) {
+        fputs(name, to);
+        return;
+    }
+    for (const char *at = name; *at != '\0'; at++) {
+        size_t i = 0;
+        while (i < sizeof operators / sizeof operators[0] && strncmp(at, operators[i], strlen(operators[i])) != 0) {
+            i++;
+        }
+        if (i < sizeof operators / sizeof operators[0]) {
+            fprintf(to, "%s", depth == 0 ? operators[i] : "");
+            at += strlen(operators[i]) - 1;
+        } else if ((*at == '<' || *at == '(') && strncmp(at, "(anonymous", 10) != 0) {
+            fprintf(to, "%s", depth++ != 0 ? "" : *at == '<' ? "<...>" : "(...)");
+        } else if ((*at == '>' || *at == ')') && depth != 0) {
+            depth--;
+        } else if (depth == 0) {
+            fputc(*at, to);
+        }
+    }
+}
+
+/* The last part of a path; "?" for none. */
+static const char *base_name(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL ? slash + 1 : path != NULL ? path : "?";
+}
+
 static void print_line(const pfa_line_t *line, bool first)
 {
     const pfa_symbol_t *symbol = line->symbol;
-    const char *slash = line->module != NULL ? strrchr(line->module, '/') : NULL;
-    const char *module = slash != NULL ? slash + 1 : line->module != NULL ? line->module : "?";
     printf("      %s ", first ? "at" : "by");
     if (symbol->function != NULL) {
-        printf("%s", symbol->function);
+        print_function(stdout, symbol->function);
     } else {
         printf("0x%" PRIx64, line->address);
     }
     if (symbol->file != NULL) {
-        const char *name = strrchr(symbol->file, '/');
-        printf("  (%s:%" PRIu32 ")", name != NULL ? name + 1 : symbol->file, symbol->line);
+        printf("  (%s:%" PRIu32 ")", base_name(symbol->file), symbol->line);
     }
-    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", module);
+    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", base_name(line->module));
 }
 
 static void print_stack(pfa_report_t *report, uint32_t stack)
@@ -224,6 +257,23 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     free(printed.list);
 }
 
+static void print_place(const pfa_lines_t *lines)
+{
+    if (lines->count == 0) {
+        fputs("a place that is not known", stderr);
+        return;
+    }
+    const pfa_line_t *line = &lines->list[0];
+    if (line->symbol->function != NULL) {
+        print_function(stderr, line->symbol->function);
+    } else {
+        fprintf(stderr, "%s+0x%" PRIx64, base_name(line->module), line->address);
+    }
+    if (line->symbol->file != NULL) {
+        fprintf(stderr, " (%s:%" PRIu32 ")", base_name(line->symbol->file), line->symbol->line);
+    }
+}
+
 void pfa_report_summary(pfa_report_t *report)
 {
     char texts[2][PFA_NUMBER_TEXT];
@@ -233,8 +283,8 @@ void pfa_report_summary(pfa_report_t *report)
             pfa_text_bytes(texts[1], tally->bytes_freed + tally->live_bytes));
     fprintf(stderr, "  freed      %s chunks, %s\n", pfa_text_count(texts[0], tally->frees),
             pfa_text_bytes(texts[1], tally->bytes_freed));
-    fprintf(stderr, "  live       %s chunks, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
-            pfa_text_bytes(texts[1], tally->live_bytes));
+    fprintf(stderr, "  live       %s chunk%s, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
+            pfa_text_plural(tally->live_chunks), pfa_text_bytes(texts[1], tally->live_bytes));
     fprintf(stderr, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report)));
     fprintf(stderr, report->file_count == 1 ? " at %.3f s\n" : "\n",
             report->file_count == 1 ? report->files[0].peak_seconds : 0);
@@ -242,14 +292,11 @@ void pfa_report_summary(pfa_report_t *report)
         uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES);
         const pfa_point_t *point = &report->points[numbers[0]];
         pfa_stacks_lines(&report->stacks, point->stack, &lines);
-        const pfa_symbol_t *symbol = lines.count != 0 ? lines.list[0].symbol : NULL;
-        fprintf(stderr, "  worst      %s in %s chunks",
+        fprintf(stderr, "  worst      %s in %s chunk%s from ",
                 pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes),
-                pfa_text_count(texts[1], point->frees + point->live_chunks));
-        fprintf(stderr, " from %s", symbol != NULL && symbol->function != NULL ? symbol->function : "a place unknown");
-        if (symbol != NULL && symbol->file != NULL) {
-            fprintf(stderr, " (%s:%" PRIu32 ")", symbol->file, symbol->line);
-        }
+                pfa_text_count(texts[1], point->frees + point->live_chunks),
+                pfa_text_plural(point->frees + point->live_chunks));
+        print_place(&lines);
         fputc('\n', stderr);
         free(numbers);
     }

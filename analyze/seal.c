@@ -139,8 +139,8 @@ static void write_totals(sealing_t *sealing, const pfa_tally_t *tally)
 /* The first node that blocks have not: all from there on are written again. */
 static uint32_t count_written_nodes(const pfa_trace_t *trace)
 {
-    uint64_t written = PFA_NODE_FIRST + trace->nodes_seen;
-    return trace->blocks.damages != 0 || written > trace->node_count ? PFA_NODE_FIRST : (uint32_t)written;
+    bool gaps = trace->blocks.damages != 0 || trace->nodes_end < PFA_NODE_FIRST;
+    return gaps ? PFA_NODE_FIRST : trace->nodes_end;
 }
 
 static int append(sealing_t *sealing, int fd)

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From packed traces, which may be anybody's. A process has some hundreds. */
+enum { MODULES_MAX = 4096 };
+
 typedef struct module {
     char *identity;
+    uint64_t hash; /* of it */
     char *path;
     uint8_t *build_id;
     size_t build_id_size;
@@ -108,14 +112,16 @@ static entry_t *make_entry(pfa_symbols_t *symbols, uint32_t module, uint64_t add
 
 static uint32_t find_module(pfa_symbols_t *symbols, const char *identity)
 {
+    uint64_t hash = hash_text(identity);
     for (size_t i = 0; i < symbols->module_count; i++) {
-        if (strcmp(symbols->modules[i].identity, identity) == 0) {
+        if (symbols->modules[i].hash == hash && strcmp(symbols->modules[i].identity, identity) == 0) {
             return (uint32_t)i;
         }
     }
     symbols->modules =
         pfa_memory_grow(symbols->modules, &symbols->module_room, symbols->module_count + 1, sizeof *symbols->modules);
-    symbols->modules[symbols->module_count].identity = pfa_memory_text(identity, strlen(identity));
+    symbols->modules[symbols->module_count].identity = pfa_memory_copy(identity, strlen(identity));
+    symbols->modules[symbols->module_count].hash = hash;
     return (uint32_t)symbols->module_count++;
 }
 
@@ -157,7 +163,7 @@ uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module)
     module_t *known = &symbols->modules[number];
     if (number != 0 && known->path == NULL) {
         known->path = pfa_memory_text(module->path, strlen(module->path));
-        known->build_id = (uint8_t *)pfa_memory_text((const char *)module->build_id, module->build_id_size);
+        known->build_id = pfa_memory_copy(module->build_id, module->build_id_size);
         known->build_id_size = module->build_id_size;
     }
     return number;
@@ -230,6 +236,9 @@ void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t addr
                      size_t count)
 {
     found_t found = {.symbols = symbols};
+    if (symbols->module_count == MODULES_MAX) {
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         add_symbol(&found, &list[i]);
     }

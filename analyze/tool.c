@@ -42,10 +42,25 @@ void *pfa_memory_grow(void *list, size_t *room, size_t needed, size_t size)
     return grown;
 }
 
-char *pfa_memory_text(const char *text, size_t size)
+void pfa_text_clean(char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        text[i] = (byte < ' ' && byte != '\0') || byte == 0x7f ? ' ' : text[i];
+    }
+}
+
+void *pfa_memory_copy(const void *bytes, size_t size)
 {
     char *copy = pfa_memory_get(size + 1, 1);
-    memcpy(copy, text, size);
+    memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *pfa_memory_text(const char *text, size_t size)
+{
+    char *copy = pfa_memory_copy(text, size);
+    pfa_text_clean(copy, size);
     return copy;
 }
 
@@ -59,6 +74,7 @@ void pfa_notes_add(pfa_notes_t *notes, const char *format, ...)
     if (length < 0) {
         end_without_memory(1, strlen(format));
     }
+    pfa_text_clean(text, (size_t)length);
     notes->list = pfa_memory_grow(notes->list, &notes->room, notes->count + 1, sizeof *notes->list);
     notes->list[notes->count++] = text;
 }

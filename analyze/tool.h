@@ -12,7 +12,9 @@
 void *pfa_memory_get(size_t count, size_t size);
 /* Makes room for at least `needed` things in a list with room for *room of them. New ones are zeroed. */
 void *pfa_memory_grow(void *list, size_t *room, size_t needed, size_t size);
+/* A copy for people to read, cleaned. */
 char *pfa_memory_text(const char *text, size_t size);
+void *pfa_memory_copy(const void *bytes, size_t size);
 
 /* Sentences for people, in the order they came up. */
 typedef struct pfa_notes {
@@ -24,6 +26,8 @@ typedef struct pfa_notes {
 __attribute__((format(printf, 2, 3))) void pfa_notes_add(pfa_notes_t *notes, const char *format, ...);
 void pfa_notes_free(pfa_notes_t *notes);
 
+/* Replaces what could move the cursor of a terminal by spaces; zeros stay. */
+void pfa_text_clean(char *text, size_t size);
 /* "12.3 MiB", "1,234,567": into `text`, which is returned. */
 enum { PFA_NUMBER_TEXT = 48 };
 const char *pfa_text_bytes(char text[PFA_NUMBER_TEXT], double bytes);

@@ -134,8 +134,9 @@ pfa_trace_t *pfa_trace_open(const char *path, char **why)
         pfa_trace_t *trace = pfa_memory_get(1, sizeof *trace);
         size_t length = strlen(path);
         trace->fd = -1;
-        trace->path = pfa_memory_text(path, length);
-        trace->live_path = pfa_memory_text(path, length + sizeof PFA_LIVE_SUFFIX);
+        trace->path = pfa_memory_copy(path, length);
+        trace->live_path = pfa_memory_get(length + sizeof PFA_LIVE_SUFFIX, 1);
+        memcpy(trace->live_path, path, length);
         strcpy(trace->live_path + length, PFA_LIVE_SUFFIX);
         int result = open_once(trace, why);
         if (result == 0 || (result == EAGAIN && tries == 3)) {

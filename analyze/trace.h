@@ -68,6 +68,7 @@ typedef struct pfa_trace {
     size_t parent_room;
     size_t pc_room;
     uint64_t nodes_seen; /* in blocks */
+    uint32_t nodes_end;  /* of those in blocks, the highest and one */
 
     pfa_module_list_t *module_lists;
     size_t module_list_count;

@@ -40,6 +40,10 @@ typedef struct made {
     bool now;
 } made_t;
 
+/* The heap's stacks, and the module that their addresses are in. */
+void make_nodes(heap_t *heap);
+void write_modules(made_t *made, uint64_t time);
+
 /* Writes `path`.live: rings with entries up to all deaths of each, of which `in_trace` are said to be in the trace, and
  * records of all live chunks; with `dying`, the last death of each ring still has its record. */
 void write_live_table(const made_t *made, const heap_t *heap, const size_t in_trace[RINGS], bool dying);

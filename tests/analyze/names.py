@@ -22,11 +22,11 @@ def local(folder):
     for point in data["points"]:
         for frame, caller in zip(point["stack"], point["stack"][1:] + [None]):
             if frame["function"] is not None:
-                check(frame["file"].endswith("make_trace.c") and frame["line"] > 0, f"file and line: {frame}")
+                check(frame["file"].endswith("make_sites.c") and frame["line"] > 0, f"file and line: {frame}")
                 check(frame["inlined"] == (frame["function"] == "inlined_site"), f"inlined: {frame}")
             if frame["function"] == "inlined_site":
                 equal(caller["function"], "outer_site", "what it was inlined into")
-    source = open(os.path.join(os.environ["PROFALLOC_SOURCE_DIR"], "tests/analyze/make_trace.c")).read().splitlines()
+    source = open(os.path.join(os.environ["PROFALLOC_SOURCE_DIR"], "tests/analyze/make_sites.c")).read().splitlines()
     for frame in frames(data):
         if frame["function"] == "outer_site":
             check("inlined_site()" in "".join(source[frame["line"] - 1:frame["line"] + 1]), f"the line of the call: {frame}")

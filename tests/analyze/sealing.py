@@ -10,7 +10,7 @@ from support import check, equal, make, report, tool
 
 
 def says_the_same(folder):
-    for seed, words in enumerate([(), ("dying", "torn"), ("folded", "dying"), ("sampled",)]):
+    for seed, words in enumerate([(), ("dying", "torn"), ("folded", "dying"), ("sampled",), ("roots",)]):
         for count in (0, 3, 8000):
             path = folder / "t.pa"
             make("killed", path, count, seed, *words)

@@ -5,7 +5,7 @@ from support import check, equal, make, report, tool
 
 
 def ended(folder):
-    for seed, words in enumerate([(), ("folded",), ("after",), ("after", "folded"), ("bare",)]):
+    for seed, words in enumerate([(), ("folded",), ("after",), ("after", "folded"), ("bare", "roots")]):
         chunks = make("ended", folder / "t.pa", 5000, seed, *words)
         data = report(folder / "t.pa")
         support.check_report(data, chunks, folded="folded" in words)
