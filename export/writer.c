@@ -176,12 +176,13 @@ static void begin_batch(uint32_t flags)
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
-/* The entries of one ring; batches that get full on the way are written. */
-static void drain_ring(uint32_t number, uint32_t flags)
+/* The entries of one ring but for the last `kept` of them; batches that get full on the way are written. */
+static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
 {
     uint64_t at;
     uint64_t to;
     pfa_ring_t *ring = pfa_ring_pending(number, &at, &to);
+    to = to - at > kept ? to - kept : at;
     while (at < to) {
         if (source_count == SOURCES || writer.batch->head.rows >= writer.rows_max ||
             !pfa_batch_segment(writer.batch, number, at)) {
@@ -198,13 +199,32 @@ static void drain_ring(uint32_t number, uint32_t flags)
     }
 }
 
-void pfa_writer_drain(uint32_t flags)
+static void drain(uint32_t flags, uint64_t kept)
 {
     begin_batch(flags);
     for (uint32_t i = 0; i < pfa_ring_count(); i++) {
-        drain_ring(i, flags);
+        drain_ring(i, flags, kept);
     }
     flush_batch();
+}
+
+void pfa_writer_drain(uint32_t flags)
+{
+    drain(flags, 0);
+}
+
+void pfa_writer_drain_before_final(void)
+{
+    drain(0, 1);
+}
+
+bool pfa_writer_counted(pfa_figures_t *last)
+{
+    pfa_counters_sum(&sum);
+    pfa_figures_t now = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    bool same = now.allocations == last->allocations && now.frees == last->frees;
+    *last = now;
+    return same;
 }
 
 static void refresh_name(pfa_trace_thread_t *thread)

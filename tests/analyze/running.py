@@ -35,12 +35,12 @@ def environment(folder):
     out, _ = tool("run", "--", *show, cwd=folder, env=clean)
     preload, conf = out.splitlines()[:2]
     check(os.path.samefile(preload, os.environ["PROFALLOC_LIB"]), f"LD_PRELOAD={preload}")
-    equal(conf, f"prof:true,sample:1,follow:true,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
+    equal(conf, f"prof:true,sample:1,end:false,follow:true,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
     out, _ = tool("run", "-o", "/tmp/x.%p.pa", "--sample", "64K", "--depth", "8", "--no-follow", "--conf", "abort:true", "--", *show,
                   cwd=folder, env={**clean, "PROFALLOC_CONF": "summary:false", "LD_PRELOAD": "libm.so.6"})
     preload, conf = out.splitlines()[:2]
     check(preload.endswith(":libm.so.6"), f"LD_PRELOAD={preload}")
-    equal(conf, "summary:false,prof:true,sample:64K,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
+    equal(conf, "summary:false,prof:true,sample:64K,end:false,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
     _, said = tool("run", "--", "true", status=1, env={**clean, "PROFALLOC_LIB": str(folder / "absent.so")})
     check("PROFALLOC_LIB" in said, said)
 
