@@ -154,18 +154,11 @@ int pfa_session_open(uint64_t sample)
 
 static void end_locked(pfa_end_t how)
 {
-    pfa_figures_t counted = {.allocations = 0};
     pfa_writer_modules();
-    (void)pfa_writer_counted(&counted);
     pfa_writer_drain_before_final();
     int err = pfa_writer_picture("", PFA_LIVE_FINAL);
     pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
     pfa_writer_particulars();
-    /* Threads that exit() finds in the middle of things go on until the process is no more, and so does the session: the
-     * live table then has the rest. */
-    if (how == PFA_END_EXIT && !pfa_writer_counted(&counted)) {
-        return;
-    }
     pfa_store_release(&pfa_ring_closed, true);
     pfa_store_release(&session.open, false);
     err = pfa_block_end(how) != 0 ? EIO : err;

@@ -218,15 +218,6 @@ void pfa_writer_drain_before_final(void)
     drain(0, 1);
 }
 
-bool pfa_writer_counted(pfa_figures_t *last)
-{
-    pfa_counters_sum(&sum);
-    pfa_figures_t now = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
-    bool same = now.allocations == last->allocations && now.frees == last->frees;
-    *last = now;
-    return same;
-}
-
 static void refresh_name(pfa_trace_thread_t *thread)
 {
     char path[64];

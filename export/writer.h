@@ -4,7 +4,6 @@
 
 #include "export/format/batch.h"
 #include "export/format/trace.h"
-#include "meta/thread.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +18,6 @@ void pfa_writer_drain(uint32_t flags);
 /* The same before the final picture, but for the last entry of each ring: the thread that stored it may not have come to
  * marking the record yet. It is to be written after the picture, with PFA_BATCH_AFTER_LIVE. */
 void pfa_writer_drain_before_final(void);
-/* Was nothing allocated and freed since `last`? That becomes what is counted now. */
-bool pfa_writer_counted(pfa_figures_t *last);
 /* Writes what is known besides: threads, tags, weights, folds, counters, clock. */
 void pfa_writer_particulars(void);
 /* Writes the nodes that are not in the trace yet; uses the scratch memory of export/block.h. */
