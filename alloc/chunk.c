@@ -260,6 +260,9 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
         tls->moved_time = now;
         pfa_life_tell_slowly(tls, record, old);
         tls->moved_time = 0;
+        /* Not live while it is neither the old life nor the new one: a kill in between would leave a third. */
+        pfa_record_end(record, old);
+        pfa_fence_release();
         pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
     }
     if (!due) {

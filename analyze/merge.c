@@ -203,9 +203,23 @@ static void merge_fold(void *to, uint32_t number, const pfa_live_fold_t *fold)
     pfa_trace_put_fold(to, number, fold->chunks, fold->bytes);
 }
 
+/* The fold that a kill came into the middle of. */
+static void merge_fold_log(pfa_trace_t *trace)
+{
+    const pfa_live_fold_log_t *log = &trace->live->head->fold_log;
+    if (log->state == 1) {
+        pfa_event_t event = {.alloc_time = log->time,
+                             .size_flags = log->size_flags,
+                             .stack = log->stack,
+                             .thread = (uint16_t)log->thread};
+        pfa_trace_put_died(trace, &event);
+    }
+}
+
 static void merge_last_entries(pfa_trace_t *trace)
 {
     trace->died_count = 0; /* those of the trace are about its own picture */
+    merge_fold_log(trace);
     for (size_t i = 0; i < trace->live->extent_count; i++) {
         pfa_live_span_t span;
         if (!pfa_livetable_is_ring(trace->live, i)) {
@@ -218,6 +232,9 @@ static void merge_last_entries(pfa_trace_t *trace)
         }
         if (span.has_last) {
             pfa_trace_put_died(trace, &span.last);
+        }
+        if (span.has_folded) {
+            pfa_trace_put_died(trace, &span.folded);
         }
         pfa_trace_ring(trace, span.ring)->missing += span.missing;
         free(span.events);

@@ -143,12 +143,7 @@ void pfa_writer_nodes(void)
 static void fold_sources(void)
 {
     for (uint32_t i = 0; i < source_count; i++) {
-        uint64_t from;
-        uint64_t to;
-        const pfa_ring_t *ring = pfa_ring_pending(sources[i].ring->number, &from, &to);
-        for (uint64_t at = from; at < sources[i].to; at++) {
-            pfa_ring_fold(&ring->entries[at & ring->mask]);
-        }
+        pfa_ring_fold_pending(sources[i].ring, sources[i].to);
     }
 }
 
