@@ -347,13 +347,7 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     if (error != 0) {
         return error;
     }
-    if (ring.fold_time != 0) {
-        span->has_folded = true;
-        span->folded = (pfa_event_t){.alloc_time = ring.fold_time,
-                                     .size_flags = ring.fold_size_flags,
-                                     .stack = ring.fold_stack,
-                                     .thread = (uint16_t)ring.fold_thread};
-    }
+    span->folded = ring.folded_last;
     first = skip_folded(table, &ring, first, span);
     uint64_t head = ring.head;
     uint64_t oldest = head > ring.capacity ? head - ring.capacity : 0;

@@ -203,15 +203,13 @@ static void merge_fold(void *to, uint32_t number, const pfa_live_fold_t *fold)
     pfa_trace_put_fold(to, number, fold->chunks, fold->bytes);
 }
 
-/* The fold that a kill came into the middle of. */
-static void merge_fold_log(pfa_trace_t *trace)
+static void put_folded(pfa_trace_t *trace, const pfa_live_folded_t *chunk)
 {
-    const pfa_live_fold_log_t *log = &trace->live->head->fold_log;
-    if (log->state == 1) {
-        pfa_event_t event = {.alloc_time = log->time,
-                             .size_flags = log->size_flags,
-                             .stack = log->stack,
-                             .thread = (uint16_t)log->thread};
+    if (chunk->alloc_time != 0) {
+        pfa_event_t event = {.alloc_time = chunk->alloc_time,
+                             .size_flags = chunk->size_flags,
+                             .stack = chunk->stack,
+                             .thread = (uint16_t)chunk->thread};
         pfa_trace_put_died(trace, &event);
     }
 }
@@ -219,7 +217,10 @@ static void merge_fold_log(pfa_trace_t *trace)
 static void merge_last_entries(pfa_trace_t *trace)
 {
     trace->died_count = 0; /* those of the trace are about its own picture */
-    merge_fold_log(trace);
+    put_folded(trace, &trace->live->head->folded_last);
+    if (trace->live->head->fold_log.state == 1) { /* a kill may have come into the middle of it */
+        put_folded(trace, &trace->live->head->fold_log.chunk);
+    }
     for (size_t i = 0; i < trace->live->extent_count; i++) {
         pfa_live_span_t span;
         if (!pfa_livetable_is_ring(trace->live, i)) {
@@ -233,9 +234,7 @@ static void merge_last_entries(pfa_trace_t *trace)
         if (span.has_last) {
             pfa_trace_put_died(trace, &span.last);
         }
-        if (span.has_folded) {
-            pfa_trace_put_died(trace, &span.folded);
-        }
+        put_folded(trace, &span.folded);
         pfa_trace_ring(trace, span.ring)->missing += span.missing;
         free(span.events);
     }

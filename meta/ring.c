@@ -148,6 +148,7 @@ static pfa_live_fold_t *folds_of(uint32_t stack)
 /* What the totals become is noted first: a kill in the middle leaves a fold that is either added or not (live.h). */
 static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
 {
+    pfa_live_folded_t chunk = {event->alloc_time, event->size_flags, event->stack, event->thread};
     pfa_live_fold_log_t *log = &pfa_extents_head->fold_log;
     uint64_t chunks = 1024;
     uint64_t bytes = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
@@ -159,9 +160,7 @@ static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t
     log->stack = event->stack;
     log->chunks = fold->chunks + chunks;
     log->bytes = fold->bytes + bytes;
-    log->time = event->alloc_time;
-    log->size_flags = event->size_flags;
-    log->thread = event->thread;
+    log->chunk = chunk;
     log->ring = ring != NULL ? ring->number : 0;
     log->tail = tail;
     pfa_store_release(&log->state, 1);
@@ -169,13 +168,10 @@ static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t
     __atomic_store_n(&fold->chunks, log->chunks, __ATOMIC_RELAXED);
     __atomic_store_n(&fold->bytes, log->bytes, __ATOMIC_RELAXED);
     pfa_add_relaxed(&pfa_extents_head->folded, 1);
-    if (ring != NULL && tail != 0) {
+    if (tail != 0) {
         pfa_store_release(&ring->shared->tail, tail);
-    } else if (ring != NULL) {
-        ring->shared->fold_time = event->alloc_time;
-        ring->shared->fold_size_flags = event->size_flags;
-        ring->shared->fold_stack = event->stack;
-        ring->shared->fold_thread = event->thread;
+    } else {
+        *(ring != NULL ? &ring->shared->folded_last : &pfa_extents_head->folded_last) = chunk;
     }
     pfa_fence_compiler();
 }
@@ -218,7 +214,7 @@ static void put(pfa_ring_t *ring, const pfa_event_t *event)
     }
 }
 
-static void push_as_orphan(const pfa_event_t *event)
+static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
 {
     pfa_lock(PFA_LOCK_RINGS);
     if (of_orphans == NULL) {
@@ -229,10 +225,11 @@ static void push_as_orphan(const pfa_event_t *event)
     } else {
         fold_event(event, NULL, 0);
     }
+    pfa_store_relaxed(word, ended);
     pfa_unlock(PFA_LOCK_RINGS);
 }
 
-void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event)
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
 {
     if (pfa_load_relaxed(&pfa_ring_closed)) {
         return;
@@ -243,7 +240,7 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event)
         pfa_unlock(PFA_LOCK_RINGS);
     }
     if (tls->ring == NULL) {
-        push_as_orphan(event);
+        push_as_orphan(event, word, ended);
     } else {
         put(tls->ring, event);
     }

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Kills at random moments: whatever a program was in the middle of, its trace is complete, and its totals lie between
-what it had noted before and after that.
+what it had noted before and after that. In every fourth, more threads share less room than they need.
 
 usage: kills.py [RUNS [SEED]]"""
+import os
 import random
 import shutil
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,10 +27,10 @@ def was_recording(folder):
     return len(found) == 1 and found[0].stat().st_size != 0 and (folder / "notes").exists()
 
 
-def kill_once(folder, delay):
+def kill_once(folder, delay, overloaded):
     """True if there was something to examine, and it is right."""
     folder.mkdir()
-    process = capture.start(folder, [CHURNER, "notes", 2, 0, "wait"])
+    process = capture.start(folder, [CHURNER, "notes", 8 if overloaded else 2, 0, "wait"], "buffers:1M" if overloaded else "")
     time.sleep(delay)
     capture.kill(process)
     if was_recording(folder):
@@ -43,7 +45,7 @@ def kill_until(folder, number):
     """One kill that counts. Those that came too early are made again, a little later each time."""
     chance = random.Random(SEED * RUNS + number)
     for attempt in range(100):
-        if kill_once(folder / f"{number}-{attempt}", chance.uniform(0, LONGEST) + attempt * LONGEST / 4):
+        if kill_once(folder / f"{number}-{attempt}", chance.uniform(0, LONGEST) + attempt * LONGEST / 4, number % 4 == 0):
             return attempt
     check(False, "no kill met the program at work")
 
@@ -55,4 +57,6 @@ def kills(folder):
     print(f"{RUNS} kills, and {again} that came before there was anything recorded")
 
 
+if os.access("/dev/shm", os.W_OK):  # a thousand times a few files: on a disk it is the disk that is tested
+    tempfile.tempdir = "/dev/shm"
 support.main(kills=kills)
