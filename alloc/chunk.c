@@ -24,7 +24,7 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
-void pfa_life_tell_slowly(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags)
+void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags)
 {
     if (!pfa_load_relaxed(&pfa_ring_closed)) {
         uint32_t stack = tls->free_stack;
@@ -260,6 +260,9 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
         tls->moved_time = now;
         pfa_life_tell_slowly(tls, record, old);
         tls->moved_time = 0;
+        /* Not live while it is neither the old life nor the new one: a kill in between would leave a third. */
+        pfa_record_end(record, old);
+        pfa_fence_release();
         pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
     }
     if (!due) {

@@ -57,7 +57,7 @@ PFA_INLINE void pfa_life_count_death(pfa_tls_t *tls, unsigned class, uint64_t si
 
 /* Hands a death to the writer. Before the record says so: a thread that is killed in between leaves both, and the reader
  * knows that (export/format/live.h). */
-PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
+PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
                               uint32_t free_stack, uint64_t now)
 {
     pfa_event_t aside;
@@ -78,14 +78,14 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, const pfa_record_t *record, uint64
     event->last_thread = (uint16_t)(tail >> 32);
     event->padding = 0;
     if (PFA_UNLIKELY(event == &aside)) {
-        pfa_ring_push_slowly(tls, event);
+        pfa_ring_push_slowly(tls, event, &record->size_flags, pfa_record_ended(size_flags));
     } else {
         pfa_ring_commit(tls->ring);
     }
 }
 
 /* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */
-PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, const pfa_record_t *record, uint64_t size_flags);
+PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags);
 
 /* What to ask the backing for. */
 PFA_INLINE size_t pfa_life_slot_size(size_t size)

@@ -213,10 +213,14 @@ int pfa_livetable_nodes(const pfa_livetable_t *table, pfa_live_node_visit_t *vis
 static void each_fold(void *to, const uint8_t *bytes, size_t size, uint64_t at)
 {
     walk_t *walk = to;
+    const pfa_live_fold_log_t *log = &walk->table->head->fold_log;
     for (size_t i = 0; i < size; i += sizeof(pfa_live_fold_t)) {
         pfa_live_fold_t fold;
         uint64_t number = walk->extent->index * (uint64_t)PFA_LIVE_NODES + (at + i) / sizeof fold;
         memcpy(&fold, bytes + i, sizeof fold);
+        if (log->state == 1 && log->stack == number) { /* a kill came into the middle of adding to it */
+            fold = (pfa_live_fold_t){.chunks = log->chunks, .bytes = log->bytes};
+        }
         if (fold.chunks != 0 && number <= UINT32_MAX) {
             (*(pfa_live_fold_visit_t **)walk->visit)(walk->to, (uint32_t)number, &fold);
         }
@@ -291,6 +295,29 @@ static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t 
     return error;
 }
 
+/* Its place was made, and nothing was stored in it when the process was killed. */
+static bool is_unused(const pfa_live_ring_t *ring)
+{
+    return ring->head == 0 && ring->tail == 0;
+}
+
+/* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
+static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
+                            pfa_live_span_t *span)
+{
+    const pfa_live_fold_log_t *log = &table->head->fold_log;
+    uint64_t tail = ring->tail;
+    if (ring->folded_from == 0) {
+        return first;
+    }
+    if (log->state == 1 && log->ring == ring->number && log->tail > tail) {
+        tail = log->tail;
+    }
+    uint64_t from = ring->folded_from - 1;
+    span->missing = from > first ? from - first : 0;
+    return tail > first ? tail : first;
+}
+
 /* Entries from `first` on, in the one or two runs that they lie in. */
 static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
                         uint64_t first, pfa_event_t *events, size_t count)
@@ -315,9 +342,14 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     pfa_live_ring_t later;
     *span = (pfa_live_span_t){.ring = extent->index, .first = first};
     int error = read_ring_head(table, extent, &ring);
+    if (error == EBADMSG && extent->size >= PFA_LIVE_RING_ENTRIES && is_unused(&ring)) {
+        return 0;
+    }
     if (error != 0) {
         return error;
     }
+    span->folded = ring.folded_last;
+    first = skip_folded(table, &ring, first, span);
     uint64_t head = ring.head;
     uint64_t oldest = head > ring.capacity ? head - ring.capacity : 0;
     /* What is before the tail was dealt with: it is in the trace, or, if that could not be written, in the folds. */
@@ -349,6 +381,6 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     span->count -= (size_t)lost;
     memmove(span->events, span->events + lost, span->count * sizeof *span->events);
     span->first = from + lost;
-    span->missing = span->first > first && first < head ? span->first - first : 0;
+    span->missing += span->first > first && first < head ? span->first - first : 0;
     return 0;
 }

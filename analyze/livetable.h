@@ -21,6 +21,7 @@ typedef struct pfa_live_span {
     size_t count;
     pfa_event_t last; /* the newest entry */
     bool has_last;
+    pfa_live_folded_t folded;
 } pfa_live_span_t;
 
 typedef struct pfa_livetable {

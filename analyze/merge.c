@@ -203,9 +203,24 @@ static void merge_fold(void *to, uint32_t number, const pfa_live_fold_t *fold)
     pfa_trace_put_fold(to, number, fold->chunks, fold->bytes);
 }
 
+static void put_folded(pfa_trace_t *trace, const pfa_live_folded_t *chunk)
+{
+    if (chunk->alloc_time != 0) {
+        pfa_event_t event = {.alloc_time = chunk->alloc_time,
+                             .size_flags = chunk->size_flags,
+                             .stack = chunk->stack,
+                             .thread = (uint16_t)chunk->thread};
+        pfa_trace_put_died(trace, &event);
+    }
+}
+
 static void merge_last_entries(pfa_trace_t *trace)
 {
     trace->died_count = 0; /* those of the trace are about its own picture */
+    put_folded(trace, &trace->live->head->folded_last);
+    if (trace->live->head->fold_log.state == 1) { /* a kill may have come into the middle of it */
+        put_folded(trace, &trace->live->head->fold_log.chunk);
+    }
     for (size_t i = 0; i < trace->live->extent_count; i++) {
         pfa_live_span_t span;
         if (!pfa_livetable_is_ring(trace->live, i)) {
@@ -219,6 +234,7 @@ static void merge_last_entries(pfa_trace_t *trace)
         if (span.has_last) {
             pfa_trace_put_died(trace, &span.last);
         }
+        put_folded(trace, &span.folded);
         pfa_trace_ring(trace, span.ring)->missing += span.missing;
         free(span.events);
     }

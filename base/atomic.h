@@ -21,6 +21,7 @@
 #define pfa_cas_weak_acq_rel(p, expected, v)                                                                           \
     atomic_compare_exchange_weak_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)
 #define pfa_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
+#define pfa_fence_release() atomic_thread_fence(memory_order_release)
 #define pfa_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 
 /* A counter with one writer: a plain add that other threads may read. Not an atomic object, since a compiler makes three

@@ -9,6 +9,8 @@
 #   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py is what they share
 #   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
+#   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
+#   tests/exact/*.py      exact_*  traces against what programs did, in all circumstances; the programs are the *.c beside them
 #   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
 #   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
@@ -30,6 +32,7 @@ set(test_environment
     PROFALLOC_BUILD_DIR=${PROJECT_BINARY_DIR}
     PROFALLOC_SOURCE_DIR=${PROJECT_SOURCE_DIR}
     PROFALLOC_MIMALLOC_DIR=${PROFALLOC_MIMALLOC_DIR}
+    PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:${PROJECT_SOURCE_DIR}/tests/analyze
     CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER})
 
 function(pfa_add_test name label timeout)
@@ -139,6 +142,21 @@ foreach(script ${scripts})
     endif()
     pfa_add_test(real_${name} real 1800 bash ${script})
     set_tests_properties(real_${name} PROPERTIES RESOURCE_LOCK real) # one at a time: servers, ports, both cores
+endforeach()
+
+foreach(folder ends exact)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.c)
+    foreach(source ${sources})
+        cmake_path(GET source STEM name)
+        pfa_add_test_program(${source} ${folder})
+        target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -g)
+        target_link_libraries(${name} PRIVATE pthread)
+    endforeach()
+    file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.py)
+    foreach(script ${scripts})
+        cmake_path(GET script STEM name)
+        pfa_add_test(${folder}_${name} ${folder} 900 ${PFA_PYTHON} ${script})
+    endforeach()
 endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)

@@ -51,9 +51,19 @@ typedef struct list {
     char *at;
     char *end;
     uint32_t count;
-    char program[1024];
     counts_t counts;
 } list_t;
+
+static char program[4096]; /* its path; under the writer's lock */
+
+/* Kept from the first time on: it cannot be told any more when the main thread has ended and others go on. */
+static void find_program(void)
+{
+    long length = pfa_sys_readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length > 0) {
+        program[length] = '\0';
+    }
+}
 
 static void find_range(const struct dl_phdr_info *info, pfa_trace_module_t *module)
 {
@@ -106,7 +116,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
     uint16_t id_size;
     const void *id = find_build_id(info, &id_size);
     const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0' ? info->dlpi_name : NULL;
-    path = path != NULL ? path : list->count == 0 ? list->program : "";
+    path = path != NULL ? path : list->count == 0 ? program : "";
     list->counts = (counts_t){info->dlpi_adds, info->dlpi_subs};
     find_range(info, &module);
     module.build_id_size = id_size;
@@ -129,8 +139,7 @@ size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node)
     static list_t list; /* under the writer's lock */
     pfa_trace_modules_t head = {.first_node = first_node};
     list = (list_t){.at = (char *)payload + sizeof head, .end = (char *)payload + size};
-    long length = pfa_sys_readlink("/proc/self/exe", list.program, sizeof list.program - 1);
-    list.program[length > 0 ? length : 0] = '\0';
+    find_program();
     pfa_lock(PFA_LOCK_MODULES);
     (void)dl_iterate_phdr(add_module, &list);
     pfa_unlock(PFA_LOCK_MODULES);

@@ -152,22 +152,27 @@ int pfa_session_open(uint64_t sample)
     return failed;
 }
 
+static void end_locked(pfa_end_t how)
+{
+    pfa_writer_modules();
+    pfa_writer_drain_before_final();
+    int err = pfa_writer_picture("", PFA_LIVE_FINAL);
+    pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
+    pfa_writer_particulars();
+    pfa_store_release(&pfa_ring_closed, true);
+    pfa_store_release(&session.open, false);
+    err = pfa_block_end(how) != 0 ? EIO : err;
+    if (err == 0) { /* else the live table has what the trace has not */
+        pfa_extents_head->ended = PFA_LIVE_ENDED;
+        pfa_extents_unlink();
+    }
+}
+
 void pfa_session_end(pfa_end_t how)
 {
     pfa_lock(PFA_LOCK_WRITER);
     if (pfa_session_is_open()) {
-        pfa_writer_modules();
-        pfa_writer_drain(0);
-        int err = pfa_writer_picture("", PFA_LIVE_FINAL);
-        pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
-        pfa_writer_particulars();
-        pfa_store_release(&pfa_ring_closed, true);
-        pfa_store_release(&session.open, false);
-        err = pfa_block_end(how) != 0 ? EIO : err;
-        if (err == 0) { /* else the live table has what the trace has not */
-            pfa_extents_head->ended = PFA_LIVE_ENDED;
-            pfa_extents_unlink();
-        }
+        end_locked(how);
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }

@@ -17,7 +17,8 @@ void pfa_session_init(const char *pattern);
 int pfa_session_open(uint64_t sample);
 /* Is there a trace being written? */
 bool pfa_session_is_open(void);
-/* Writes what is pending, the live chunks and the end. The live table's file goes. */
+/* Writes what is pending, the live chunks and the end. The live table's file goes. What other threads do meanwhile
+ * may be in it or not. */
 void pfa_session_end(pfa_end_t how);
 /* Writes what is pending and leaves the rest to the live table, for a process that is about to go. */
 void pfa_session_flush(void);

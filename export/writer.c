@@ -143,12 +143,7 @@ void pfa_writer_nodes(void)
 static void fold_sources(void)
 {
     for (uint32_t i = 0; i < source_count; i++) {
-        uint64_t from;
-        uint64_t to;
-        const pfa_ring_t *ring = pfa_ring_pending(sources[i].ring->number, &from, &to);
-        for (uint64_t at = from; at < sources[i].to; at++) {
-            pfa_ring_fold(&ring->entries[at & ring->mask]);
-        }
+        pfa_ring_fold_pending(sources[i].ring, sources[i].to);
     }
 }
 
@@ -176,12 +171,13 @@ static void begin_batch(uint32_t flags)
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
-/* The entries of one ring; batches that get full on the way are written. */
-static void drain_ring(uint32_t number, uint32_t flags)
+/* The entries of one ring but for the last `kept` of them; batches that get full on the way are written. */
+static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
 {
     uint64_t at;
     uint64_t to;
     pfa_ring_t *ring = pfa_ring_pending(number, &at, &to);
+    to = to - at > kept ? to - kept : at;
     while (at < to) {
         if (source_count == SOURCES || writer.batch->head.rows >= writer.rows_max ||
             !pfa_batch_segment(writer.batch, number, at)) {
@@ -198,13 +194,23 @@ static void drain_ring(uint32_t number, uint32_t flags)
     }
 }
 
-void pfa_writer_drain(uint32_t flags)
+static void drain(uint32_t flags, uint64_t kept)
 {
     begin_batch(flags);
     for (uint32_t i = 0; i < pfa_ring_count(); i++) {
-        drain_ring(i, flags);
+        drain_ring(i, flags, kept);
     }
     flush_batch();
+}
+
+void pfa_writer_drain(uint32_t flags)
+{
+    drain(flags, 0);
+}
+
+void pfa_writer_drain_before_final(void)
+{
+    drain(0, 1);
 }
 
 static void refresh_name(pfa_trace_thread_t *thread)

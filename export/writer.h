@@ -15,6 +15,9 @@ int pfa_writer_reset(void);
 void pfa_writer_modules(void);
 /* Writes the entries of all rings, and the nodes they speak of; with `flags` of batches. What cannot be written is folded. */
 void pfa_writer_drain(uint32_t flags);
+/* The same before the final picture, but for the last entry of each ring: the thread that stored it may not have come to
+ * marking the record yet. It is to be written after the picture, with PFA_BATCH_AFTER_LIVE. */
+void pfa_writer_drain_before_final(void);
 /* Writes what is known besides: threads, tags, weights, folds, counters, clock. */
 void pfa_writer_particulars(void);
 /* Writes the nodes that are not in the trace yet; uses the scratch memory of export/block.h. */

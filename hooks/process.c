@@ -242,7 +242,9 @@ static __attribute__((constructor)) void catch_up(void)
 
 static __attribute__((destructor)) void finish(void)
 {
-    if (pfa_options.end != 0) {
+    /* Threads that exit() finds in the middle of things go on until the process is no more. The live table has all that
+     * they do; an end would not. */
+    if (pfa_options.end != 0 && pfa_thread_list_alone(pfa_tls.thread)) {
         pfa_session_end(PFA_END_EXIT);
     } else {
         pfa_session_flush();

@@ -132,10 +132,16 @@ static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
 }
 
+/* The word of a freed chunk, from what it was before. */
+static inline uint64_t pfa_record_ended(uint64_t size_flags)
+{
+    return (size_flags | PFA_FLAG_FREED) & ~PFA_FLAG_LIVE;
+}
+
 /* Makes the record one of a freed chunk, given what was read of the word. */
 static inline void pfa_record_end(pfa_record_t *record, uint64_t size_flags)
 {
-    pfa_store_relaxed(&record->size_flags, (size_flags | PFA_FLAG_FREED) & ~PFA_FLAG_LIVE);
+    pfa_store_relaxed(&record->size_flags, pfa_record_ended(size_flags));
 }
 
 /* Where in its slot the chunk starts, in bytes. Relaxed: a look-up may meet a record that is just being written. */

@@ -30,11 +30,17 @@ static void describe(const pfa_ring_t *ring)
     ring->shared->capacity = ring->mask + 1;
 }
 
+static size_t size_of(uint64_t capacity)
+{
+    size_t size = PFA_LIVE_RING_ENTRIES + capacity * sizeof(pfa_event_t);
+    return (size + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1);
+}
+
 static bool make_ring(pfa_ring_t *ring, uint32_t number)
 {
-    uint64_t capacity = number < BIG_RINGS ? BIG : SMALL;
-    size_t size = PFA_LIVE_RING_ENTRIES + capacity * sizeof(pfa_event_t);
-    size = (size + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1);
+    bool big = number < BIG_RINGS && memory_used + size_of(BIG) <= pfa_options.buffers;
+    uint64_t capacity = big ? BIG : SMALL;
+    size_t size = size_of(capacity);
     void *memory;
     uint32_t extent;
     if (memory_used + size > pfa_options.buffers) {
@@ -116,22 +122,89 @@ static bool wait_for_room(pfa_ring_t *ring)
     return !ring->impatient;
 }
 
-void pfa_ring_fold(const pfa_event_t *event)
+static pfa_live_fold_t *folds_of(uint32_t stack)
 {
+    uint32_t chunk = stack / PFA_LIVE_NODES;
+    if (chunk >= FOLD_CHUNKS) {
+        return NULL;
+    }
+    pfa_live_fold_t *memory = pfa_load_acquire(&folds[chunk]);
+    if (memory != NULL) {
+        return memory;
+    }
+    void *fresh = NULL;
+    uint32_t extent;
+    pfa_lock(PFA_LOCK_DEPOT);
+    memory = pfa_load_acquire(&folds[chunk]);
+    if (memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0 &&
+        pfa_extents_make_room(extent, 0, FOLDS_SIZE) == 0) {
+        memory = fresh;
+        pfa_store_release(&folds[chunk], memory);
+    }
+    pfa_unlock(PFA_LOCK_DEPOT);
+    return memory;
+}
+
+/* What the totals become is noted first: a kill in the middle leaves a fold that is either added or not (live.h). */
+static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
+{
+    pfa_live_folded_t chunk = {event->alloc_time, event->size_flags, event->stack, event->thread};
+    pfa_live_fold_log_t *log = &pfa_extents_head->fold_log;
     uint64_t chunks = 1024;
     uint64_t bytes = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
     if (pfa_fold_share != NULL) {
         pfa_fold_share(event->size_flags, &chunks, &bytes);
     }
-    if (!pfa_fold_add(event->stack, chunks, bytes)) {
+    pfa_store_relaxed(&log->state, 0);
+    pfa_fence_compiler(); /* the partner of all of these is a reader after the process's death */
+    log->stack = event->stack;
+    log->chunks = fold->chunks + chunks;
+    log->bytes = fold->bytes + bytes;
+    log->chunk = chunk;
+    log->ring = ring != NULL ? ring->number : 0;
+    log->tail = tail;
+    pfa_store_release(&log->state, 1);
+    pfa_fence_compiler();
+    __atomic_store_n(&fold->chunks, log->chunks, __ATOMIC_RELAXED);
+    __atomic_store_n(&fold->bytes, log->bytes, __ATOMIC_RELAXED);
+    pfa_add_relaxed(&pfa_extents_head->folded, 1);
+    if (tail != 0) {
+        pfa_store_release(&ring->shared->tail, tail);
+    } else {
+        *(ring != NULL ? &ring->shared->folded_last : &pfa_extents_head->folded_last) = chunk;
+    }
+    pfa_fence_compiler();
+}
+
+/* Adds a death to the totals of its stack; `tail`, if not 0, is what the ring's becomes by that. */
+static void fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
+{
+    pfa_live_fold_t *folds_near = folds_of(event->stack);
+    if (folds_near == NULL) {
         pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
+        return;
+    }
+    pfa_lock(PFA_LOCK_FOLDS);
+    add_fold(&folds_near[event->stack % PFA_LIVE_NODES], event, ring, tail);
+    pfa_unlock(PFA_LOCK_FOLDS);
+}
+
+void pfa_ring_fold_pending(pfa_ring_t *ring, uint64_t to)
+{
+    uint64_t from = pfa_load_relaxed(&ring->shared->tail);
+    if (ring->shared->folded_from == 0) {
+        ring->shared->folded_from = from + 1;
+        pfa_fence_compiler();
+    }
+    for (uint64_t at = from; at < to; at++) {
+        fold_event(&ring->entries[at & ring->mask], ring, at + 1);
     }
 }
 
 static void put(pfa_ring_t *ring, const pfa_event_t *event)
 {
     if (ring->head == ring->limit && !has_room(ring) && !wait_for_room(ring)) {
-        pfa_ring_fold(event);
+        fold_event(event, ring, 0);
         return;
     }
     ring->entries[ring->head & ring->mask] = *event;
@@ -141,7 +214,7 @@ static void put(pfa_ring_t *ring, const pfa_event_t *event)
     }
 }
 
-static void push_as_orphan(const pfa_event_t *event)
+static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
 {
     pfa_lock(PFA_LOCK_RINGS);
     if (of_orphans == NULL) {
@@ -150,12 +223,13 @@ static void push_as_orphan(const pfa_event_t *event)
     if (of_orphans != NULL) {
         put(of_orphans, event);
     } else {
-        pfa_ring_fold(event);
+        fold_event(event, NULL, 0);
     }
+    pfa_store_relaxed(word, ended);
     pfa_unlock(PFA_LOCK_RINGS);
 }
 
-void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event)
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
 {
     if (pfa_load_relaxed(&pfa_ring_closed)) {
         return;
@@ -166,7 +240,7 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event)
         pfa_unlock(PFA_LOCK_RINGS);
     }
     if (tls->ring == NULL) {
-        push_as_orphan(event);
+        push_as_orphan(event, word, ended);
     } else {
         put(tls->ring, event);
     }
@@ -215,42 +289,6 @@ uint64_t pfa_ring_backlog(bool *urgent)
         *urgent = *urgent || to - from > ring->mask / 4;
     }
     return sum;
-}
-
-static pfa_live_fold_t *folds_of(uint32_t stack)
-{
-    uint32_t chunk = stack / PFA_LIVE_NODES;
-    if (chunk >= FOLD_CHUNKS) {
-        return NULL;
-    }
-    pfa_live_fold_t *memory = pfa_load_acquire(&folds[chunk]);
-    if (memory != NULL) {
-        return memory;
-    }
-    void *fresh = NULL;
-    uint32_t extent;
-    pfa_lock(PFA_LOCK_DEPOT);
-    memory = pfa_load_acquire(&folds[chunk]);
-    if (memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0 &&
-        pfa_extents_make_room(extent, 0, FOLDS_SIZE) == 0) {
-        memory = fresh;
-        pfa_store_release(&folds[chunk], memory);
-    }
-    pfa_unlock(PFA_LOCK_DEPOT);
-    return memory;
-}
-
-bool pfa_fold_add(uint32_t stack, uint64_t chunks, uint64_t bytes)
-{
-    pfa_live_fold_t *fold = folds_of(stack);
-    if (fold == NULL) {
-        return false;
-    }
-    fold += stack % PFA_LIVE_NODES;
-    (void)__atomic_fetch_add(&fold->chunks, chunks, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&fold->bytes, bytes, __ATOMIC_RELAXED);
-    pfa_add_relaxed(&pfa_extents_head->folded, 1);
-    return true;
 }
 
 const pfa_live_fold_t *pfa_fold_at(uint32_t stack)

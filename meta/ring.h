@@ -40,8 +40,9 @@ extern bool (*pfa_ring_write_here)(void);
 /* No trace: events are dropped. Set while there is no session, or after its end. */
 extern _Atomic bool pfa_ring_closed;
 
-/* Stores the event where there is no room at hand. */
-PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event);
+/* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
+ * come behind it in a ring they share: of a ring, only the last may be of a record that is still live (live.h). */
+PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended);
 PFA_NOINLINE void pfa_ring_wake(void);
 
 /* The entry to fill next, NULL if there is none at hand. */
@@ -74,10 +75,8 @@ void pfa_ring_done(pfa_ring_t *ring, uint64_t to);
 /* How many wait in all rings. */
 uint64_t pfa_ring_backlog(bool *urgent);
 
-/* Adds a death to the totals of its stack. */
-void pfa_ring_fold(const pfa_event_t *event);
-/* The same in figures. `chunks` in 1/1024. False: there is no memory for totals. */
-bool pfa_fold_add(uint32_t stack, uint64_t chunks, uint64_t bytes);
+/* Entries up to before `to` cannot be written: adds them to the totals of their stacks. */
+void pfa_ring_fold_pending(pfa_ring_t *ring, uint64_t to);
 /* The totals of a stack, NULL if none were added near it. */
 const pfa_live_fold_t *pfa_fold_at(uint32_t stack);
 /* What a death counts for, in 1/1024 chunks and in bytes; set once, by whoever knows the weights of samples. */

@@ -122,6 +122,14 @@ bool pfa_thread_list_empty(void)
     return empty;
 }
 
+bool pfa_thread_list_alone(const pfa_thread_t *thread)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    bool alone = list.living == NULL || (list.living == thread && list.living->next == NULL);
+    pfa_unlock(PFA_LOCK_THREADS);
+    return alone;
+}
+
 /* One pass over the threads; true if one of them may not have noticed yet. */
 static bool interrupt_once(uint32_t epoch)
 {

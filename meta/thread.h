@@ -76,6 +76,8 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
 /* Has every thread that ever allocated ended? */
 bool pfa_thread_list_empty(void);
+/* Has every one but this? */
+bool pfa_thread_list_alone(const pfa_thread_t *thread);
 /* Makes the next allocation of every thread that is not at this epoch of the mode leave the fast path. Where subtracting
  * from memory takes several instructions, one that was put to sleep in the middle of them may overwrite that; so it is to
  * be called again later, as pfa_thread_list_remind, which costs little. */

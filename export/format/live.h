@@ -9,8 +9,9 @@
  *   - ring entries from where the trace's EVENTS blocks for that ring end, or from its tail if that is further (blocks that
  *     could not be written have their deaths in the folds), up to its head: deaths;
  *   - records and large cells that are live: chunks alive. A thread killed in the middle of a free leaves its last entry
- *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead;
- *   - folds, in place of the trace's;
+ *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead,
+ *     and so is one that was the last to be folded (of a ring, or of those without), or is in the fold log;
+ *   - folds, in place of the trace's, with what the fold log says;
  *   - thread names, tags, weights. */
 #ifndef PFA_EXPORT_FORMAT_LIVE_H
 #define PFA_EXPORT_FORMAT_LIVE_H
@@ -47,6 +48,27 @@ typedef enum pfa_live_ended {
     PFA_LIVE_LEFT = 2     /* the process came to its exit, and left the end to the tool */
 } pfa_live_ended_t;
 
+/* A chunk whose death was folded for want of room. */
+typedef struct pfa_live_folded {
+    uint64_t alloc_time; /* 0: none was */
+    uint64_t size_flags;
+    uint32_t stack;
+    uint32_t thread;
+} pfa_live_folded_t;
+
+/* The fold that is being added: while `state` is 1 it counts, whatever of it has been stored where it belongs. */
+typedef struct pfa_live_fold_log {
+    _Atomic uint32_t state;
+    uint32_t stack;
+    uint64_t chunks; /* what the stack's totals become */
+    uint64_t bytes;
+    pfa_live_folded_t chunk;
+    uint32_t ring; /* if it was in a ring: which one, and what its tail becomes; else 0 */
+    uint32_t padding;
+    uint64_t tail;
+} pfa_live_fold_log_t;
+_Static_assert(sizeof(pfa_live_fold_log_t) == 64, "layout as written");
+
 typedef struct pfa_live_head {
     uint64_t magic;
     uint32_t version; /* PFA_TRACE_VERSION */
@@ -63,7 +85,9 @@ typedef struct pfa_live_head {
     _Atomic uint64_t unrecorded;
     _Atomic uint64_t folded; /* deaths in folds */
     _Atomic uint64_t inherited;
-    uint64_t reserved[16];
+    pfa_live_fold_log_t fold_log;
+    pfa_live_folded_t folded_last; /* of threads without a ring */
+    uint64_t reserved[5];
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
 } pfa_live_head_t;
@@ -134,9 +158,11 @@ typedef struct pfa_live_ring {
     uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
     uint64_t padding0[6];
     _Atomic uint64_t head; /* entries stored so far; the owner's */
-    uint64_t padding1[7];
-    _Atomic uint64_t tail; /* entries that are in the trace, or in the folds; the writer's */
-    uint64_t padding2[7];
+    pfa_live_folded_t folded_last;
+    uint64_t padding1[4];
+    _Atomic uint64_t tail; /* entries that are in the trace or in folds; the writer's */
+    uint64_t folded_from;  /* 1 and the first entry that could not be written and is in folds; 0: none was */
+    uint64_t padding2[6];
 } pfa_live_ring_t;
 _Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line");
 

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Kills at random moments: whatever a program was in the middle of, its trace is complete, and its totals lie between
+what it had noted before and after that. In every fourth, more threads share less room than they need.
+
+usage: kills.py [RUNS [SEED]]"""
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import capture
+import support
+from capture import Notes, check
+
+CHURNER = capture.program("ends/churner")
+RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+LONGEST = 0.040
+
+
+def was_recording(folder):
+    """Too early a kill leaves nothing to look at."""
+    found = capture.traces(folder)
+    return len(found) == 1 and found[0].stat().st_size != 0 and (folder / "notes").exists()
+
+
+def kill_once(folder, delay, overloaded):
+    """True if there was something to examine, and it is right."""
+    folder.mkdir()
+    process = capture.start(folder, [CHURNER, "notes", 8 if overloaded else 2, 0, "wait"], "buffers:1M" if overloaded else "")
+    time.sleep(delay)
+    capture.kill(process)
+    if was_recording(folder):
+        capture.check_trace(capture.trace(folder), Notes(folder / "notes"), f"killed after {delay:.6f} s")
+        shutil.rmtree(folder)
+        return True
+    shutil.rmtree(folder)
+    return False
+
+
+def kill_until(folder, number):
+    """One kill that counts. Those that came too early are made again, a little later each time."""
+    chance = random.Random(SEED * RUNS + number)
+    for attempt in range(100):
+        if kill_once(folder / f"{number}-{attempt}", chance.uniform(0, LONGEST) + attempt * LONGEST / 4, number % 4 == 0):
+            return attempt
+    check(False, "no kill met the program at work")
+
+
+def kills(folder):
+    print(f"seed {SEED}", flush=True)
+    with ThreadPoolExecutor(2) as pool:
+        again = sum(pool.map(lambda number: kill_until(folder, number), range(RUNS)))
+    print(f"{RUNS} kills, and {again} that came before there was anything recorded")
+
+
+if os.access("/dev/shm", os.W_OK):  # a thousand times a few files: on a disk it is the disk that is tested
+    tempfile.tempdir = "/dev/shm"
+support.main(kills=kills)
