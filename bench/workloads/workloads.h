@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     const char *name;
     const char *what;
+    const char *bench; /* the sub-command of bench/run that it is for; NULL: alloc */
     unsigned workers;
     uint64_t rounds; /* per worker at scale 1 */
     size_t state_bytes;
@@ -50,6 +51,9 @@ extern const pfa_workload_t pfa_workload_regrow;
 extern const pfa_workload_t pfa_workload_mixed;
 extern const pfa_workload_t pfa_workload_aligned;
 extern const pfa_workload_t pfa_workload_live10m;
+extern const pfa_workload_t pfa_workload_deep;
+extern const pfa_workload_t pfa_workload_deep2;
+extern const pfa_workload_t pfa_workload_burst2;
 
 /* Ends the process with a message: a run that lost contents or memory has no time worth printing. */
 _Noreturn void pfa_bench_die(const char *what);
