@@ -24,6 +24,8 @@ REAL_UNDER = ("glibc", "full", "heaptrack")
 def add_arguments(parser):
     parser.add_argument("--only", action="append", metavar="PART",
                         help="churn, writer or the name of a program; may be repeated")
+    parser.add_argument("--profiles", type=pathlib.Path, metavar="FOLDER",
+                        help="where profiles are written meanwhile (default: in the build folder)")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the length of everything")
 
 
@@ -32,6 +34,7 @@ class Bench:
 
     def __init__(self, options):
         self.build_dir = options.build_dir.resolve()
+        self.folder = (options.profiles or self.build_dir / "bench").resolve()
         self.scale = options.scale * (QUICK_SCALE if options.quick else 1.0)
         self.runs = min(options.runs, QUICK_RUNS) if options.quick else options.runs
         self.profilers = make_profilers(self.build_dir)
@@ -62,8 +65,8 @@ class Bench:
 class Folders:
     """A folder of its own for each job of a repetition, gone afterwards: traces are large."""
 
-    def __init__(self, build_dir):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="capture-", dir=build_dir / "bench"))
+    def __init__(self, parent):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="capture-", dir=parent))
 
     def __enter__(self):
         return self
@@ -91,7 +94,8 @@ def _workload_row(profiler, outcome, threads, folder):
     fields = workload_fields(profiler, outcome)
     seconds = outcome.running_between(float(fields["began"]), float(fields["ended"]))
     ops = int(fields["ops"])
-    return {"ns": seconds * 1e9 * threads / ops, "cpu_ns": float(fields["cpu_seconds"]) * 1e9 / ops, "ops": ops,
+    return {"ns": seconds * 1e9 * threads / ops, "ops": ops,
+            "own_ns": float(fields["own_cpu_seconds"]) * 1e9 / ops, "cpu_ns": float(fields["cpu_seconds"]) * 1e9 / ops,
             "seconds": seconds, "checksum": fields["checksum"], "peak_rss_kib": int(fields["peak_rss_kib"]),
             **profiler.profile(folder, outcome)}
 
@@ -101,7 +105,7 @@ def _churn_once(bench, repetition, expected):
     pairs = [(workload, profiler) for profiler in bench.installed(bench.profilers) for workload in CHURN
              if workload == CHURN[0] or profiler.name not in ONE_THREAD_ONLY]
     found = {}
-    with Folders(bench.build_dir) as folders:
+    with Folders(bench.folder) as folders:
         jobs, places = [], []
         pairs = _turned(pairs, 2 * repetition)
         for workload, profiler in pairs:
@@ -148,7 +152,7 @@ def _measure_writer(bench):
     profiler, found = bench.profilers["full"], []
     for repetition in range(bench.runs):
         print(f"writer: repetition {repetition + 1}", file=sys.stderr, flush=True)
-        with Folders(bench.build_dir) as folders:
+        with Folders(bench.folder) as folders:
             place = folders.make(WRITER)
             job = profiler.job(place, _workload_command(bench, WRITER, bench.scale), {})
             outcome = run_in_turns([job])[0]
@@ -161,7 +165,7 @@ def _measure_writer(bench):
 
 def _program_once(bench, program, repetition):
     found, places = {}, []
-    with Folders(bench.build_dir) as folders:
+    with Folders(bench.folder) as folders:
         profilers, jobs = _turned(bench.installed(REAL_UNDER), repetition), []
         for profiler in profilers:
             places.append(folders.make(profiler.name))

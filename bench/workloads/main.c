@@ -89,6 +89,14 @@ static void stop_clocks(run_t *run)
     run->cpu_seconds += read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* What the worker itself needs of a processor, without the allocator's other threads. */
+static void work_timed(run_t *run, pfa_worker_t *w)
+{
+    w->cpu_seconds = -read_clock(CLOCK_THREAD_CPUTIME_ID);
+    run->workload->work(w);
+    w->cpu_seconds += read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static void *zeroed_pages(size_t bytes)
 {
     if (bytes == 0) {
@@ -110,7 +118,7 @@ static void *thread_main(void *opaque)
     }
     run->workload->setup(arg->worker);
     pthread_barrier_wait(&run->ready);
-    run->workload->work(arg->worker);
+    work_timed(run, arg->worker);
     pthread_barrier_wait(&run->finished);
     run->workload->teardown(arg->worker);
     return NULL;
@@ -124,7 +132,7 @@ static void run_alone(run_t *run)
     }
     run->workload->setup(&run->worker[0]);
     start_clocks(run);
-    run->workload->work(&run->worker[0]);
+    work_timed(run, &run->worker[0]);
     stop_clocks(run);
     run->workload->teardown(&run->worker[0]);
 }
@@ -184,13 +192,16 @@ static void print_result(const run_t *run)
     uint64_t peak = pfa_bench_status_kib("VmHWM:");
     uint64_t ops = 0;
     uint64_t checksum = 0;
+    double own = 0;
     for (unsigned i = 0; i < run->workload->workers; i++) {
         ops += run->worker[i].ops;
         checksum += run->worker[i].checksum;
+        own += run->worker[i].cpu_seconds;
     }
-    printf("workload=%s ops=%" PRIu64 " began=%.6f ended=%.6f cpu_seconds=%.6f peak_rss_kib=%" PRIu64
-           " checksum=%016" PRIx64 " malloc=%s",
-           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, peak, checksum, malloc_library());
+    printf("workload=%s ops=%" PRIu64
+           " began=%.6f ended=%.6f cpu_seconds=%.6f own_cpu_seconds=%.6f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
+           " malloc=%s",
+           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, own, peak, checksum, malloc_library());
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;

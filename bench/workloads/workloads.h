@@ -20,10 +20,11 @@ typedef struct {
     unsigned workers;
     uint64_t rounds; /* how often work repeats its step, already scaled */
     uint64_t rng;
-    uint64_t ops;      /* allocation calls made by work, each with its free */
-    uint64_t checksum; /* sums only, so that the order of threads does not show */
-    void *state;       /* private to the worker */
-    void *shared;      /* common to all workers of the run */
+    uint64_t ops;       /* allocation calls made by work, each with its free */
+    uint64_t checksum;  /* sums only, so that the order of threads does not show */
+    double cpu_seconds; /* of the worker's thread in work */
+    void *state;        /* private to the worker */
+    void *shared;       /* common to all workers of the run */
     /* Only the memory workload fills these. */
     uint64_t live_chunks;
     uint64_t live_requested;
