@@ -183,7 +183,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench alloc largemap unwind)
+    foreach(bench alloc capture largemap unwind)
         pfa_add_test(bench_${bench} bench 900
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

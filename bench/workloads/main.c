@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 static const pfa_workload_t *const workloads[] = {
     &pfa_workload_churn,  &pfa_workload_churn2, &pfa_workload_server,  &pfa_workload_prodcons,
     &pfa_workload_regrow, &pfa_workload_mixed,  &pfa_workload_aligned, &pfa_workload_live10m,
+    &pfa_workload_deep,   &pfa_workload_deep2,  &pfa_workload_burst2,
 };
 static const size_t workload_count = sizeof workloads / sizeof workloads[0];
 
@@ -33,6 +35,7 @@ typedef struct {
     pthread_barrier_t finished;
     double began; /* by the monotonic clock, which the driver reads too: it knows when it paused this process */
     double ended;
+    bool unpinned;      /* threads go where the scheduler wants them */
     double cpu_seconds; /* of all threads: steadier than the clock on a machine that others use too */
 } run_t;
 
@@ -86,6 +89,14 @@ static void stop_clocks(run_t *run)
     run->cpu_seconds += read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* What the worker itself needs of a processor, without the allocator's other threads. */
+static void work_timed(run_t *run, pfa_worker_t *w)
+{
+    w->cpu_seconds = -read_clock(CLOCK_THREAD_CPUTIME_ID);
+    run->workload->work(w);
+    w->cpu_seconds += read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static void *zeroed_pages(size_t bytes)
 {
     if (bytes == 0) {
@@ -102,10 +113,12 @@ static void *thread_main(void *opaque)
 {
     thread_arg_t *arg = opaque;
     run_t *run = arg->run;
-    pfa_bench_pin(arg->worker->index);
+    if (!run->unpinned) {
+        pfa_bench_pin(arg->worker->index);
+    }
     run->workload->setup(arg->worker);
     pthread_barrier_wait(&run->ready);
-    run->workload->work(arg->worker);
+    work_timed(run, arg->worker);
     pthread_barrier_wait(&run->finished);
     run->workload->teardown(arg->worker);
     return NULL;
@@ -114,10 +127,12 @@ static void *thread_main(void *opaque)
 /* No second thread at all: libcs and allocators behave differently once one has existed. */
 static void run_alone(run_t *run)
 {
-    pfa_bench_pin(0);
+    if (!run->unpinned) {
+        pfa_bench_pin(0);
+    }
     run->workload->setup(&run->worker[0]);
     start_clocks(run);
-    run->workload->work(&run->worker[0]);
+    work_timed(run, &run->worker[0]);
     stop_clocks(run);
     run->workload->teardown(&run->worker[0]);
 }
@@ -177,13 +192,16 @@ static void print_result(const run_t *run)
     uint64_t peak = pfa_bench_status_kib("VmHWM:");
     uint64_t ops = 0;
     uint64_t checksum = 0;
+    double own = 0;
     for (unsigned i = 0; i < run->workload->workers; i++) {
         ops += run->worker[i].ops;
         checksum += run->worker[i].checksum;
+        own += run->worker[i].cpu_seconds;
     }
-    printf("workload=%s ops=%" PRIu64 " began=%.6f ended=%.6f cpu_seconds=%.6f peak_rss_kib=%" PRIu64
-           " checksum=%016" PRIx64 " malloc=%s",
-           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, peak, checksum, malloc_library());
+    printf("workload=%s ops=%" PRIu64
+           " began=%.6f ended=%.6f cpu_seconds=%.6f own_cpu_seconds=%.6f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
+           " malloc=%s",
+           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, own, peak, checksum, malloc_library());
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;
@@ -196,18 +214,19 @@ static void print_result(const run_t *run)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: workloads [--scale FACTOR] WORKLOAD | --list\n");
+    fprintf(to, "usage: workloads [--scale FACTOR] [--unpinned] WORKLOAD | --list\n");
     for (size_t i = 0; i < workload_count; i++) {
         fprintf(to, "  %-9s %s\n", workloads[i]->name, workloads[i]->what);
     }
     return code;
 }
 
-/* What the driver reads: name, threads, description, separated by tabs. */
+/* What the driver reads: name, threads, description, bench, separated by tabs. */
 static int list(void)
 {
     for (size_t i = 0; i < workload_count; i++) {
-        printf("%s\t%u\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what);
+        const char *bench = workloads[i]->bench != NULL ? workloads[i]->bench : "alloc";
+        printf("%s\t%u\t%s\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what, bench);
     }
     return 0;
 }
@@ -225,6 +244,7 @@ static double parse_scale(const char *text)
 
 int main(int argc, char **argv)
 {
+    static run_t run;
     double scale = 1;
     const char *wanted = NULL;
     for (int i = 1; i < argc; i++) {
@@ -236,13 +256,14 @@ int main(int argc, char **argv)
         }
         if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) {
             scale = parse_scale(argv[++i]);
+        } else if (strcmp(argv[i], "--unpinned") == 0) {
+            run.unpinned = true;
         } else if (wanted == NULL && argv[i][0] != '-') {
             wanted = argv[i];
         } else {
             return usage(stderr, 2);
         }
     }
-    static run_t run;
     for (size_t i = 0; wanted != NULL && i < workload_count; i++) {
         if (strcmp(workloads[i]->name, wanted) == 0) {
             prepare(&run, workloads[i], scale);
