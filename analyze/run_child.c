@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +45,9 @@ static void become(char **command, int pipe, const struct sigaction *before, con
         (void)sigaction(forwarded[i], &before[i], NULL);
     }
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    char self[16];
+    snprintf(self, sizeof self, "%d", (int)getpid());
+    (void)setenv("PROFALLOC_LEADER", self, 1); /* the one process that is recorded with --no-follow */
     execvp(command[0], command);
     int error = errno;
     (void)!write(pipe, &error, sizeof error);
