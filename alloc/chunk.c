@@ -44,6 +44,9 @@ void pfa_chunk_missed(pfa_tls_t *tls)
     if (tls->thread != NULL) {
         pfa_own_add(&tls->thread->counters.unrecorded, 1);
     }
+    if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
+        pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
+    }
 }
 
 static PFA_COLD void *region_failed(pfa_tls_t *tls)

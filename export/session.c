@@ -47,6 +47,8 @@ static const char *why(int err)
     case ENOSPC:
     case EDQUOT:
         return "no space left on the disk";
+    case EFBIG:
+        return "file size limit";
     case EROFS:
         return "read-only file system";
     case ENAMETOOLONG:
@@ -142,6 +144,7 @@ int pfa_session_open(uint64_t sample)
         err = pfa_extents_open(session.live);
         err = err != 0 ? err : pfa_writer_reset();
         err = err != 0 ? err : begin_trace(false, sample);
+        err = err != 0 ? err : pfa_depot_open();
         if (err != 0) {
             pfa_extents_unlink();
             close_trace();
@@ -151,8 +154,8 @@ int pfa_session_open(uint64_t sample)
         say_no_trace(err);
     }
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : pfa_depot_open();
-    if (failed == 0 && err == 0) {
+    failed = failed != 0 || err == 0 ? failed : pfa_depot_open();
+    if (err == 0) {
         begin();
     }
     pfa_unlock(PFA_LOCK_WRITER);
