@@ -7,6 +7,7 @@
 #include "alloc/sampler.h"
 #include "base/message.h"
 #include "meta/clock.h"
+#include "meta/extents.h"
 #include "meta/thread.h"
 
 #include <string.h>
@@ -42,6 +43,9 @@ void pfa_chunk_missed(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
         pfa_own_add(&tls->thread->counters.unrecorded, 1);
+    }
+    if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
+        pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
     }
 }
 
@@ -193,6 +197,13 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
     return finding->verdict;
 }
 
+void pfa_chunk_count_inherited(uint64_t size_flags)
+{
+    if (pfa_range.inherited && (size_flags & PFA_FLAGS_SILENT) == 0) {
+        pfa_add_relaxed(&pfa_extents_head->inherited, 1);
+    }
+}
+
 static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *finding)
 {
     uint64_t offset = address - pfa_range.base;
@@ -204,8 +215,10 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
     if ((size_flags & PFA_FLAG_LIVE) == 0 && !is_inherited(place.record)) {
         return judge_slot(offset, finding);
     }
-    if (pfa_is_live(size_flags)) { /* else silent */
+    if (pfa_is_live(size_flags)) {
         pfa_life_tell_slowly(tls, place.record, size_flags);
+    } else {
+        pfa_chunk_count_inherited(size_flags);
     }
     pfa_record_end(place.record, size_flags);
     if (pfa_is_live(size_flags)) {
@@ -264,6 +277,8 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
         pfa_record_end(record, old);
         pfa_fence_release();
         pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
+    } else {
+        pfa_chunk_count_inherited(old);
     }
     if (!due) {
         pfa_store_relaxed(&record->size_flags, pfa_size_flags(size, kept | PFA_FLAGS_SILENT));

@@ -43,6 +43,8 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
  * birth of a new one, if that is due. */
 void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight);
 
+/* Ends a life without a record: counts it if the chunk is from before a fork. */
+void pfa_chunk_count_inherited(uint64_t size_flags);
 /* Counts a chunk that should have been recorded and could not be. */
 void pfa_chunk_missed(pfa_tls_t *tls);
 

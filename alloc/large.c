@@ -205,6 +205,8 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
     if (pfa_is_live(size_flags)) {
         pfa_life_tell_slowly(tls, node->record, size_flags);
+    } else {
+        pfa_chunk_count_inherited(size_flags);
     }
     pfa_record_end(node->record, size_flags);
     pfa_rcu_leave(entered);

@@ -76,11 +76,33 @@ static void dump_row(void *to, const pfa_event_t *event, double weight, bool liv
     pfa_json_end(json, '}');
 }
 
+/* What a block of live chunks is the picture of: "" at the end of the trace, else the reason or the name it was given. */
+static bool read_picture(const pfa_trace_t *trace, const pfa_block_t *block, uint32_t *number, char *name, size_t size)
+{
+    pfa_bytes_t payload = {.bytes = NULL};
+    pfa_trace_live_t live;
+    bool read = block->kind == PFA_BLOCK_LIVE &&
+                pfa_block_load_start(trace->fd, block, sizeof live + size - 1, &payload) == 0 &&
+                payload.size >= sizeof live;
+    if (read) {
+        memcpy(&live, payload.bytes, sizeof live);
+        size_t length = live.name_size < payload.size - sizeof live ? live.name_size : payload.size - sizeof live;
+        memcpy(name, payload.bytes + sizeof live, length);
+        name[length] = '\0';
+        *number = live.number;
+    }
+    pfa_bytes_free(&payload);
+    return read;
+}
+
 static void dump_block(dump_t *dump, size_t number)
 {
     const pfa_block_t *block = &dump->trace->blocks.list[number];
     pfa_visitor_t visitor = {.to = dump, .row = dump_row};
     double seconds = pfa_trace_seconds(dump->trace, block->time);
+    char name[256];
+    uint32_t picture;
+    bool has_picture = read_picture(dump->trace, block, &picture, name, sizeof name);
     if (dump->as_json) {
         pfa_json_t *json = &dump->json;
         pfa_json_begin(json, NULL, '{');
@@ -92,10 +114,19 @@ static void dump_block(dump_t *dump, size_t number)
         pfa_json_whole(json, "stored_size", block->stored_size);
         pfa_json_whole(json, "raw_size", block->raw_size);
         pfa_json_number(json, "seconds", seconds);
+        if (has_picture) {
+            pfa_json_whole(json, "picture", picture);
+            pfa_json_text(json, "name", name);
+        }
         pfa_json_end(json, '}');
     } else {
-        printf("%6zu %-8s at %12" PRIu64 " stored %9" PRIu32 " raw %9" PRIu32 " time %.6f\n", number,
+        printf("%6zu %-8s at %12" PRIu64 " stored %9" PRIu32 " raw %9" PRIu32 " time %.6f", number,
                pfa_block_name(block->kind), block->offset, block->stored_size, block->raw_size, seconds);
+        if (has_picture) {
+            pfa_text_clean(name, strlen(name));
+            printf(" picture %" PRIu32 " %s", picture, name[0] != '\0' ? name : "at the end");
+        }
+        putchar('\n');
     }
     bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE;
     if (dump->events && rows && !pfa_rows_walk_block(dump->trace, block, &visitor)) {

@@ -52,6 +52,9 @@ static void become(char **command, bool alone, int pipe, const struct sigaction 
         (void)sigaction(forwarded[i], &before[i], NULL);
     }
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    char self[16];
+    snprintf(self, sizeof self, "%d", (int)getpid());
+    (void)setenv("PROFALLOC_LEADER", self, 1); /* the one process that is recorded with --no-follow */
     execvp(command[0], command);
     int error = errno;
     (void)!write(pipe, &error, sizeof error);

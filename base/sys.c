@@ -82,16 +82,52 @@ int pfa_sys_open_write(const char *path)
     return open_high(path, O_RDWR);
 }
 
+/* A call of ours that fails is nothing the program should be told by a signal: blocks it, and takes it back if it came and
+ * was not waiting before. */
+typedef struct silence {
+    uint64_t signal;
+    uint64_t before;
+    uint64_t waiting;
+} silence_t;
+
+static silence_t silence(int signal)
+{
+    silence_t silence = {.signal = (uint64_t)1 << (signal - 1)};
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&silence.signal, (long)&silence.before,
+                          sizeof silence.signal, 0, 0);
+    (void)pfa_raw_syscall(SYS_rt_sigpending, (long)&silence.waiting, sizeof silence.waiting, 0, 0, 0, 0);
+    return silence;
+}
+
+static void end_silence(const silence_t *silence, bool came)
+{
+    const struct timespec at_once = {0, 0};
+    if (came && (silence->waiting & silence->signal) == 0) {
+        (void)pfa_raw_syscall(SYS_rt_sigtimedwait, (long)&silence->signal, 0, (long)&at_once, sizeof silence->signal, 0,
+                              0);
+    }
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&silence->before, 0, sizeof silence->before, 0, 0);
+}
+
+/* A call that may make a file longer than RLIMIT_FSIZE allows. */
+static long call_for_file(pfa_sys_call_t name, long number, long a, long b, long c, long d)
+{
+    silence_t quiet = silence(SIGXFSZ);
+    long got = call(name, number, a, b, c, d, 0, 0);
+    end_silence(&quiet, got == -EFBIG);
+    return got;
+}
+
 int pfa_sys_truncate(int fd, uint64_t size)
 {
-    return (int)call(PFA_SYS_TRUNCATE, SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
+    return (int)call_for_file(PFA_SYS_TRUNCATE, SYS_ftruncate, fd, (long)size, 0, 0);
 }
 
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
 {
     long err;
     do {
-        err = call(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
+        err = call_for_file(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size);
     } while (err == -EINTR);
     return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
 }
@@ -107,8 +143,8 @@ long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset)
 {
     size_t done = 0;
     while (done < size) {
-        long got = call(PFA_SYS_PWRITE, SYS_pwrite64, fd, (long)((const char *)buf + done), (long)(size - done),
-                        (long)(offset + done), 0, 0);
+        long got = call_for_file(PFA_SYS_PWRITE, SYS_pwrite64, fd, (long)((const char *)buf + done), (long)(size - done),
+                                 (long)(offset + done));
         if (got == -EINTR) {
             continue;
         }
@@ -183,19 +219,9 @@ static long write_all(int fd, const char *buf, size_t size)
 
 long pfa_sys_write(int fd, const void *buf, size_t size)
 {
-    /* A reader that is gone is nothing the program should be told by SIGPIPE: blocks it, and takes it back if it came and
-     * was not waiting before. */
-    const uint64_t pipe = (uint64_t)1 << (SIGPIPE - 1);
-    uint64_t before = 0;
-    uint64_t waiting = 0;
-    const struct timespec at_once = {0, 0};
-    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, sizeof pipe, 0, 0);
-    (void)pfa_raw_syscall(SYS_rt_sigpending, (long)&waiting, sizeof waiting, 0, 0, 0, 0);
+    silence_t quiet = silence(SIGPIPE);
     long got = write_all(fd, buf, size);
-    if (got == -EPIPE && (waiting & pipe) == 0) {
-        (void)pfa_raw_syscall(SYS_rt_sigtimedwait, (long)&pipe, 0, (long)&at_once, sizeof pipe, 0, 0);
-    }
-    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    end_silence(&quiet, got == -EPIPE);
     return got;
 }
 

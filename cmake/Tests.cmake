@@ -164,6 +164,13 @@ set_target_properties(unwind_shim PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY 
 target_link_libraries(unwind_shim PRIVATE pfa_runtime_flags pfa_core ${UNWIND_LIBRARY})
 pfa_add_test(oracle_unwind oracle 600
     ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/unwind.py $<TARGET_FILE:unwind_shim>)
+# Without -g: Debian's Valgrind gives up on debug information that some compilers write.
+foreach(language c cpp)
+    add_executable(chunks_${language} ${PROJECT_SOURCE_DIR}/tests/oracle/chunks.${language})
+    set_target_properties(chunks_${language} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/oracle)
+    target_compile_options(chunks_${language} PRIVATE ${test_options} -Wall -Wextra -g0)
+endforeach()
+pfa_add_test(oracle_valgrind oracle 600 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/valgrind.py)
 pfa_add_test(fuzz_reader fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh 20)
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)

@@ -56,6 +56,20 @@ typedef struct list {
 
 static char program[4096]; /* its path; under the writer's lock */
 
+/* A library may have been loaded under a path that only holds in the folder the process is in. */
+static size_t add_folder(const char *path, char *to, const char *end)
+{
+    if (path[0] == '/' || strchr(path, '/') == NULL || end - to < 4096) {
+        return 0;
+    }
+    long length = pfa_sys_cwd(to, 2048); /* with its 0, which becomes the slash */
+    if (length <= 1 || to[0] != '/') {
+        return 0;
+    }
+    to[length - 1] = '/';
+    return (size_t)length;
+}
+
 /* Kept from the first time on: it cannot be told any more when the main thread has ended and others go on. */
 static void find_program(void)
 {
@@ -120,16 +134,17 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
     list->counts = (counts_t){info->dlpi_adds, info->dlpi_subs};
     find_range(info, &module);
     module.build_id_size = id_size;
-    module.path_size = (uint16_t)strnlen(path, 4096);
-    if (module.end == 0 || list->at + sizeof module + id_size + module.path_size > list->end) {
+    size_t path_size = strnlen(path, 4096);
+    if (module.end == 0 || list->at + sizeof module + id_size + path_size > list->end) {
         return 0;
     }
+    char *name = list->at + sizeof module + id_size;
+    size_t folder_size = add_folder(path, name, list->end - path_size);
+    memcpy(name + folder_size, path, path_size);
+    module.path_size = (uint16_t)(folder_size + path_size);
     memcpy(list->at, &module, sizeof module);
-    list->at += sizeof module;
-    memcpy(list->at, id != NULL ? id : "", id_size);
-    list->at += id_size;
-    memcpy(list->at, path, module.path_size);
-    list->at += module.path_size;
+    memcpy(list->at + sizeof module, id != NULL ? id : "", id_size);
+    list->at = name + module.path_size;
     list->count++;
     return 0;
 }

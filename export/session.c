@@ -47,6 +47,8 @@ static const char *why(int err)
     case ENOSPC:
     case EDQUOT:
         return "no space left on the disk";
+    case EFBIG:
+        return "file size limit";
     case EROFS:
         return "read-only file system";
     case ENAMETOOLONG:
@@ -61,7 +63,7 @@ static const char *why(int err)
     }
 }
 
-static void write_start(bool forked, uint64_t sample)
+static int write_start(bool forked, uint64_t sample)
 {
     char *payload = pfa_block_scratch();
     pfa_trace_start_t start = {.version = PFA_TRACE_VERSION,
@@ -85,7 +87,7 @@ static void write_start(bool forked, uint64_t sample)
     start.options_size = (uint32_t)pfa_options_text(payload + at, PFA_NAMES_SIZE);
     at += start.options_size;
     memcpy(payload, &start, sizeof start);
-    (void)pfa_writer_block(PFA_BLOCK_START, payload, at);
+    return pfa_block_write(PFA_BLOCK_START, payload, at);
 }
 
 /* Finds a name that is free and makes the trace under it. */
@@ -115,13 +117,18 @@ static void close_trace(void)
     (void)pfa_sys_unlink(session.trace);
 }
 
-static void begin(bool forked, uint64_t sample)
+/* Writes the first block, without which a file is no trace. */
+static int begin_trace(bool forked, uint64_t sample)
 {
     pfa_extents_head->session = pfa_sys_random();
     pfa_extents_head->start_counter = pfa_counter();
     pfa_extents_head->record_size = pfa_options.accesses != 0 ? 64 : 32;
     pfa_writer_clock();
-    write_start(forked, sample);
+    return write_start(forked, sample);
+}
+
+static void begin(void)
+{
     pfa_writer_modules();
     pfa_triggers_reset();
     pfa_store_release(&session.open, true);
@@ -136,7 +143,10 @@ int pfa_session_open(uint64_t sample)
     if (err == 0) {
         err = pfa_extents_open(session.live);
         err = err != 0 ? err : pfa_writer_reset();
+        err = err != 0 ? err : begin_trace(false, sample);
+        err = err != 0 ? err : pfa_depot_open();
         if (err != 0) {
+            pfa_extents_unlink();
             close_trace();
         }
     }
@@ -144,9 +154,9 @@ int pfa_session_open(uint64_t sample)
         say_no_trace(err);
     }
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : pfa_depot_open();
-    if (failed == 0 && err == 0) {
-        begin(false, sample);
+    failed = failed != 0 || err == 0 ? failed : pfa_depot_open();
+    if (err == 0) {
+        begin();
     }
     pfa_unlock(PFA_LOCK_WRITER);
     return failed;
@@ -281,8 +291,8 @@ const char *pfa_session_reopen_path(void)
 void pfa_session_reopen(uint64_t sample)
 {
     pfa_lock(PFA_LOCK_WRITER);
-    if (pfa_block_is_open() && pfa_writer_reset() == 0) {
-        begin(false, sample);
+    if (pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(false, sample) == 0) {
+        begin();
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
@@ -305,8 +315,7 @@ const char *pfa_session_child_path(bool follow)
 
 void pfa_session_after_fork(bool follow)
 {
-    if (follow && pfa_block_is_open()) {
-        (void)pfa_writer_reset();
-        begin(true, pfa_options.sample);
+    if (follow && pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(true, pfa_options.sample) == 0) {
+        begin();
     }
 }

@@ -23,11 +23,11 @@ enum { EXACT_ROWS = 4096, SOURCES = 512 };
 static struct {
     pfa_batch_t *batch;
     uint32_t nodes_written;
+    uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
     uint32_t shift;
     uint32_t rows_max;    /* of the batch that is being filled */
     pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
-    uint64_t unrecorded_before;
     uint64_t bad_frees_before;
 } writer;
 
@@ -55,7 +55,6 @@ static void remember_counters(void)
 {
     pfa_counters_sum(&sum);
     writer.before = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
-    writer.unrecorded_before = pfa_read_counter(&sum.unrecorded);
     writer.bad_frees_before = pfa_read_counter(&sum.bad_frees);
 }
 
@@ -67,6 +66,7 @@ int pfa_writer_reset(void)
     }
     writer.batch = memory;
     writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
+    writer.modules_from = 0;
     writer.rows_written = 0;
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
@@ -98,15 +98,13 @@ void pfa_writer_modules(void)
     if (!pfa_modules_changed(&unloaded)) {
         return;
     }
-    uint32_t first = 0;
+    /* A list that has only become longer holds for all nodes that the one before it did. */
     if (unloaded) {
         pfa_unwind_forget();
-        first = pfa_depot_renew();
+        writer.modules_from = pfa_depot_renew();
         pfa_add_release(&pfa_stack_generation, 1);
-    } else if (writer.nodes_written != PFA_NODE_FIRST) {
-        first = writer.nodes_written;
     }
-    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, first);
+    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, writer.modules_from);
     (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
 }
 
@@ -288,8 +286,7 @@ static void write_counters(void)
                                      .bytes_allocated = total.bytes - before->bytes,
                                      .bytes_freed = total.freed_bytes - before->freed_bytes,
                                      .peak_bytes = before->allocations == 0 ? pfa_live_peak() : 0,
-                                     .unrecorded = pfa_read_counter(&sum.unrecorded) - writer.unrecorded_before +
-                                                   pfa_load_relaxed(&pfa_extents_head->unrecorded),
+                                     .unrecorded = pfa_load_relaxed(&pfa_extents_head->unrecorded),
                                      .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};

@@ -87,6 +87,9 @@ static int map_at(void *at, size_t size, uint64_t offset)
 
 int pfa_extents_open(const char *path)
 {
+    if (table.shared) {
+        forget_file();
+    }
     int err = path != NULL ? open_file(path) : 0;
     if (err != 0) {
         return err;

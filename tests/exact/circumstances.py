@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Traces in circumstances that are hard on them: forks, libraries that come and go, disks that are full, daemons. The program
+is never harmed; the totals are exact, or what is missing is said."""
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import capture
+import support
+from capture import Notes, check, equal
+
+PROGRAM = capture.program("exact/circumstances")
+PREFIX = "profalloc: "
+
+
+def said_by_us(said):
+    return [line for line in said.splitlines() if line.startswith(PREFIX)]
+
+
+def run(folder, *arguments, conf="", **options):
+    """Runs the program; returns what the library said."""
+    return said_by_us(capture.capture(folder, [PROGRAM, "notes", *arguments], conf, **options))
+
+
+def exact(folder, *arguments, conf="", **options):
+    """The same where nothing is to be said and nothing may be missing."""
+    equal(run(folder, *arguments, conf=conf, **options), [], "messages")
+    return capture.check_trace(capture.trace(folder), folder / "notes")
+
+
+def trace_of(folder, pid):
+    found = [path for path in capture.traces(folder) if f".{pid}." in path.name]
+    equal(len(found), 1, f"traces of process {pid}")
+    return found[0]
+
+
+# --- other processes --------------------------------------------------------------------------------------------------
+
+
+def fork_children(folder):
+    """Each child has a trace, and counts what it did itself. Chunks from before the fork are the parent's."""
+    equal(run(folder, "fork"), [], "messages")
+    children = list(folder.glob("notes.*"))
+    equal((len(children), len(capture.traces(folder))), (4, 5), "children, traces")
+    parents = set()
+    for notes in children:
+        path = trace_of(folder, notes.name.split(".")[1])
+        data = capture.check_trace(path, notes)
+        equal(data["files"][0]["forked"], True, "forked")
+        parents.add(data["files"][0]["parent_pid"])
+        check(any("from before a fork" in text for text in data["files"][0]["remarks"]), data["files"][0]["remarks"])
+    equal(len(parents), 1, "the children have one parent")
+    capture.check_trace(trace_of(folder, parents.pop()), folder / "notes")
+
+
+def fork_not_followed(folder):
+    equal(run(folder, "fork", conf="follow:false"), [], "messages")
+    capture.check_trace(capture.trace(folder), folder / "notes")
+
+
+def exec_followed(folder):
+    """What a child executes is recorded too."""
+    equal(run(folder, "spawn", PROGRAM, "notes2", "long"), [], "messages")
+    data = [support.report(path) for path in capture.traces(folder)]
+    # The fork child, before it became the other program, has a trace too.
+    second = [d["files"][0] for d in data if not d["files"][0]["forked"] and "spawn" not in str(d["files"][0]["command"])]
+    equal(len(second), 1, "traces of the program that was executed")
+    capture.check_trace(second[0]["path"], folder / "notes2")
+    first = [d["files"][0] for d in data if d["files"][0]["pid"] == second[0]["parent_pid"]]
+    equal(len(first), 1, "traces of the first program")
+    capture.check_trace(first[0]["path"], folder / "notes")
+
+
+def run_not_followed(folder):
+    """`profalloc run --no-follow` records the command and nothing that it begins."""
+    support.tool("run", "--no-follow", "--", PROGRAM, "notes", "spawn", PROGRAM, "notes2", "long", cwd=folder)
+    capture.check_trace(capture.trace(folder), folder / "notes")
+
+
+# --- libraries --------------------------------------------------------------------------------------------------------
+
+
+def libraries(folder):
+    """The same function in one library after another: every stack names the one that was there then."""
+    source = folder / "lib.c"
+    names = [f"one_{i}" for i in range(6)]
+    for name in names:
+        source.write_text("#include <stdlib.h>\nvoid *lib_get(size_t n);\n"
+                          f"static __attribute__((noinline)) void *{name}(size_t n) {{ char *p = malloc(n); p[0] = 1; return p; }}\n"
+                          f"void *lib_get(size_t n) {{ char *p = {name}(n); p[1] = 1; return p; }}\n")
+        subprocess.run([os.environ["CC"], "-g", "-O1", "-fPIC", "-shared", "-o", folder / f"{name}.so", source], check=True)
+    data = exact(folder, "load", *[f"./{name}.so" for name in names])
+    for name in names:
+        points = capture.points_of(data, name)
+        equal(sum(p["allocations"] for p in points), 1001, f"chunks of {name}")
+        for point in points:
+            frame = next(f for f in point["stack"] if f["function"] == name)
+            equal(Path(frame["module"]).name, f"{name}.so", "its module")
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def mounted(folder, size):
+    """A small file system of its own, for this process and its children."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    check(libc.unshare(0x20000) == 0, "unshare: run the tests as root")
+    check(libc.mount(b"none", b"/", None, 0x44000, None) == 0, "mount --make-rprivate")
+    check(libc.mount(b"none", str(folder).encode(), b"tmpfs", 0, f"size={size}".encode()) == 0, "mount of a tmpfs")
+
+
+def disk_full(folder):
+    """A word or two, a program that goes on, a trace that is right as far as it says."""
+    for size in ("1m", "3m", "8m", "16m"):
+        place = folder / size
+        place.mkdir()
+        pid = os.fork()
+        if pid == 0:
+            mounted(place, size)
+            code = 1
+            try:
+                said = said_by_us(capture.capture(place, [PROGRAM, folder / f"notes-{size}", "long"], status=0))
+                examine_cut(capture.traces(place), Notes(folder / f"notes-{size}"), said, size)
+                code = 0
+            except SystemExit as failure:
+                print(failure, flush=True)
+            os._exit(code)
+        equal(os.waitpid(pid, 0)[1], 0, f"with a file system of {size}")
+
+
+def examine_cut(found, notes, said, what):
+    """A trace of which something may be missing: then that is said, and what is there is not more than there was. Records
+    of chunks, of large ones, and the trace are three things that can fail; each is said once."""
+    data = capture.check_trace(found[0], complete=False) if found else None
+    if data is not None and data["complete"] is True:
+        capture.check_noted(data, notes, what)
+        return
+    check(1 <= len(said) <= 3 and len(set(said)) == len(said), f"messages: {said}")
+    if data is None:
+        return
+    for kind, figures in notes.figures.items():
+        for key, (_, high) in figures.items():
+            ours = capture.summed(data, kind, key)
+            check(ours <= high, f"{what}: {key} of {kind}: {ours}, the program noted {high}")
+
+
+def size_limit(folder):
+    """RLIMIT_FSIZE: its signal is not for the program."""
+    for size in (500 << 10, 1 << 20, 5 << 20, 20 << 20):
+        place = folder / str(size)
+        place.mkdir()
+        said = run(place, "long", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        examine_cut(capture.traces(place), Notes(place / "notes"), said, f"limit of {size}")
+
+
+def unwritable(folder):
+    for pattern in ("/proc/none/%p.pa", f"{folder}/absent/%p.pa", "/dev/null/x.pa"):
+        said = run(folder, "long", conf=f"out:{pattern}")
+        equal(len(said), 1, f"messages: {said}")
+        check("no trace can be written" in said[0], said[0])
+    equal(capture.traces(folder), [], "traces")
+
+
+def removed(folder):
+    """Both files are removed while it runs: it goes on, and leaves nothing behind."""
+    said = run(folder, "unlink", "sh", "-c", "rm -f circumstances*", conf="follow:false")
+    check(len(said) <= 1, f"messages: {said}")
+    equal([path.name for path in folder.iterdir() if "circumstances" in path.name], [], "files")
+
+
+def daemon(folder):
+    """It closes all descriptors and opens its own: those are untouched, and the trace goes on."""
+    (folder / "own").mkdir()
+    exact(folder, "daemon", "own", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096)))
+    touched = [path.name for path in (folder / "own").iterdir() if path.stat().st_size != 0]
+    equal(touched, [], "files of the program that something was written to")
+
+
+def other_folder(folder):
+    (folder / "elsewhere").mkdir()
+    exact(folder, "chdir", "elsewhere")
+    equal(list((folder / "elsewhere").iterdir()), [], "files in the folder it went to")
+
+
+def patterns(folder):
+    began = int(time.time())
+    run(folder, "spawn", "true", conf="out:a.%e.%p.%t.%%.pa")
+    found = sorted(path.name for path in capture.traces(folder))
+    equal(len(found), 3, f"traces: {found}")
+    for name, program in zip(found, ("circumstances", "circumstances", "true")):
+        a, e, p, t, percent, pa = name.split(".")
+        equal((a, e, percent, pa), ("a", program, "%", "pa"), "parts of the name")
+        check(int(p) > 1 and began <= int(t) <= time.time(), f"{name}: process and time")
+
+
+def fixed_name(folder):
+    """A name that says nothing of the process: the next ones take others."""
+    run(folder, "spawn", "true", conf="out:x.pa")
+    equal(sorted(path.name for path in capture.traces(folder)), ["x.2.pa", "x.3.pa", "x.pa"], "traces")
+    for path in capture.traces(folder):
+        capture.check_trace(path)
+
+
+# --- rights -----------------------------------------------------------------------------------------------------------
+
+
+def other_user(folder):
+    exact(folder, "setuid")
+
+
+def own_namespace(folder):
+    exact(folder, "unshare")
+
+
+# --- samples ----------------------------------------------------------------------------------------------------------
+
+
+def sampled(folder):
+    """Estimates from samples are the true totals, but for chance: none of twenty is far off, and their mean is near."""
+    z = []
+    for number in range(20):
+        place = folder / str(number)
+        place.mkdir()
+        equal(run(place, "long", conf="sample:64K"), [], "messages")
+        data = support.report(capture.trace(place))
+        equal(data["complete"], True, "complete")
+        notes = Notes(place / "notes")
+        true = sum(figures["bytes"][0] for figures in notes.figures.values())
+        ours = sum(capture.summed(data, kind, "bytes") for kind in capture.KINDS)
+        # A chunk of n bytes is taken with p = 1 - exp(-n/64K) and counts n/p: variance n² (1-p)/p, at most n * 64K each.
+        z.append((ours - true) / (true * 65536) ** 0.5)
+        print(f"{ours / true:.4f}", end=" ", flush=True)
+    print()
+    check(max(map(abs, z)) < 4, f"far off, in standard deviations: {z}")
+    check(abs(sum(z)) / len(z) ** 0.5 < 4, f"the mean is off, in standard deviations: {z}")
+
+
+support.main(fork_children=fork_children, fork_not_followed=fork_not_followed, exec_followed=exec_followed,
+             run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable, removed=removed, daemon=daemon,
+             other_folder=other_folder, patterns=patterns, fixed_name=fixed_name, other_user=other_user, own_namespace=own_namespace,
+             size_limit=size_limit, disk_full=disk_full, sampled=sampled)
