@@ -118,10 +118,12 @@ class Capture(unittest.TestCase):
         self.assertEqual(judged["heaptrack's added time to ours, deep"][3], "MISSED")
 
     def test_a_fold_misses_the_writers_target(self):
-        bench, rows = CaptureBench(), [{"deaths_per_second": 9e6, "folded": n, "profile_bytes": 1, "chunks": 1}
-                                       for n in (0, 1)]
-        for writer, verdict in ((rows, "MISSED"), (rows[:1], "met")):
-            found = capture_report.render(bench, ([], (0, 0)), writer, {})[1]
+        def rows(rate, *folded):
+            return [{"deaths_per_second": rate, "folded": n, "chunks": 9, "own_ns": 1.0} for n in folded]
+
+        for writer, verdict in (({3e6: rows(2.9e6, 0, 0), 0: rows(9e6, 0, 1)}, "MISSED"),
+                                ({3e6: rows(3e6, 0, 0), 0: rows(9e6, 0, 1)}, "met")):
+            found = capture_report.render(CaptureBench(), ([], (0, 0)), writer, {})[1]
             self.assertEqual([row[3] for row in found.rows], [verdict])
 
 
