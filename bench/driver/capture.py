@@ -16,7 +16,8 @@ QUICK_SCALE, QUICK_RUNS = 0.02, 1
 TURN_SECONDS = 0.2  # longer than the allocator's: a pause can find a thread as it waits for the writer
 MOST_REPETITIONS = 2  # times those asked for
 CHURN, CHURN_THREADS = ("deep", "deep2"), {"deep": 1, "deep2": 2}
-WRITER = "burst2"
+WRITER, WRITER_LENGTH = "burst2", 0.5
+WRITER_RATES = (3.1e6, 5e6, 8e6, 0)  # deaths per second; the first a little above the goal
 ONE_THREAD_ONLY = ("dhat",)  # it runs one thread at a time
 REAL_UNDER = ("glibc", "full", "heaptrack")
 
@@ -148,19 +149,24 @@ def _measure_churn(bench):
     return [repetitions[i] for i in kept], (quiet, len(repetitions))
 
 
+def _write_at(bench, rate, repetition):
+    """A run at so many deaths per second, or with 0 at as many as it makes."""
+    profiler = bench.profilers["full"]
+    with Folders(bench.folder) as folders:
+        place = folders.make(WRITER)
+        asked = ["--rate", f"{rate:g}"] if rate else []
+        command = [*_workload_command(bench, WRITER, bench.scale * WRITER_LENGTH), *asked]
+        outcome = run_in_turns([profiler.job(place, command, {})])[0]
+        row = _workload_row(profiler, outcome, 2, place)
+    row.update(asked=rate, deaths_per_second=row["ops"] / row["seconds"])
+    bench.keep(outcome, part="writer", workload=WRITER, variant="full", repetition=repetition, **row)
+    return row
+
+
 def _measure_writer(bench):
-    profiler, found = bench.profilers["full"], []
-    for repetition in range(bench.runs):
-        print(f"writer: repetition {repetition + 1}", file=sys.stderr, flush=True)
-        with Folders(bench.folder) as folders:
-            place = folders.make(WRITER)
-            job = profiler.job(place, _workload_command(bench, WRITER, bench.scale), {})
-            outcome = run_in_turns([job])[0]
-            row = _workload_row(profiler, outcome, 2, place)
-        row["deaths_per_second"] = row["ops"] / row["seconds"]
-        bench.keep(outcome, part="writer", workload=WRITER, variant="full", repetition=repetition, **row)
-        found.append(row)
-    return found
+    """Rate asked for -> rows."""
+    print(f"writer: {WRITER} at several rates", file=sys.stderr, flush=True)
+    return {rate: [_write_at(bench, rate, repetition) for repetition in range(bench.runs)] for rate in WRITER_RATES}
 
 
 def _program_once(bench, program, repetition):
@@ -195,7 +201,7 @@ def _measure_programs(bench):
 def run(options):
     bench = Bench(options)
     churn = _measure_churn(bench) if "churn" in bench.parts else ([], (0, 0))
-    writer = _measure_writer(bench) if "writer" in bench.parts else []
+    writer = _measure_writer(bench) if "writer" in bench.parts else {}
     programs = _measure_programs(bench)
     text, verdicts = capture_report.render(bench, churn, writer, programs)
     report.publish(text, bench.rows.path, options.out)

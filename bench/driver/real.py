@@ -81,7 +81,7 @@ def real_programs(bench_dir, work_dir, scale=1.0):
     for program, package in ((SQLITE, "sqlite3"), (PYTHON, "python3")):
         if not program.exists():
             raise BenchFailure(f"{program} is missing: install {package}")
-    script = work_dir / "sqlite.sql"
+    script = work_dir / f"sqlite-{scale:g}.sql"  # another bench may be running
     with open(script, "w", encoding="ascii") as file:
         file.writelines(_sql_statements(scale))
     settings = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}

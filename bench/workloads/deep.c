@@ -4,8 +4,10 @@
  * A path is 4 to 16 functions out of eight, 10 on average, chosen once. Called through pointers, in frames of different
  * sizes, compiled without frame pointers: what a profiler meets in optimised C++, with stacks that differ in the middle.
  *
- * burst2: pairs from two threads as fast as they go, one frame deep, for what has to write all that down.
+ * burst2: pairs from two threads as fast as they go or at a rate, one frame deep, for what has to write all that down.
  */
+#include <time.h>
+
 #include "window.h"
 #include "workloads.h"
 
@@ -17,6 +19,7 @@ enum {
     FUNCTIONS = 8,     /* as many as there are in functions[] */
     LAST = FUNCTIONS,  /* in place of a function: here the chunk is replaced */
     BURST_WINDOW = 64,
+    BURST = 4096, /* rounds between two looks at the clock */
 };
 
 typedef struct {
@@ -100,10 +103,24 @@ static void burst_setup(pfa_worker_t *w)
     }
 }
 
+/* Sleeps until the round is due, by the clock of the beginning: what was late is made up for. */
+static void keep_rate(const pfa_worker_t *w, const struct timespec *began, uint64_t round)
+{
+    double due = (double)began->tv_nsec * 1e-9 + (double)round / w->rate;
+    struct timespec until = {.tv_sec = began->tv_sec + (time_t)due,
+                             .tv_nsec = (long)((due - (double)(time_t)due) * 1e9)};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
 static void burst_work(pfa_worker_t *w)
 {
     pfa_slot_t *window = w->state;
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
     for (uint64_t i = 0; i < w->rounds; i++) {
+        if (w->rate > 0 && i % BURST == 0) {
+            keep_rate(w, &began, i);
+        }
         pfa_window_drop(w, &window[i % BURST_WINDOW]);
         pfa_window_fill(w, &window[i % BURST_WINDOW]);
     }
@@ -144,7 +161,7 @@ const pfa_workload_t pfa_workload_deep2 = {
 
 const pfa_workload_t pfa_workload_burst2 = {
     .name = "burst2",
-    .what = "pairs on two threads as fast as they go, one frame deep",
+    .what = "pairs on two threads as fast as they go, or at --rate, one frame deep",
     .bench = "capture",
     .workers = 2,
     .rounds = 10000000,

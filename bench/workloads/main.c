@@ -159,7 +159,7 @@ static void run_threads(run_t *run)
     }
 }
 
-static void prepare(run_t *run, const pfa_workload_t *workload, double scale)
+static void prepare(run_t *run, const pfa_workload_t *workload, double scale, double rate)
 {
     uint64_t rounds = (uint64_t)((double)workload->rounds * scale);
     void *shared = zeroed_pages(workload->shared_bytes);
@@ -169,6 +169,7 @@ static void prepare(run_t *run, const pfa_workload_t *workload, double scale)
             .index = i,
             .workers = workload->workers,
             .rounds = rounds > 0 ? rounds : 1,
+            .rate = rate / workload->workers,
             .rng = UINT64_C(0x9E3779B97F4A7C15) * (i + 1),
             .state = zeroed_pages(workload->state_bytes),
             .shared = shared,
@@ -214,7 +215,7 @@ static void print_result(const run_t *run)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: workloads [--scale FACTOR] [--unpinned] WORKLOAD | --list\n");
+    fprintf(to, "usage: workloads [--scale FACTOR] [--unpinned] [--rate PAIRS-PER-SECOND] WORKLOAD | --list\n");
     for (size_t i = 0; i < workload_count; i++) {
         fprintf(to, "  %-9s %s\n", workloads[i]->name, workloads[i]->what);
     }
@@ -231,21 +232,22 @@ static int list(void)
     return 0;
 }
 
-static double parse_scale(const char *text)
+static double parse_number(const char *option, const char *text, double most)
 {
     char *end;
-    double scale = strtod(text, &end);
-    if (*text == '\0' || *end != '\0' || !(scale > 0 && scale <= 1000)) {
-        fprintf(stderr, "workloads: --scale wants a number above 0 and at most 1000, not '%s'\n", text);
+    double number = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(number > 0 && number <= most)) {
+        fprintf(stderr, "workloads: %s wants a number above 0 and at most %g, not '%s'\n", option, most, text);
         exit(2);
     }
-    return scale;
+    return number;
 }
 
 int main(int argc, char **argv)
 {
     static run_t run;
     double scale = 1;
+    double rate = 0;
     const char *wanted = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
@@ -255,7 +257,9 @@ int main(int argc, char **argv)
             return usage(stdout, 0);
         }
         if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) {
-            scale = parse_scale(argv[++i]);
+            scale = parse_number("--scale", argv[++i], 1000);
+        } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc) {
+            rate = parse_number("--rate", argv[++i], 1e9);
         } else if (strcmp(argv[i], "--unpinned") == 0) {
             run.unpinned = true;
         } else if (wanted == NULL && argv[i][0] != '-') {
@@ -266,7 +270,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; wanted != NULL && i < workload_count; i++) {
         if (strcmp(workloads[i]->name, wanted) == 0) {
-            prepare(&run, workloads[i], scale);
+            prepare(&run, workloads[i], scale, rate);
             (workloads[i]->workers == 1 ? run_alone : run_threads)(&run);
             print_result(&run);
             return fflush(stdout) == 0 ? 0 : 1;

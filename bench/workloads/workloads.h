@@ -19,6 +19,7 @@ typedef struct {
     unsigned index; /* 0 .. workers-1 */
     unsigned workers;
     uint64_t rounds; /* how often work repeats its step, already scaled */
+    double rate;     /* rounds per second, for a workload that keeps to it; 0: as fast as they go */
     uint64_t rng;
     uint64_t ops;       /* allocation calls made by work, each with its free */
     uint64_t checksum;  /* sums only, so that the order of threads does not show */
