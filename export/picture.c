@@ -50,7 +50,9 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event)
                            .thread = (uint16_t)tail,
                            .tag = (uint16_t)(tail >> 16),
                            .last_thread = (uint16_t)(tail >> 32)};
-    return pfa_load_relaxed(&record->size_flags) == size_flags;
+    /* The next life in the same place may have the same size, but never the same time. */
+    return pfa_load_relaxed(&record->size_flags) == size_flags && pfa_load_relaxed(&record->tail) == tail &&
+           __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
 }
 
 static void add_records(picture_t *picture, const char *at, uint64_t size, uint64_t step)
