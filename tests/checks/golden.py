@@ -33,7 +33,7 @@ BOUNDS = {
 }
 KINDS = ("total", "loads", "stores", "branches", "calls", "atomics")
 # Where the tables must exist: what the figures of the README are measured with.
-REFERENCE = "x86_64-gcc"
+REFERENCE = "aarch64-gcc"
 
 
 def run(*command):
