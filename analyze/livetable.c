@@ -302,7 +302,8 @@ static bool is_unused(const pfa_live_ring_t *ring)
 }
 
 /* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
-static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first, pfa_live_span_t *span)
+static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
+                            pfa_live_span_t *span)
 {
     const pfa_live_fold_log_t *log = &table->head->fold_log;
     uint64_t tail = ring->tail;

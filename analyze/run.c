@@ -106,9 +106,10 @@ static bool set_variable(const char *name, const char *first, const char *betwee
 static bool set_environment(const run_t *run, const char *library)
 {
     char *conf = NULL;
-    if (asprintf(&conf, "prof:true,sample:%s,end:false,follow:%s%s%s,out:%s%s%s", run->sample, run->follow ? "true" : "false",
-                 run->depth != NULL ? ",stack_depth:" : "", run->depth != NULL ? run->depth : "", run->pattern,
-                 run->conf != NULL ? "," : "", run->conf != NULL ? run->conf : "") < 0) {
+    if (asprintf(&conf, "prof:true,sample:%s,end:false,follow:%s%s%s,out:%s%s%s", run->sample,
+                 run->follow ? "true" : "false", run->depth != NULL ? ",stack_depth:" : "",
+                 run->depth != NULL ? run->depth : "", run->pattern, run->conf != NULL ? "," : "",
+                 run->conf != NULL ? run->conf : "") < 0) {
         return false;
     }
     bool done = set_variable("LD_PRELOAD", library, ":", true) && set_variable("PROFALLOC_CONF", conf, ",", false);

@@ -143,8 +143,8 @@ long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset)
 {
     size_t done = 0;
     while (done < size) {
-        long got = call_for_file(PFA_SYS_PWRITE, SYS_pwrite64, fd, (long)((const char *)buf + done), (long)(size - done),
-                                 (long)(offset + done));
+        long got = call_for_file(PFA_SYS_PWRITE, SYS_pwrite64, fd, (long)((const char *)buf + done),
+                                 (long)(size - done), (long)(offset + done));
         if (got == -EINTR) {
             continue;
         }

@@ -42,7 +42,8 @@ extern _Atomic bool pfa_ring_closed;
 
 /* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
  * come behind it in a ring they share: of a ring, only the last may be of a record that is still live (live.h). */
-PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended);
+PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word,
+                                       uint64_t ended);
 PFA_NOINLINE void pfa_ring_wake(void);
 
 /* The entry to fill next, NULL if there is none at hand. */

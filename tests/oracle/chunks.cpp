@@ -10,13 +10,16 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace
+{
 struct alignas(128) wide {
     char bytes[300];
 };
 struct counted {
     std::string text = std::string(200, 'c');
-    ~counted() {}
+    ~counted()
+    {
+    }
 };
 std::map<int, std::string> at_the_end; /* freed after main */
 } // namespace
