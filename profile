@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./profile CMD...: installs what is missing, builds, runs CMD on libprofalloc with full profiling, summary on stderr.
+# ./profile CMD...: installs what is missing, builds, runs CMD under the profiler, prints the report on stderr.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,19 +10,20 @@ usage() {
     cat <<'END'
 usage: ./profile CMD [ARGUMENT...]
 
-Runs CMD with libprofalloc in place of malloc and every allocation recorded, and prints a summary on stderr when it
-ends: allocations, frees, bytes, what was live at exit, the peak, by size class. Exits with the status of CMD.
+Runs CMD with libprofalloc in place of malloc and every allocation recorded with its call stack, then prints a report on
+standard error: what was allocated, freed and live at the end, the peak, the places in the code that allocate most.
+The recording stays in the working directory (PROGRAM.PID.pa). Exits with the status of CMD.
 
 The first call installs the missing Debian packages (section "build" of packages.txt; as root, or it says what to run),
 fetches the source of mimalloc and builds into build/. Later calls start at once.
 
 Environment:
-  PROFALLOC_CONF   further options, "key:value,...", applied after prof:true,sample:1,summary:true
+  PROFALLOC_CONF   further options, "key:value,...": see `build/profalloc options`
   LD_PRELOAD       kept, behind libprofalloc.so
 
 Examples:
   ./profile ls -l
-  PROFALLOC_CONF=sample:512K ./profile python3 script.py
+  PROFALLOC_CONF=stack_depth:16 ./profile python3 script.py
 END
 }
 
@@ -43,10 +44,16 @@ if [[ ! -f $root/build/build.ninja ]]; then
 fi
 build build profalloc_shared profalloc_tool
 
-library=$root/build/libprofalloc.so
-if [[ $library == *[:[:space:]]* ]]; then
-    say "cannot preload $library: LD_PRELOAD takes no path with a space or a colon. Move the folder."
+tool=$root/build/profalloc
+if [[ $tool == *[:[:space:]]* ]]; then
+    say "cannot preload from $root/build: LD_PRELOAD takes no path with a space or a colon. Move the folder."
     exit 1
 fi
-exec env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" \
-    PROFALLOC_CONF="prof:true,sample:1,summary:true${PROFALLOC_CONF:+,$PROFALLOC_CONF}" "$@"
+profiles=$(mktemp)
+trap 'rm -f "$profiles"' EXIT
+status=0
+"$tool" run --list "$profiles" -- "$@" || status=$?
+if [[ -s $profiles ]]; then
+    "$tool" report --top 5 "$(head -n 1 "$profiles")" >&2
+fi
+exit "$status"

@@ -382,6 +382,12 @@ size_t pfa_backing_usable_here(const void *chunk)
  * A stale entry can only make a wild free as harmful as it is without us. */
 static _Atomic uintptr_t known_segments[64];
 
+/* Memory of whoever: a sanitizer would object. */
+PFA_NO_ASAN static bool has_cookie(const mi_segment_t *segment)
+{
+    return segment->cookie == _mi_ptr_cookie(segment);
+}
+
 bool pfa_backing_owns(const void *address)
 {
     const mi_segment_t *segment = _mi_ptr_segment(address);
@@ -389,7 +395,7 @@ bool pfa_backing_owns(const void *address)
     if (segment == NULL || pfa_load_relaxed(known) == (uintptr_t)segment) {
         return segment != NULL;
     }
-    if (!pfa_sys_can_read(&segment->cookie) || segment->cookie != _mi_ptr_cookie(segment)) {
+    if (!pfa_sys_can_read(&segment->cookie) || !has_cookie(segment)) {
         return false;
     }
     pfa_store_relaxed(known, (uintptr_t)segment);

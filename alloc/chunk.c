@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
+#include "meta/extents.h"
 #include "meta/thread.h"
 
 #include <string.h>
@@ -52,7 +53,8 @@ void pfa_chunk_missed(pfa_tls_t *tls)
 static PFA_COLD void *region_failed(pfa_tls_t *tls)
 {
     static _Atomic bool said;
-    tls->region_backoff = BACKOFF;
+    /* A full disk does not get better by trying, and each try would leave a heap behind. */
+    tls->region_backoff = pfa_extents_full() ? UINT32_MAX : BACKOFF;
     pfa_clock_stop_skipping(tls);
     tls->region_heap_aside = tls->region_heap;
     tls->region_heap = NULL;

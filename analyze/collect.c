@@ -180,7 +180,10 @@ static const char *name_end(const pfa_trace_t *trace)
         return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
                                                                                                 : "unknown";
     }
-    return trace->running ? "running" : trace->live != NULL ? "killed" : "unknown";
+    if (trace->running || trace->live == NULL) {
+        return trace->running ? "running" : "unknown";
+    }
+    return trace->live->head->ended == PFA_LIVE_LEFT ? "exit" : "killed";
 }
 
 static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trace)
@@ -229,7 +232,7 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     }
     add_threads(&adding);
     add_tally(&report->tally, &adding.file->tally);
-    adding.file->peak_seconds = pfa_trace_seconds(trace, adding.file->peak.time);
+    adding.file->peak_seconds = adding.file->peak.bytes > 0 ? pfa_trace_seconds(trace, adding.file->peak.time) : 0;
     adding.file->peak_seconds =
         adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
     pfa_trace_tell_missing(trace);

@@ -352,6 +352,9 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     first = skip_folded(table, &ring, first, span);
     uint64_t head = ring.head;
     uint64_t oldest = head > ring.capacity ? head - ring.capacity : 0;
+    /* What is before the tail was dealt with: it is in the trace, or, if that could not be written, in the folds. */
+    oldest = ring.tail > oldest ? ring.tail : oldest;
+    oldest = oldest < head ? oldest : head;
     uint64_t from = first > oldest ? first : oldest;
     span->head = head;
     span->count = from < head ? (size_t)(head - from) : 0;

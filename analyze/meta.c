@@ -63,9 +63,7 @@ static bool take_nodes(pfa_trace_t *trace, pfa_cursor_t cursor)
     if (nodes.first > trace->nodes_seen + trace->blocks.size + 65536 || nodes.count > UINT32_MAX - nodes.first) {
         return false;
     }
-    uint32_t end = nodes.first + nodes.count;
     trace->nodes_seen += nodes.count;
-    trace->nodes_end = end > trace->nodes_end ? end : trace->nodes_end;
     const uint8_t *parents = pfa_cursor_take(&cursor, ((size_t)nodes.count * 4 + 7) / 8 * 8);
     const uint8_t *pcs = pfa_cursor_take(&cursor, (size_t)nodes.count * 8);
     if (parents == NULL || pcs == NULL) {
@@ -78,6 +76,7 @@ static bool take_nodes(pfa_trace_t *trace, pfa_cursor_t cursor)
         memcpy(&pc, pcs + (size_t)i * 8, sizeof pc);
         if (nodes.first + i >= PFA_NODE_FIRST) { /* roots are what they are */
             pfa_trace_put_node(trace, nodes.first + i, parent, pc);
+            trace->nodes_end = nodes.first + i >= trace->nodes_end ? nodes.first + i + 1 : trace->nodes_end;
         }
     }
     return true;

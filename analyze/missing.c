@@ -36,7 +36,13 @@ static void tell_rings(pfa_trace_t *trace)
         missing += trace->rings[i].missing;
         repeated += trace->rings[i].repeated;
     }
-    if (missing != 0) {
+    /* A block that could not be written has its deaths in the folds; in a file without damage there is no other way. */
+    bool damaged = trace->blocks.damages != 0 || trace->blocks.given_up || trace->bad_blocks != 0 ||
+                   (!trace->has_end && trace->live == NULL);
+    if (missing != 0 && !damaged && trace->counters.folded >= missing) {
+        pfa_notes_add(&trace->remarks, "%" PRIu64 " deaths could not be written one by one and are in the totals only",
+                      missing);
+    } else if (missing != 0) {
         pfa_notes_add(&trace->missing, "%" PRIu64 " deaths that were recorded and are not in the trace", missing);
     }
     if (repeated != 0) {

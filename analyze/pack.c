@@ -37,15 +37,15 @@ static void add_stacks(pfa_stacks_t *stacks, const pfa_trace_t *trace)
 /* Everything but the end and names from before, then the names, then the end. */
 static int write_packed(const pfa_trace_t *trace, pfa_symbols_t *symbols, int fd)
 {
-    pfa_writer_t writer;
+    pfa_tracefile_t writer;
     pfa_stacks_t stacks;
     pfa_progress_t progress;
-    pfa_writer_begin(&writer, fd, NULL);
+    pfa_tracefile_begin(&writer, fd, NULL);
     pfa_progress_begin(&progress, "copying", trace->blocks.size);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
         if (block->kind != PFA_BLOCK_END && block->kind != PFA_BLOCK_SYMBOLS) {
-            pfa_writer_copy(&writer, trace->fd, block);
+            pfa_tracefile_copy(&writer, trace->fd, block);
         }
         pfa_progress_step(&progress, block->stored_size);
     }
@@ -54,10 +54,10 @@ static int write_packed(const pfa_trace_t *trace, pfa_symbols_t *symbols, int fd
     add_stacks(&stacks, trace);
     pfa_symbolblock_write(&writer, trace->last_time, &stacks);
     if (trace->has_end) {
-        pfa_writer_end(&writer, (pfa_end_t)trace->end.how, trace->last_time);
+        pfa_tracefile_end(&writer, (pfa_end_t)trace->end.how, trace->last_time);
     }
     pfa_stacks_free(&stacks);
-    pfa_writer_free(&writer);
+    pfa_tracefile_free(&writer);
     return writer.error;
 }
 

@@ -12,7 +12,7 @@ static void print_file(const pfa_file_total_t *file)
            file->command != NULL && file->command[0] != '\0' ? file->command : "unknown program");
     printf("  process %" PRIu32 "%s, %.3f s, %s, ", file->pid, file->forked ? " (a fork child)" : "", file->seconds,
            strcmp(file->end, "exit") == 0      ? "ended by itself"
-           : strcmp(file->end, "killed") == 0  ? "was killed"
+           : strcmp(file->end, "killed") == 0  ? "gone without an exit (killed, _exit, exec)"
            : strcmp(file->end, "running") == 0 ? "still running"
            : strcmp(file->end, "stopped") == 0 ? "recording was stopped"
                                                : "end unknown");

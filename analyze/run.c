@@ -14,13 +14,15 @@
 
 static const char usage[] =
     "usage: profalloc run [-o PATTERN] [--sample N] [--depth N] [--follow|--no-follow] [--conf KEY:VALUE,...]\n"
-    "                     [--] COMMAND [ARGUMENT...]\n\n"
+    "                     [--list FILE] [--] COMMAND [ARGUMENT...]\n\n"
     "Runs the command on the allocator with chunks recorded, and tells where the trace is and what is in it.\n\n"
     "  -o PATTERN    the trace: %p stands for the process id, %e for the program, %t for the time; default %e.%p.pa\n"
     "  --sample N    mean bytes between two recorded chunks, K M G allowed; default 1, which records every chunk\n"
     "  --depth N     frames of stacks that are recorded\n"
     "  --follow      record fork children too, each in a trace of its own (the default); --no-follow: do not\n"
-    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options\n\n"
+    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options\n"
+    "  --list FILE   write the names of the traces to FILE, the command's own first\n\n"
+    "A trace of the same name is replaced if the pattern has no %, and else left: the new one gets a number.\n\n"
     "Exit status: that of the command, 128 and the signal's number if a signal ended it, 127 if it was not found, 126 if it\n"
     "could not be executed; 1 if the library is not there, 2 if the command line was wrong.\n";
 
@@ -29,6 +31,7 @@ typedef struct run {
     const char *sample;
     const char *depth;
     const char *conf;
+    const char *list;
     bool follow;
 } run_t;
 
@@ -156,6 +159,15 @@ static const char *what_is_wrong(const run_t *run, const char *library)
     return NULL;
 }
 
+/* A name without a % is the same each time, and the last trace is what is meant by it. */
+static void replace_trace(const char *name)
+{
+    pfa_trace_start_t start;
+    if (strchr(name, '%') == NULL && pfa_run_read_start(name, &start)) {
+        (void)unlink(name);
+    }
+}
+
 static int run_command(const run_t *run, char **command)
 {
     char *library = pfa_run_library();
@@ -172,9 +184,11 @@ static int run_command(const run_t *run, char **command)
         pfa_tool_say("run", "cannot set the environment: %s", strerror(errno));
     } else {
         clock_gettime(CLOCK_REALTIME, &now);
-        status = pfa_run_child(command, &pid);
+        replace_trace(run->pattern);
+        status = pfa_run_child(command, !run->follow, &pid);
         if (pid != 0) {
-            pfa_run_tell(run->pattern, pid, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, command[0]);
+            pfa_run_tell(run->pattern, pid, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, command[0],
+                         run->list);
         }
     }
     free(library);
@@ -183,11 +197,15 @@ static int run_command(const run_t *run, char **command)
 
 int pfa_command_run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'},         {"output", required_argument, NULL, 'o'},
-        {"sample", required_argument, NULL, 's'}, {"depth", required_argument, NULL, 'd'},
-        {"follow", no_argument, NULL, 'f'},       {"no-follow", no_argument, NULL, 'n'},
-        {"conf", required_argument, NULL, 'c'},   {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"sample", required_argument, NULL, 's'},
+                                            {"depth", required_argument, NULL, 'd'},
+                                            {"follow", no_argument, NULL, 'f'},
+                                            {"no-follow", no_argument, NULL, 'n'},
+                                            {"conf", required_argument, NULL, 'c'},
+                                            {"list", required_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
     run_t run = {.sample = "1", .follow = true};
     const char *pattern = "%e.%p.pa";
     int option;
@@ -200,6 +218,7 @@ int pfa_command_run(int argc, char **argv)
         run.sample = option == 's' ? optarg : run.sample;
         run.depth = option == 'd' ? optarg : run.depth;
         run.conf = option == 'c' ? optarg : run.conf;
+        run.list = option == 'l' ? optarg : run.list;
         run.follow = option == 'f' || (option != 'n' && run.follow);
     }
     if (optind == argc) {

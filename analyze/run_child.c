@@ -39,8 +39,15 @@ static void forward_signals(struct sigaction *before)
 }
 
 /* In the child: the command, or the reason why not through the pipe. */
-static void become(char **command, int pipe, const struct sigaction *before, const sigset_t *mask)
+static void become(char **command, bool alone, int pipe, const struct sigaction *before, const sigset_t *mask)
 {
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    if (alone) {
+        (void)setenv("PROFALLOC_LEADER", pid, 1);
+    } else {
+        (void)unsetenv("PROFALLOC_LEADER");
+    }
     for (int i = 0; i < FORWARDED; i++) {
         (void)sigaction(forwarded[i], &before[i], NULL);
     }
@@ -65,7 +72,7 @@ static int tell_failure(const char *program, int error)
     return found ? PFA_RUN_NOT_EXECUTABLE : PFA_RUN_NOT_FOUND;
 }
 
-int pfa_run_child(char **command, pid_t *pid)
+int pfa_run_child(char **command, bool alone, pid_t *pid)
 {
     struct sigaction before[FORWARDED];
     sigset_t all;
@@ -83,7 +90,7 @@ int pfa_run_child(char **command, pid_t *pid)
     forward_signals(before);
     pid_t forked = fork();
     if (forked == 0) {
-        become(command, pipes[1], before, &mask);
+        become(command, alone, pipes[1], before, &mask);
     }
     int fork_error = errno;
     child = forked;

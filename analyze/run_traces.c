@@ -31,8 +31,7 @@ static char *make_glob(const char *pattern)
     return made;
 }
 
-/* The first block of a trace. */
-static bool read_start(const char *path, pfa_trace_start_t *start)
+bool pfa_run_read_start(const char *path, pfa_trace_start_t *start)
 {
     pfa_block_header_t header;
     pfa_bytes_t payload = {.bytes = NULL};
@@ -143,7 +142,29 @@ static void tell_no_trace(const char *program)
     free(path);
 }
 
-void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *program)
+static void write_list(const char *list, const char *first, const glob_t *found, uint64_t begun)
+{
+    FILE *file = fopen(list, "w");
+    if (file == NULL) {
+        pfa_tool_say("run", "cannot write %s: %s", list, strerror(errno));
+        return;
+    }
+    if (first != NULL) {
+        fprintf(file, "%s\n", first);
+    }
+    for (size_t i = 0; found != NULL && i < found->gl_pathc; i++) {
+        pfa_trace_start_t start;
+        const char *path = found->gl_pathv[i];
+        if (path != first && pfa_run_read_start(path, &start) && start.unix_ns >= begun) {
+            fprintf(file, "%s\n", path);
+        }
+    }
+    if (fclose(file) != 0) {
+        pfa_tool_say("run", "cannot write %s: %s", list, strerror(errno));
+    }
+}
+
+void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *program, const char *list)
 {
     glob_t found = {.gl_pathc = 0};
     char *files = make_glob(pattern);
@@ -155,7 +176,7 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
     for (size_t i = 0; there && i < found.gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found.gl_pathv[i];
-        if (!read_start(path, &start) || start.unix_ns < begun) {
+        if (!pfa_run_read_start(path, &start) || start.unix_ns < begun) {
             continue;
         }
         seal(path);
@@ -165,6 +186,9 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
         main_start = is_main ? start.unix_ns : main_start;
         others += rest != NULL;
         other = rest != NULL ? rest : other;
+    }
+    if (list != NULL) {
+        write_list(list, main_trace, there ? &found : NULL, begun);
     }
     if (main_trace != NULL) {
         pfa_tool_say("run", "the profile is %s", main_trace);

@@ -3,7 +3,7 @@
 #include "analyze/seal.h"
 #include "analyze/commands.h"
 #include "analyze/tally.h"
-#include "analyze/writer.h"
+#include "analyze/tracefile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 typedef struct sealing {
     pfa_trace_t *trace;
-    pfa_writer_t writer;
+    pfa_tracefile_t writer;
     pfa_batch_t *batch;
     uint8_t *bytes; /* a LIVE block's head, then an encoded batch */
     uint64_t time;
@@ -26,7 +26,7 @@ static void write_events(sealing_t *sealing)
 {
     if (sealing->batch->head.rows != 0) {
         size_t size = pfa_batch_finish(sealing->batch, sealing->bytes);
-        pfa_writer_block(&sealing->writer, PFA_BLOCK_EVENTS, sealing->time, sealing->bytes, size);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_EVENTS, sealing->time, sealing->bytes, size);
     }
     pfa_batch_begin(sealing->batch, 0, 0);
 }
@@ -57,7 +57,7 @@ static void write_live(sealing_t *sealing, bool last)
                              .time = sealing->time};
     memcpy(sealing->bytes, &live, sizeof live);
     size_t size = pfa_batch_finish(sealing->batch, sealing->bytes + sizeof live);
-    pfa_writer_block(&sealing->writer, PFA_BLOCK_LIVE, sealing->time, sealing->bytes, sizeof live + size);
+    pfa_tracefile_block(&sealing->writer, PFA_BLOCK_LIVE, sealing->time, sealing->bytes, sizeof live + size);
     pfa_batch_begin(sealing->batch, 0, PFA_BATCH_LIVE);
 }
 
@@ -97,7 +97,7 @@ static void write_tags(sealing_t *sealing)
         at += sizeof tag + length;
     }
     if (size != 0) {
-        pfa_writer_block(&sealing->writer, PFA_BLOCK_TAGS, sealing->time, payload, size);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_TAGS, sealing->time, payload, size);
     }
     free(payload);
 }
@@ -106,11 +106,11 @@ static void write_names(sealing_t *sealing)
 {
     const pfa_trace_t *trace = sealing->trace;
     if (trace->thread_count != 0) {
-        pfa_writer_block(&sealing->writer, PFA_BLOCK_THREADS, sealing->time, trace->threads,
-                         trace->thread_count * sizeof *trace->threads);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_THREADS, sealing->time, trace->threads,
+                            trace->thread_count * sizeof *trace->threads);
     }
     write_tags(sealing);
-    pfa_writer_block(&sealing->writer, PFA_BLOCK_WEIGHTS, sealing->time, trace->weights, sizeof trace->weights);
+    pfa_tracefile_block(&sealing->writer, PFA_BLOCK_WEIGHTS, sealing->time, trace->weights, sizeof trace->weights);
 }
 
 static uint64_t whole(double value)
@@ -127,12 +127,12 @@ static void write_totals(sealing_t *sealing, const pfa_tally_t *tally)
     counters.bytes_allocated = whole(tally->bytes_freed + tally->live_bytes);
     counters.bytes_freed = whole(tally->bytes_freed);
     if (trace->fold_count != 0) {
-        pfa_writer_block(&sealing->writer, PFA_BLOCK_FOLDS, sealing->time, trace->folds,
-                         trace->fold_count * sizeof *trace->folds);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_FOLDS, sealing->time, trace->folds,
+                            trace->fold_count * sizeof *trace->folds);
     }
-    pfa_writer_block(&sealing->writer, PFA_BLOCK_COUNTERS, sealing->time, &counters, sizeof counters);
+    pfa_tracefile_block(&sealing->writer, PFA_BLOCK_COUNTERS, sealing->time, &counters, sizeof counters);
     if (trace->has_clock) {
-        pfa_writer_block(&sealing->writer, PFA_BLOCK_CLOCK, sealing->time, &trace->clock, sizeof trace->clock);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_CLOCK, sealing->time, &trace->clock, sizeof trace->clock);
     }
 }
 
@@ -149,9 +149,9 @@ static int append(sealing_t *sealing, int fd)
     pfa_tally_t tally;
     int error = pfa_tally_trace(&tally, trace);
     uint32_t first = count_written_nodes(trace);
-    pfa_writer_begin(&sealing->writer, fd, &trace->blocks);
-    pfa_writer_nodes(&sealing->writer, sealing->time, first, trace->node_count - first, trace->parents + first,
-                     trace->pcs + first);
+    pfa_tracefile_begin(&sealing->writer, fd, &trace->blocks);
+    pfa_tracefile_nodes(&sealing->writer, sealing->time, first, trace->node_count - first, trace->parents + first,
+                        trace->pcs + first);
     write_names(sealing);
     pfa_batch_begin(sealing->batch, 0, 0);
     pfa_rows_walk_rings(trace, add_span, sealing);
@@ -161,9 +161,10 @@ static int append(sealing_t *sealing, int fd)
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);
     write_totals(sealing, &tally);
-    pfa_writer_end(&sealing->writer, PFA_END_SEALED, sealing->time);
+    bool left = trace->live->head->ended == PFA_LIVE_LEFT;
+    pfa_tracefile_end(&sealing->writer, left ? PFA_END_EXIT : PFA_END_SEALED, sealing->time);
     error = error != 0 ? error : sealing->writer.error;
-    pfa_writer_free(&sealing->writer);
+    pfa_tracefile_free(&sealing->writer);
     return error != 0 || fdatasync(fd) == 0 ? error : errno;
 }
 

@@ -80,7 +80,7 @@ static void begin(building_t *building)
     building->texts_size = 1;
 }
 
-static void finish(building_t *building, pfa_writer_t *writer, uint64_t time)
+static void finish(building_t *building, pfa_tracefile_t *writer, uint64_t time)
 {
     pfa_symbolblock_head_t head = {.version = VERSION,
                                    .addresses = (uint32_t)building->address_count,
@@ -97,7 +97,7 @@ static void finish(building_t *building, pfa_writer_t *writer, uint64_t time)
     memcpy(payload + sizeof head, building->addresses, addresses);
     memcpy(payload + sizeof head + addresses, building->frames, frames);
     memcpy(payload + sizeof head + addresses + frames, building->texts, building->texts_size);
-    pfa_writer_block(writer, PFA_BLOCK_SYMBOLS, time, payload, size);
+    pfa_tracefile_block(writer, PFA_BLOCK_SYMBOLS, time, payload, size);
     free(payload);
     begin(building);
 }
@@ -138,7 +138,7 @@ static int compare_places(const void *a, const void *b, void *to)
     return left->address < right->address ? -1 : left->address > right->address;
 }
 
-void pfa_symbolblock_write(pfa_writer_t *writer, uint64_t time, pfa_stacks_t *stacks)
+void pfa_symbolblock_write(pfa_tracefile_t *writer, uint64_t time, pfa_stacks_t *stacks)
 {
     building_t building = {.addresses = NULL};
     size_t count = stacks->count - PFA_NODE_FIRST;

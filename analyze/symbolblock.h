@@ -8,7 +8,7 @@
 #define PFA_ANALYZE_SYMBOLBLOCK_H
 
 #include "analyze/stacks.h"
-#include "analyze/writer.h"
+#include "analyze/tracefile.h"
 
 typedef struct pfa_symbolblock_head {
     uint32_t version;
@@ -33,7 +33,7 @@ typedef struct pfa_symbolblock_frame {
 } pfa_symbolblock_frame_t;
 
 /* Writes what is known of all frames of the stacks, in one or several blocks. */
-void pfa_symbolblock_write(pfa_writer_t *writer, uint64_t time, pfa_stacks_t *stacks);
+void pfa_symbolblock_write(pfa_tracefile_t *writer, uint64_t time, pfa_stacks_t *stacks);
 /* Makes the names of all SYMBOLS blocks of a trace known. False: one makes no sense. */
 bool pfa_symbolblock_read(const pfa_trace_t *trace, pfa_symbols_t *symbols);
 

@@ -29,8 +29,9 @@ function(pfa_add_bench name)
     endforeach()
 endfunction()
 
-# What it walks through has no frame pointers, on arm64 either, where they are the default.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/bench/unwind.c PROPERTIES COMPILE_OPTIONS -fomit-frame-pointer)
+# What they walk through has no frame pointers, on arm64 either, where they are the default.
+set_source_files_properties(
+    ${PROJECT_SOURCE_DIR}/bench/unwind.c ${PROJECT_SOURCE_DIR}/bench/workloads/deep.c PROPERTIES COMPILE_OPTIONS -fomit-frame-pointer)
 
 file(GLOB singles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
 foreach(source ${singles})
@@ -44,4 +45,21 @@ foreach(main ${mains})
     cmake_path(GET folder FILENAME name)
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
     pfa_add_bench(${name} ${sources})
+endforeach()
+
+# The C++ programs that bench/run capture records: ordinary ones, that know nothing of the bench.
+file(GLOB reals CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/real/*.cpp)
+find_library(PFA_LEVELDB leveldb)
+foreach(source ${reals})
+    cmake_path(GET source STEM name)
+    if(name MATCHES "^leveldb" AND NOT PFA_LEVELDB)
+        continue() # bench/run capture says which package is missing
+    endif()
+    add_executable(bench_${name} ${source})
+    set_target_properties(bench_${name} PROPERTIES
+        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench CXX_STANDARD 17)
+    target_compile_options(bench_${name} PRIVATE -O2 -g -fomit-frame-pointer -Wall -Wextra)
+    if(name MATCHES "^leveldb")
+        target_link_libraries(bench_${name} PRIVATE ${PFA_LEVELDB})
+    endif()
 endforeach()

@@ -182,15 +182,15 @@ foreach(script ${scripts})
     cmake_path(GET script STEM name)
     cmake_path(GET script EXTENSION extension)
     # The tables are of the code that is shipped, and ./profile has one build folder.
-    if(name STREQUAL "golden" AND NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo"
-       OR name STREQUAL "profile" AND NOT PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
+    if((name STREQUAL "golden" AND NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+       OR (name STREQUAL "profile" AND NOT PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build"))
         continue()
     endif()
     pfa_add_test(check_${name} check 900 $<IF:$<STREQUAL:${extension},.py>,${PFA_PYTHON},bash> ${script})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench alloc largemap unwind)
+    foreach(bench alloc capture largemap unwind)
         pfa_add_test(bench_${bench} bench 900
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

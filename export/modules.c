@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static unsigned long long seen_adds;
 static unsigned long long seen_subs;
@@ -149,6 +150,24 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
+enum { KEPT_MAX = 1 << 20 };
+
+static struct {
+    void *bytes;
+    size_t size;
+} kept;
+
+static void keep(const void *payload, size_t size)
+{
+    if (kept.bytes == NULL && pfa_sys_map(NULL, KEPT_MAX, PROT_READ | PROT_WRITE, MAP_NORESERVE, &kept.bytes) != 0) {
+        kept.bytes = NULL;
+    }
+    kept.size = kept.bytes != NULL && size <= KEPT_MAX ? size : 0;
+    if (kept.size != 0) {
+        memcpy(kept.bytes, payload, size);
+    }
+}
+
 size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node)
 {
     static list_t list; /* under the writer's lock */
@@ -162,5 +181,19 @@ size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node)
     seen_subs = list.counts.subs;
     head.count = list.count;
     memcpy(payload, &head, sizeof head);
-    return (size_t)(list.at - (char *)payload);
+    size_t written = (size_t)(list.at - (char *)payload);
+    keep(payload, written);
+    return written;
+}
+
+size_t pfa_modules_write_again(void *payload, size_t size, uint32_t first_node)
+{
+    pfa_trace_modules_t head = {.first_node = first_node};
+    if (kept.size > sizeof head && kept.size <= size) {
+        memcpy(payload, kept.bytes, kept.size);
+        memcpy(&head, payload, sizeof head);
+        head.first_node = first_node;
+    }
+    memcpy(payload, &head, sizeof head);
+    return head.count != 0 ? kept.size : sizeof head;
 }

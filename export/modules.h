@@ -12,6 +12,8 @@
 bool pfa_modules_changed(bool *unloaded);
 /* Writes a MODULES payload for nodes from first_node on; returns its length. What does not fit is left out. */
 size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node);
+/* What was written last, for a trace of a fork child: there the loader's lock may be nobody's. */
+size_t pfa_modules_write_again(void *payload, size_t size, uint32_t first_node);
 /* Before a new trace: the next pfa_modules_changed says yes. */
 void pfa_modules_reset(void);
 

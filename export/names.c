@@ -7,14 +7,22 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static char pattern[PFA_NAMES_SIZE]; /* absolute, if the folder could be told */
+static bool is_wanted;
+
+bool pfa_names_wanted(void)
+{
+    return is_wanted;
+}
 
 void pfa_names_init(const char *wanted)
 {
     pfa_text_t text = {pattern, sizeof pattern, 0};
     char folder[PFA_NAMES_SIZE];
     pattern[0] = '\0';
+    is_wanted = wanted[0] != '\0' && strcmp(wanted, "none") != 0 && getauxval(AT_SECURE) == 0;
     if (wanted[0] != '/' && pfa_sys_cwd(folder, sizeof folder) > 0 && folder[0] == '/') {
         for (const char *c = folder; *c != '\0'; c++) {
             pfa_text_add(&text, *c == '%' ? "%%%%" : "%c", *c);

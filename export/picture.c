@@ -41,16 +41,18 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event)
     if (!pfa_is_live(size_flags)) {
         return false;
     }
-    uint64_t tail = pfa_load_relaxed(&record->tail);
-    *event = (pfa_event_t){.alloc_time = __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED),
+    /* Acquire loads: the last one below comes after all of them. */
+    uint64_t tail = pfa_load_acquire(&record->tail);
+    *event = (pfa_event_t){.alloc_time = __atomic_load_n(&record->alloc_time, __ATOMIC_ACQUIRE),
                            .size_flags = size_flags & ~(uint64_t)PFA_FLAGS_SILENT,
-                           .stack = __atomic_load_n(&record->stack, __ATOMIC_RELAXED),
-                           .type = __atomic_load_n(&record->type, __ATOMIC_RELAXED),
+                           .stack = __atomic_load_n(&record->stack, __ATOMIC_ACQUIRE),
+                           .type = __atomic_load_n(&record->type, __ATOMIC_ACQUIRE),
                            .thread = (uint16_t)tail,
                            .tag = (uint16_t)(tail >> 16),
                            .last_thread = (uint16_t)(tail >> 32)};
-    atomic_thread_fence(memory_order_acquire);
-    return pfa_load_relaxed(&record->size_flags) == size_flags;
+    /* The next life in the same place may have the same size, but never the same time. */
+    return pfa_load_relaxed(&record->size_flags) == size_flags && pfa_load_relaxed(&record->tail) == tail &&
+           __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
 }
 
 static void add_records(picture_t *picture, const char *at, uint64_t size, uint64_t step)

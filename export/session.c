@@ -127,9 +127,13 @@ static int begin_trace(bool forked, uint64_t sample)
     return write_start(forked, sample);
 }
 
-static void begin(void)
+static void begin(bool forked)
 {
-    pfa_writer_modules();
+    if (forked) {
+        pfa_writer_modules_again();
+    } else {
+        pfa_writer_modules();
+    }
     pfa_triggers_reset();
     pfa_store_release(&session.open, true);
     pfa_store_release(&pfa_ring_closed, false);
@@ -137,7 +141,7 @@ static void begin(void)
 
 int pfa_session_open(uint64_t sample)
 {
-    bool wanted = strcmp(pfa_options.out, "none") != 0 && pfa_options.out[0] != '\0';
+    bool wanted = pfa_names_wanted();
     pfa_lock(PFA_LOCK_WRITER);
     int err = wanted ? open_trace() : ENOENT;
     if (err == 0) {
@@ -156,7 +160,7 @@ int pfa_session_open(uint64_t sample)
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 || err == 0 ? failed : pfa_depot_open();
     if (err == 0) {
-        begin();
+        begin(false);
     }
     pfa_unlock(PFA_LOCK_WRITER);
     return failed;
@@ -173,7 +177,7 @@ static void end_locked(pfa_end_t how)
     pfa_store_release(&session.open, false);
     err = pfa_block_end(how) != 0 ? EIO : err;
     if (err == 0) { /* else the live table has what the trace has not */
-        pfa_extents_head->ended = 1;
+        pfa_extents_head->ended = PFA_LIVE_ENDED;
         pfa_extents_unlink();
     }
 }
@@ -194,6 +198,7 @@ void pfa_session_flush(void)
         pfa_writer_modules();
         pfa_writer_drain(0);
         pfa_writer_particulars();
+        pfa_extents_head->ended = PFA_LIVE_LEFT;
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
@@ -245,7 +250,7 @@ static void round_locked(void)
     if (pfa_session_is_open()) {
         pfa_writer_clock();
         pfa_writer_modules();
-        while (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
+        if (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
             pfa_writer_drain(0);
         }
         picture = pfa_triggers_due();
@@ -256,11 +261,18 @@ static void round_locked(void)
     }
 }
 
+/* One drain for each time the lock is held: others want it too, for a fork or an exit, however much comes in. */
 void pfa_session_round(void)
 {
-    pfa_lock(PFA_LOCK_WRITER);
-    round_locked();
-    pfa_unlock(PFA_LOCK_WRITER);
+    enum { AT_MOST = 64 };
+    bool urgent = true;
+    for (int i = 0; i < AT_MOST && urgent; i++) {
+        pfa_lock(PFA_LOCK_WRITER);
+        round_locked();
+        pfa_unlock(PFA_LOCK_WRITER);
+        pfa_sys_yield();
+        (void)pfa_ring_backlog(&urgent);
+    }
 }
 
 bool pfa_session_try_round(void)
@@ -275,11 +287,14 @@ bool pfa_session_try_round(void)
 
 bool pfa_session_may_reopen(void)
 {
-    return !pfa_session_is_open() && pfa_extents_head->ended != 0;
+    return !pfa_session_is_open() && pfa_extents_head->ended == PFA_LIVE_ENDED;
 }
 
 const char *pfa_session_reopen_path(void)
 {
+    if (!pfa_names_wanted()) {
+        return NULL;
+    }
     int err = open_trace();
     if (err != 0) {
         say_no_trace(err);
@@ -291,7 +306,7 @@ void pfa_session_reopen(uint64_t sample)
 {
     pfa_lock(PFA_LOCK_WRITER);
     if (pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(false, sample) == 0) {
-        begin();
+        begin(false);
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
@@ -315,6 +330,6 @@ const char *pfa_session_child_path(bool follow)
 void pfa_session_after_fork(bool follow)
 {
     if (follow && pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(true, pfa_options.sample) == 0) {
-        begin();
+        begin(true);
     }
 }

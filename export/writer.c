@@ -108,6 +108,12 @@ void pfa_writer_modules(void)
     (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
 }
 
+void pfa_writer_modules_again(void)
+{
+    size_t size = pfa_modules_write_again(pfa_block_scratch(), PFA_BLOCK_SCRATCH, 0);
+    (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
+}
+
 /* Up to 65536 nodes at a time. */
 static int write_some_nodes(uint32_t count)
 {

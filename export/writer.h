@@ -13,6 +13,8 @@
 int pfa_writer_reset(void);
 /* Writes the modules if they have changed. */
 void pfa_writer_modules(void);
+/* Those of the parent, in a fork child. */
+void pfa_writer_modules_again(void);
 /* Writes the entries of all rings, and the nodes they speak of; with `flags` of batches. What cannot be written is folded. */
 void pfa_writer_drain(uint32_t flags);
 /* The same before the final picture, but for the last entry of each ring: the thread that stored it may not have come to

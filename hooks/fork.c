@@ -72,6 +72,7 @@ static void after_in_child(void)
     if (pfa_range.total_span != 0) {
         go_on_in_child();
     }
+    pfa_process_after_fork();
     pfa_intervalmap_after_fork();
     pfa_locks_after_fork_child();
     if (uses_rcu) {

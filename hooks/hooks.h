@@ -57,6 +57,8 @@ void pfa_process_stop(void);
 /* Also from a signal handler. */
 void pfa_process_ask_for_picture(void);
 void pfa_process_ask_for_background_thread(void);
+/* In a fork child: asks for the thread if there are pictures to be taken by the clock. */
+void pfa_process_after_fork(void);
 /* Ends the trace, while the process and its chunks go on; begins another, under a name of its own unless that is NULL, and
  * records. */
 void pfa_process_end_trace(void);

@@ -200,6 +200,13 @@ void pfa_process_ask_for_background_thread(void)
     pfa_background_ask();
 }
 
+void pfa_process_after_fork(void)
+{
+    if (has_dumps()) {
+        pfa_store_relaxed(&pfa_background_asked, true);
+    }
+}
+
 void pfa_process_end_trace(void)
 {
     pfa_lock(PFA_LOCK_PROCESS);
@@ -215,6 +222,9 @@ void pfa_process_begin_trace(const char *pattern)
     }
     /* The first of all is begun by starting. */
     if (pfa_range.total_span != 0 && pfa_extents_head != NULL && pfa_session_may_reopen()) {
+        /* Nobody may be adding to the table that is made anew. */
+        (void)pfa_sampler_set(0);
+        pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
         pfa_inherit_anew(pfa_session_reopen_path());
         pfa_session_reopen(last_period);
     }
@@ -238,6 +248,7 @@ static __attribute__((constructor)) void catch_up(void)
     pfa_stack_init(true);
     (void)pfa_thread_enter(&pfa_tls);
     pfa_fork_watch();
+    pfa_background_make_if_asked(); /* for what goes by the clock or by signals */
 }
 
 static __attribute__((destructor)) void finish(void)

@@ -20,6 +20,7 @@ static void ask_for_toggle(int signal)
 {
     (void)signal;
     pfa_store_relaxed(&toggle, true);
+    pfa_process_ask_for_background_thread();
 }
 
 static void watch(uint64_t number, void (*handler)(int), const char *option)

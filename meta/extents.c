@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 enum { PATH_SIZE = 4096 };
+#define NOT_IN_FILE UINT32_MAX
 #define HEAD_SIZE ((sizeof(pfa_live_head_t) + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1))
 
 pfa_live_head_t *pfa_extents_head;
@@ -16,6 +17,7 @@ pfa_live_head_t *pfa_extents_head;
 static struct {
     int fd; /* of the file, if shared */
     bool shared;
+    _Atomic bool full; /* there was no room once: nothing more is asked of the disk */
     uint64_t identity; /* of what the descriptor should be: a program may close it and open its own */
     char path[PATH_SIZE];
     void *at[PFA_LIVE_EXTENTS]; /* where each extent is mapped */
@@ -46,6 +48,7 @@ static int open_file(const char *path)
     memcpy(table.path, path, length + 1);
     table.fd = fd;
     table.identity = pfa_sys_fd_identity(fd);
+    pfa_store_relaxed(&table.full, false);
     return 0;
 }
 
@@ -55,6 +58,7 @@ static void forget_file(void)
         (void)pfa_sys_close(table.fd);
     }
     table.shared = false;
+    pfa_store_relaxed(&table.full, false);
 }
 
 /* A daemon that closes every descriptor closes ours, and may open its own under the number. */
@@ -175,7 +179,13 @@ static int open_in_memory(void)
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
     int err = pfa_extents_head != NULL ? 0 : open_in_memory();
-    err = err != 0 ? err : add(kind, index, size, &at, number);
+    bool full = pfa_load_relaxed(&table.full);
+    if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
+        /* Totals are kept all the same; they go with the process if it is killed. */
+        *number = NOT_IN_FILE;
+        return -pfa_sys_map(NULL, size, PROT_READ | PROT_WRITE, 0, memory);
+    }
+    err = err != 0 ? err : full ? ENOSPC : add(kind, index, size, &at, number);
     if (err == 0 && memory != NULL) {
         *memory = at;
     }
@@ -184,11 +194,20 @@ int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *a
 
 int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size)
 {
-    if (!table.shared) {
+    if (!table.shared || number == NOT_IN_FILE) {
         return 0;
     }
     int err = own_descriptor();
-    return err != 0 ? err : -pfa_sys_make_room(table.fd, pfa_extents_head->extents[number].offset + offset, size);
+    err = err != 0 ? err : -pfa_sys_make_room(table.fd, pfa_extents_head->extents[number].offset + offset, size);
+    if (err != 0) {
+        pfa_store_relaxed(&table.full, true);
+    }
+    return err;
+}
+
+bool pfa_extents_full(void)
+{
+    return pfa_load_relaxed(&table.full);
 }
 
 void pfa_extents_drop(void *at, size_t size)
@@ -301,6 +320,14 @@ int pfa_extents_reopen(const char *path, bool rings)
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 ? failed : remake_extents(copy, count, rings);
+    if (failed != 0 && table.shared) { /* the disk: then in memory */
+        (void)pfa_sys_unlink(table.path);
+        forget_file();
+        err = failed;
+        failed = pfa_extents_open(NULL);
+        pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
+        failed = failed != 0 ? failed : remake_extents(copy, count, rings);
+    }
     memcpy(pfa_extents_head->weights, weights, sizeof weights);
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);

@@ -29,6 +29,8 @@ bool pfa_extents_shared(void);
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number);
 /* Room on the disk for `size` bytes at `offset` of an extent. 0 or an errno value. */
 int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size);
+/* Was there no room once? Then no more extents are added, but for folds, which are memory then. */
+bool pfa_extents_full(void);
 /* PFA_EXTENT_NONE while it is being made. */
 pfa_extent_kind_t pfa_extents_kind(uint32_t number);
 /* Where an extent is mapped. */

@@ -136,8 +136,12 @@ static pfa_live_fold_t *folds_of(uint32_t stack)
     uint32_t extent;
     pfa_lock(PFA_LOCK_DEPOT);
     memory = pfa_load_acquire(&folds[chunk]);
-    if (memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0 &&
-        pfa_extents_make_room(extent, 0, FOLDS_SIZE) == 0) {
+    bool made = memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0;
+    if (made && pfa_extents_make_room(extent, 0, FOLDS_SIZE) != 0) {
+        /* That was the moment when the disk was found full: once more, in memory. */
+        made = pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0;
+    }
+    if (made) {
         memory = fresh;
         pfa_store_release(&folds[chunk], memory);
     }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "meta/stack.h"
 #include "base/options.h"
+#include "base/sys.h"
 #include "meta/depot.h"
 
 #include <dlfcn.h>
@@ -16,6 +17,20 @@ static uintptr_t own_start;
 static uintptr_t own_size;
 static _Atomic bool ready;
 
+/* A random odd number for each frame's place. */
+static uint64_t factors[DEPTH_MAX];
+
+static void make_factors(void)
+{
+    uint64_t state = pfa_sys_random();
+    for (unsigned i = 0; i < DEPTH_MAX; i++) {
+        uint64_t mixed = state += 0x9e3779b97f4a7c15u;
+        mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+        mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+        factors[i] = (mixed ^ mixed >> 31) | 1;
+    }
+}
+
 void pfa_stack_init(bool started)
 {
     if (!started && getauxval(AT_BASE) == 0) {
@@ -28,17 +43,20 @@ void pfa_stack_init(bool started)
         own_start = (uintptr_t)object.dlfo_map_start;
         own_size = (uintptr_t)object.dlfo_map_end - own_start;
     }
+    if (!pfa_load_relaxed(&ready)) {
+        make_factors();
+    }
     pfa_store_release(&ready, true);
 }
 
+/* A sum of products, none of which waits for another: two stacks have the same with a chance of 2^-64. */
 static uint64_t hash_stack(const uintptr_t *pcs, unsigned count, uint64_t seed)
 {
-    uint64_t hash = seed;
+    uint64_t sum = (seed + count) << 56;
     for (unsigned i = 0; i < count; i++) {
-        hash = (hash ^ pcs[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
+        sum += pcs[i] * factors[i];
     }
-    return hash;
+    return sum ^ sum >> 29;
 }
 
 static PFA_NOINLINE uint32_t intern(pfa_tls_t *tls, const uintptr_t *pcs, unsigned count, uint32_t root)

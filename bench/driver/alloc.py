@@ -74,7 +74,8 @@ def _workloads(options, scale):
     if not program.exists():
         raise BenchFailure(f"{program} is missing: build the project first")
     listing = run_process([program, "--list"], {}).stdout
-    found = [Synthetic(program, *(line.split("\t")[i] for i in (0, 2)), scale) for line in listing.splitlines()]
+    listed = [line.split("\t") for line in listing.splitlines()]
+    found = [Synthetic(program, name, what, scale) for name, _, what, bench in listed if bench == "alloc"]
     found += map(Real, real.real_programs(pathlib.Path(__file__).resolve().parent.parent, options.build_dir / "bench"))
     if options.only:
         unknown = set(options.only) - {workload.name for workload in found}

@@ -47,6 +47,9 @@ def _installed(soname, package):
     return locate
 
 
+# What the allocator itself costs; stacks and the trace are for bench/run capture.
+RECORDS_ONLY = ",stack_depth:0,out:none"
+
 # name: (what to preload, PROFALLOC_CONF); what to preload is found only when the variant is asked for
 CATALOGUE = {
     "glibc": (lambda build_dir: "", ""),
@@ -56,8 +59,8 @@ CATALOGUE = {
     # How far it strays from the reference is what the machine's noise makes of a ratio of 1.
     CONTROL: (_built("bench/libmimalloc-bare.so"), ""),
     "off": (_built("libprofalloc.so"), ""),
-    "sampled": (_built("libprofalloc.so"), "prof:true,sample:512K"),
-    "full": (_built("libprofalloc.so"), "prof:true,sample:1"),
+    "sampled": (_built("libprofalloc.so"), "prof:true,sample:512K" + RECORDS_ONLY),
+    "full": (_built("libprofalloc.so"), "prof:true,sample:1" + RECORDS_ONLY),
 }
 
 

@@ -1,5 +1,7 @@
 """What ordinary Python programs allocate: objects, dictionaries, text through json and re, sorting, closures.
 
+    objects.py [FACTOR]
+
 Run with PYTHONMALLOC=malloc so that every object is a call of malloc. Prints checksums only, the same under any
 allocator.
 """
@@ -57,10 +59,11 @@ def closures(count):
 
 
 def main():
-    total, table = accounts(20000, 150000)
+    factor = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    total, table = accounts(int(20000 * factor), int(150000 * factor))
     length, entries, text = through_json(table)
     ordered = sorted(table.values(), key=lambda a: (a.history[-1], a.name))
-    print(total, length, entries, *through_re(text), closures(50000), ordered[0].name, ordered[-1].name)
+    print(total, length, entries, *through_re(text), closures(int(50000 * factor)), ordered[0].name, ordered[-1].name)
     return 0
 
 

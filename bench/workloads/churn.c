@@ -3,66 +3,42 @@
  *
  * The depth is what makes a profiler's stack capture pay for real stacks; it costs every allocator the same.
  */
-#include <stdlib.h>
-
+#include "window.h"
 #include "workloads.h"
 
 enum {
     WINDOW = 10000,
-    SIZE_LEAST = 16,
-    SIZE_SPREAD = 256, /* 16 .. 271 */
     DEPTH_SPREAD = 19, /* 1 .. 19, mean 10 */
 };
-
-typedef struct {
-    unsigned char *chunk;
-    uint32_t size;
-    unsigned char tag;
-} slot_t;
-
-static void fill(pfa_worker_t *w, slot_t *slot)
-{
-    slot->size = SIZE_LEAST + pfa_bench_below(&w->rng, SIZE_SPREAD);
-    slot->tag = (unsigned char)slot->size;
-    slot->chunk = pfa_bench_need(malloc(slot->size));
-    pfa_bench_mark(slot->chunk, slot->size, slot->tag);
-}
-
-static void drop(pfa_worker_t *w, slot_t *slot)
-{
-    pfa_bench_check(slot->chunk, slot->size, slot->tag);
-    w->checksum += (uint64_t)slot->chunk[0] + slot->size;
-    free(slot->chunk);
-}
 
 /*
  * The empty asm uses the frame after the call, which forbids both a tail call and unrolling the recursion into a loop.
  */
-__attribute__((noinline)) static void descend(pfa_worker_t *w, slot_t *slot, uint32_t depth)
+__attribute__((noinline)) static void descend(pfa_worker_t *w, pfa_slot_t *slot, uint32_t depth)
 {
     uint64_t frame[1] = {depth};
     if (depth > 1) {
         descend(w, slot, depth - 1);
     } else {
-        drop(w, slot);
-        fill(w, slot);
+        pfa_window_drop(w, slot);
+        pfa_window_fill(w, slot);
     }
     __asm__ volatile("" : : "r"(frame) : "memory");
 }
 
 static void setup(pfa_worker_t *w)
 {
-    slot_t *window = w->state;
+    pfa_slot_t *window = w->state;
     for (unsigned i = 0; i < WINDOW; i++) {
-        fill(w, &window[i]);
+        pfa_window_fill(w, &window[i]);
     }
 }
 
 static void work(pfa_worker_t *w)
 {
-    slot_t *window = w->state;
+    pfa_slot_t *window = w->state;
     for (uint64_t i = 0; i < w->rounds; i++) {
-        slot_t *slot = &window[pfa_bench_below(&w->rng, WINDOW)];
+        pfa_slot_t *slot = &window[pfa_bench_below(&w->rng, WINDOW)];
         descend(w, slot, 1 + pfa_bench_below(&w->rng, DEPTH_SPREAD));
     }
     w->ops = w->rounds;
@@ -70,9 +46,9 @@ static void work(pfa_worker_t *w)
 
 static void teardown(pfa_worker_t *w)
 {
-    slot_t *window = w->state;
+    pfa_slot_t *window = w->state;
     for (unsigned i = 0; i < WINDOW; i++) {
-        drop(w, &window[i]);
+        pfa_window_drop(w, &window[i]);
     }
 }
 
@@ -81,7 +57,7 @@ const pfa_workload_t pfa_workload_churn = {
     .what = "random replacement in a window of 10 000 chunks of 16-271 B, at stack depths of 1-19",
     .workers = 1,
     .rounds = 12000000,
-    .state_bytes = WINDOW * sizeof(slot_t),
+    .state_bytes = WINDOW * sizeof(pfa_slot_t),
     .setup = setup,
     .work = work,
     .teardown = teardown,
@@ -92,7 +68,7 @@ const pfa_workload_t pfa_workload_churn2 = {
     .what = "churn on two threads at once, a window each",
     .workers = 2,
     .rounds = 12000000,
-    .state_bytes = WINDOW * sizeof(slot_t),
+    .state_bytes = WINDOW * sizeof(pfa_slot_t),
     .setup = setup,
     .work = work,
     .teardown = teardown,

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 static const pfa_workload_t *const workloads[] = {
     &pfa_workload_churn,  &pfa_workload_churn2, &pfa_workload_server,  &pfa_workload_prodcons,
     &pfa_workload_regrow, &pfa_workload_mixed,  &pfa_workload_aligned, &pfa_workload_live10m,
+    &pfa_workload_deep,   &pfa_workload_deep2,  &pfa_workload_burst2,
 };
 static const size_t workload_count = sizeof workloads / sizeof workloads[0];
 
@@ -33,6 +35,7 @@ typedef struct {
     pthread_barrier_t finished;
     double began; /* by the monotonic clock, which the driver reads too: it knows when it paused this process */
     double ended;
+    bool unpinned;      /* threads go where the scheduler wants them */
     double cpu_seconds; /* of all threads: steadier than the clock on a machine that others use too */
 } run_t;
 
@@ -86,6 +89,14 @@ static void stop_clocks(run_t *run)
     run->cpu_seconds += read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* What the worker itself needs of a processor, without the allocator's other threads. */
+static void work_timed(run_t *run, pfa_worker_t *w)
+{
+    w->cpu_seconds = -read_clock(CLOCK_THREAD_CPUTIME_ID);
+    run->workload->work(w);
+    w->cpu_seconds += read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static void *zeroed_pages(size_t bytes)
 {
     if (bytes == 0) {
@@ -102,10 +113,12 @@ static void *thread_main(void *opaque)
 {
     thread_arg_t *arg = opaque;
     run_t *run = arg->run;
-    pfa_bench_pin(arg->worker->index);
+    if (!run->unpinned) {
+        pfa_bench_pin(arg->worker->index);
+    }
     run->workload->setup(arg->worker);
     pthread_barrier_wait(&run->ready);
-    run->workload->work(arg->worker);
+    work_timed(run, arg->worker);
     pthread_barrier_wait(&run->finished);
     run->workload->teardown(arg->worker);
     return NULL;
@@ -114,10 +127,12 @@ static void *thread_main(void *opaque)
 /* No second thread at all: libcs and allocators behave differently once one has existed. */
 static void run_alone(run_t *run)
 {
-    pfa_bench_pin(0);
+    if (!run->unpinned) {
+        pfa_bench_pin(0);
+    }
     run->workload->setup(&run->worker[0]);
     start_clocks(run);
-    run->workload->work(&run->worker[0]);
+    work_timed(run, &run->worker[0]);
     stop_clocks(run);
     run->workload->teardown(&run->worker[0]);
 }
@@ -144,7 +159,7 @@ static void run_threads(run_t *run)
     }
 }
 
-static void prepare(run_t *run, const pfa_workload_t *workload, double scale)
+static void prepare(run_t *run, const pfa_workload_t *workload, double scale, double rate)
 {
     uint64_t rounds = (uint64_t)((double)workload->rounds * scale);
     void *shared = zeroed_pages(workload->shared_bytes);
@@ -154,6 +169,7 @@ static void prepare(run_t *run, const pfa_workload_t *workload, double scale)
             .index = i,
             .workers = workload->workers,
             .rounds = rounds > 0 ? rounds : 1,
+            .rate = rate / workload->workers,
             .rng = UINT64_C(0x9E3779B97F4A7C15) * (i + 1),
             .state = zeroed_pages(workload->state_bytes),
             .shared = shared,
@@ -177,13 +193,16 @@ static void print_result(const run_t *run)
     uint64_t peak = pfa_bench_status_kib("VmHWM:");
     uint64_t ops = 0;
     uint64_t checksum = 0;
+    double own = 0;
     for (unsigned i = 0; i < run->workload->workers; i++) {
         ops += run->worker[i].ops;
         checksum += run->worker[i].checksum;
+        own += run->worker[i].cpu_seconds;
     }
-    printf("workload=%s ops=%" PRIu64 " began=%.6f ended=%.6f cpu_seconds=%.6f peak_rss_kib=%" PRIu64
-           " checksum=%016" PRIx64 " malloc=%s",
-           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, peak, checksum, malloc_library());
+    printf("workload=%s ops=%" PRIu64
+           " began=%.6f ended=%.6f cpu_seconds=%.6f own_cpu_seconds=%.6f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
+           " malloc=%s",
+           run->workload->name, ops, run->began, run->ended, run->cpu_seconds, own, peak, checksum, malloc_library());
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;
@@ -196,36 +215,39 @@ static void print_result(const run_t *run)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: workloads [--scale FACTOR] WORKLOAD | --list\n");
+    fprintf(to, "usage: workloads [--scale FACTOR] [--unpinned] [--rate PAIRS-PER-SECOND] WORKLOAD | --list\n");
     for (size_t i = 0; i < workload_count; i++) {
         fprintf(to, "  %-9s %s\n", workloads[i]->name, workloads[i]->what);
     }
     return code;
 }
 
-/* What the driver reads: name, threads, description, separated by tabs. */
+/* What the driver reads: name, threads, description, bench, separated by tabs. */
 static int list(void)
 {
     for (size_t i = 0; i < workload_count; i++) {
-        printf("%s\t%u\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what);
+        const char *bench = workloads[i]->bench != NULL ? workloads[i]->bench : "alloc";
+        printf("%s\t%u\t%s\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what, bench);
     }
     return 0;
 }
 
-static double parse_scale(const char *text)
+static double parse_number(const char *option, const char *text, double most)
 {
     char *end;
-    double scale = strtod(text, &end);
-    if (*text == '\0' || *end != '\0' || !(scale > 0 && scale <= 1000)) {
-        fprintf(stderr, "workloads: --scale wants a number above 0 and at most 1000, not '%s'\n", text);
+    double number = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(number > 0 && number <= most)) {
+        fprintf(stderr, "workloads: %s wants a number above 0 and at most %g, not '%s'\n", option, most, text);
         exit(2);
     }
-    return scale;
+    return number;
 }
 
 int main(int argc, char **argv)
 {
+    static run_t run;
     double scale = 1;
+    double rate = 0;
     const char *wanted = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0) {
@@ -235,17 +257,20 @@ int main(int argc, char **argv)
             return usage(stdout, 0);
         }
         if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) {
-            scale = parse_scale(argv[++i]);
+            scale = parse_number("--scale", argv[++i], 1000);
+        } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc) {
+            rate = parse_number("--rate", argv[++i], 1e9);
+        } else if (strcmp(argv[i], "--unpinned") == 0) {
+            run.unpinned = true;
         } else if (wanted == NULL && argv[i][0] != '-') {
             wanted = argv[i];
         } else {
             return usage(stderr, 2);
         }
     }
-    static run_t run;
     for (size_t i = 0; wanted != NULL && i < workload_count; i++) {
         if (strcmp(workloads[i]->name, wanted) == 0) {
-            prepare(&run, workloads[i], scale);
+            prepare(&run, workloads[i], scale, rate);
             (workloads[i]->workers == 1 ? run_alone : run_threads)(&run);
             print_result(&run);
             return fflush(stdout) == 0 ? 0 : 1;

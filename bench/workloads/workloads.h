@@ -19,11 +19,13 @@ typedef struct {
     unsigned index; /* 0 .. workers-1 */
     unsigned workers;
     uint64_t rounds; /* how often work repeats its step, already scaled */
+    double rate;     /* rounds per second, for a workload that keeps to it; 0: as fast as they go */
     uint64_t rng;
-    uint64_t ops;      /* allocation calls made by work, each with its free */
-    uint64_t checksum; /* sums only, so that the order of threads does not show */
-    void *state;       /* private to the worker */
-    void *shared;      /* common to all workers of the run */
+    uint64_t ops;       /* allocation calls made by work, each with its free */
+    uint64_t checksum;  /* sums only, so that the order of threads does not show */
+    double cpu_seconds; /* of the worker's thread in work */
+    void *state;        /* private to the worker */
+    void *shared;       /* common to all workers of the run */
     /* Only the memory workload fills these. */
     uint64_t live_chunks;
     uint64_t live_requested;
@@ -33,6 +35,7 @@ typedef struct {
 typedef struct {
     const char *name;
     const char *what;
+    const char *bench; /* the sub-command of bench/run that it is for; NULL: alloc */
     unsigned workers;
     uint64_t rounds; /* per worker at scale 1 */
     size_t state_bytes;
@@ -50,6 +53,9 @@ extern const pfa_workload_t pfa_workload_regrow;
 extern const pfa_workload_t pfa_workload_mixed;
 extern const pfa_workload_t pfa_workload_aligned;
 extern const pfa_workload_t pfa_workload_live10m;
+extern const pfa_workload_t pfa_workload_deep;
+extern const pfa_workload_t pfa_workload_deep2;
+extern const pfa_workload_t pfa_workload_burst2;
 
 /* Ends the process with a message: a run that lost contents or memory has no time worth printing. */
 _Noreturn void pfa_bench_die(const char *what);

@@ -12,7 +12,7 @@
  *                                 that time that the shift cut off, so that the two lives can be linked
  *
  * Times are cut by `shift` bits before all this; 0 keeps them whole. A batch of live chunks has allocation times in
- * `times`, and neither lives nor exact.
+ * `times`, and neither lives nor exact. Those of the final picture, and of deaths that may be of chunks in it, are whole.
  *
  * Everything here works in memory that the caller gives. The decoder trusts nothing it reads. */
 #ifndef PFA_EXPORT_FORMAT_BATCH_H

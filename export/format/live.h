@@ -6,7 +6,8 @@
  *
  * What the reader does with it once the process is gone:
  *   - nodes from the trace's last on, out of the extents of nodes up to node_count;
- *   - ring entries from where the trace's EVENTS blocks for that ring end, up to its head: deaths;
+ *   - ring entries from where the trace's EVENTS blocks for that ring end, or from its tail if that is further (blocks that
+ *     could not be written have their deaths in the folds), up to its head: deaths;
  *   - records and large cells that are live: chunks alive. A thread killed in the middle of a free leaves its last entry
  *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead,
  *     and so is one that was the last to be folded (of a ring, or of those without), or is in the fold log;
@@ -41,6 +42,12 @@ typedef struct pfa_live_extent {
     uint64_t size;
 } pfa_live_extent_t;
 
+typedef enum pfa_live_ended {
+    PFA_LIVE_RUNNING = 0, /* or gone without a word */
+    PFA_LIVE_ENDED = 1,   /* the trace has its end, this file is no longer needed */
+    PFA_LIVE_LEFT = 2     /* the process came to its exit, and left the end to the tool */
+} pfa_live_ended_t;
+
 /* A chunk whose death was folded for want of room. */
 typedef struct pfa_live_folded {
     uint64_t alloc_time; /* 0: none was */
@@ -68,7 +75,7 @@ typedef struct pfa_live_head {
     uint32_t pid;
     uint64_t session; /* as in the trace's first block */
     uint32_t record_size;
-    uint32_t ended; /* 1: the trace has its end, this file is no longer needed */
+    uint32_t ended; /* pfa_live_ended_t */
     uint64_t start_counter;
     uint64_t last_counter; /* a later reading of both clocks, refreshed now and then */
     uint64_t last_monotonic_ns;

@@ -29,7 +29,8 @@ static pfa_live_record_t record_of(const pfa_event_t *event)
                                .tag = event->tag};
 }
 
-static void put_ring(int fd, pfa_live_head_t *head, const heap_t *heap, uint32_t number, size_t in_trace)
+static void put_ring(int fd, pfa_live_head_t *head, const made_t *made, const heap_t *heap, uint32_t number,
+                     size_t in_trace)
 {
     size_t first = heap->ring_start[number];
     size_t count = heap->ring_start[number + 1] - first;
@@ -40,7 +41,7 @@ static void put_ring(int fd, pfa_live_head_t *head, const heap_t *heap, uint32_t
                             .entry_size = sizeof(pfa_event_t),
                             .capacity = RING_CAPACITY,
                             .head = count,
-                            .tail = in_trace / 2};
+                            .tail = number == 0 && made->unwritten ? in_trace + UNWRITTEN : in_trace / 2};
     put(fd, at, &ring, sizeof ring);
     for (size_t i = count > RING_CAPACITY ? count - RING_CAPACITY : 0; i < count; i++) {
         put(fd, at + PFA_LIVE_RING_ENTRIES + i % RING_CAPACITY * sizeof(pfa_event_t), &heap->deaths[first + i].event,
@@ -69,7 +70,7 @@ static void put_records(int fd, pfa_live_head_t *head, const heap_t *heap, bool 
     }
 }
 
-static void put_names(int fd, pfa_live_head_t *head, const made_t *made, const heap_t *heap)
+static void put_names(int fd, pfa_live_head_t *head, const heap_t *heap)
 {
     uint64_t nodes = add_extent(head, PFA_EXTENT_NODES, 0, PFA_LIVE_NODES * sizeof(pfa_live_node_t));
     for (uint32_t i = PFA_NODE_FIRST; i < NODE_COUNT; i++) {
@@ -84,12 +85,24 @@ static void put_names(int fd, pfa_live_head_t *head, const made_t *made, const h
     }
     uint64_t tags = add_extent(head, PFA_EXTENT_TAGS, 0, 8 * PFA_LIVE_TAG_SIZE);
     put(fd, tags + PFA_LIVE_TAG_SIZE, "cache", 6);
+}
+
+/* What was asked for, and the deaths of a block of ring 0 that could not be written. */
+static void put_folds(int fd, pfa_live_head_t *head, const made_t *made, const heap_t *heap, size_t in_trace)
+{
+    pfa_live_fold_t folds[NODE_COUNT] = {{0}};
+    uint64_t at = add_extent(head, PFA_EXTENT_FOLDS, 0, PFA_LIVE_NODES * sizeof(pfa_live_fold_t));
     if (made->folded) {
-        uint64_t folds = add_extent(head, PFA_EXTENT_FOLDS, 0, PFA_LIVE_NODES * sizeof(pfa_live_fold_t));
-        pfa_live_fold_t fold = {.chunks = 1024 * 7, .bytes = 700};
-        put(fd, folds + (PFA_NODE_FIRST + 1) * sizeof fold, &fold, sizeof fold);
+        folds[PFA_NODE_FIRST + 1] = (pfa_live_fold_t){.chunks = 1024 * 7, .bytes = 700};
         head->folded = 7;
     }
+    for (size_t i = in_trace; made->unwritten && i < in_trace + UNWRITTEN; i++) {
+        const pfa_event_t *event = &heap->deaths[heap->ring_start[0] + i].event;
+        folds[event->stack].chunks += 1024;
+        folds[event->stack].bytes += event->size_flags >> PFA_RECORD_SIZE_SHIFT;
+        head->folded++;
+    }
+    put(fd, at, folds, sizeof folds);
 }
 
 void write_live_table(const made_t *made, const heap_t *heap, const size_t in_trace[RINGS], bool dying)
@@ -112,10 +125,11 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     head->weights[CLASS] = made->sampled ? PERIOD : 0;
     head->file_size = (sizeof *head + PFA_LIVE_PAGE - 1) / PFA_LIVE_PAGE * PFA_LIVE_PAGE;
     for (uint32_t i = 0; i < RINGS; i++) {
-        put_ring(fd, head, heap, i, in_trace[i]);
+        put_ring(fd, head, made, heap, i, in_trace[i]);
     }
     put_records(fd, head, heap, dying);
-    put_names(fd, head, made, heap);
+    put_names(fd, head, heap);
+    put_folds(fd, head, made, heap, in_trace[0]);
     put(fd, 0, head, sizeof *head);
     must(ftruncate(fd, (off_t)head->file_size) == 0);
     close(fd);

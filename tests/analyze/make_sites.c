@@ -99,6 +99,6 @@ void write_modules(made_t *made, uint64_t time)
     memcpy(payload.rest, &module, sizeof module);
     memcpy(payload.rest + sizeof module, found.id, found.id_size);
     memcpy(payload.rest + sizeof module + found.id_size, path, module.path_size);
-    pfa_writer_block(&made->writer, PFA_BLOCK_MODULES, time, &payload,
-                     sizeof payload.modules + sizeof module + found.id_size + module.path_size);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_MODULES, time, &payload,
+                        sizeof payload.modules + sizeof module + found.id_size + module.path_size);
 }

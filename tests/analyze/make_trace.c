@@ -8,6 +8,7 @@
  *   WORD   after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
+ *          unwritten (killed) a block of deaths could not be written: they are in totals, and in a ring before its tail
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
@@ -18,7 +19,7 @@
  *          pid=N     of the process
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_sites.c analyze/writer.c analyze/blocks.c analyze/tool.c export/format/batch.c */
+/* sources: tests/analyze/make_live.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -118,14 +119,14 @@ static void write_start(made_t *made, const heap_t *heap)
     memcpy(payload.strings, "/bin/made", 9);
     memcpy(payload.strings + 9, "made\0--all", 11);
     memcpy(payload.strings + 20, "prof:true", 9);
-    pfa_writer_block(&made->writer, PFA_BLOCK_START, heap->start, &payload, sizeof payload.start + 29);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_START, heap->start, &payload, sizeof payload.start + 29);
 }
 
 static void flush_events(made_t *made, uint64_t time, uint32_t flags)
 {
     if (made->batch->head.rows != 0) {
         size_t size = pfa_batch_finish(made->batch, made->bytes);
-        pfa_writer_block(&made->writer, PFA_BLOCK_EVENTS, time, made->bytes, size);
+        pfa_tracefile_block(&made->writer, PFA_BLOCK_EVENTS, time, made->bytes, size);
     }
     pfa_batch_begin(made->batch, made->shift, flags);
 }
@@ -167,7 +168,7 @@ static void write_picture(made_t *made, const life_t *lives, size_t count, uint6
         memcpy(made->bytes, &live, sizeof live);
         memcpy(made->bytes + sizeof live, "end", 3);
         size_t size = pfa_batch_finish(made->batch, made->bytes + 32);
-        pfa_writer_block(&made->writer, PFA_BLOCK_LIVE, time, made->bytes, 32 + size);
+        pfa_tracefile_block(&made->writer, PFA_BLOCK_LIVE, time, made->bytes, 32 + size);
     } while (done < count);
 }
 
@@ -181,10 +182,10 @@ static void write_names(made_t *made, const heap_t *heap)
         threads[i].start = heap->start + i;
         snprintf(threads[i].name, sizeof threads[i].name, "worker-%u", i + 1);
     }
-    pfa_writer_block(&made->writer, PFA_BLOCK_THREADS, heap->start, threads, sizeof threads);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_THREADS, heap->start, threads, sizeof threads);
     uint64_t weights[PFA_LIVE_WEIGHTS] = {0};
     weights[CLASS] = made->sampled ? PERIOD : 0;
-    pfa_writer_block(&made->writer, PFA_BLOCK_WEIGHTS, heap->start, weights, sizeof weights);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_WEIGHTS, heap->start, weights, sizeof weights);
 }
 
 static double weight_of(const pfa_event_t *event)
@@ -206,7 +207,7 @@ static void write_totals(made_t *made, const heap_t *heap, bool bare)
     }
     if (made->folded) {
         pfa_trace_fold_t fold = {.stack = PFA_NODE_FIRST + 1, .chunks = 7 * 1024, .bytes = 700};
-        pfa_writer_block(&made->writer, PFA_BLOCK_FOLDS, heap->end, &fold, sizeof fold);
+        pfa_tracefile_block(&made->writer, PFA_BLOCK_FOLDS, heap->end, &fold, sizeof fold);
     }
     pfa_trace_counters_t counters = {.allocations = (uint64_t)(chunks[0] + chunks[1] + 0.5),
                                      .frees = (uint64_t)(chunks[0] + 0.5),
@@ -214,10 +215,10 @@ static void write_totals(made_t *made, const heap_t *heap, bool bare)
                                      .bytes_freed = (uint64_t)(bytes[0] + 0.5),
                                      .folded = made->folded ? 7 : 0};
     if (!bare) {
-        pfa_writer_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, sizeof counters);
+        pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, sizeof counters);
     }
     pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end};
-    pfa_writer_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
 }
 
 static void tell_truth(const heap_t *heap)
@@ -252,7 +253,7 @@ static void make_ended(made_t *made, heap_t *heap, char **words)
     made->shift = 0;
     write_deaths(made, heap, from, all, 997, PFA_BATCH_AFTER_LIVE);
     write_totals(made, heap, has(words, "bare"));
-    pfa_writer_end(&made->writer, PFA_END_EXIT, heap->end);
+    pfa_tracefile_end(&made->writer, PFA_END_EXIT, heap->end);
     free(picture);
 }
 
@@ -336,7 +337,7 @@ static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
     flush_events(made, heap->end, 0);
     write_picture(made, alive, alive_count, heap->end, PFA_LIVE_FINAL);
     write_totals(made, heap, true);
-    pfa_writer_end(&made->writer, PFA_END_EXIT, heap->end);
+    pfa_tracefile_end(&made->writer, PFA_END_EXIT, heap->end);
     printf("%" PRIu64 " %" PRIu64 " %zu %" PRIu64 " %" PRIu64 "\n", chunks, truth->bytes, alive_count,
            truth->bytes_alive, truth->peak);
     free(alive);
@@ -356,6 +357,7 @@ int main(int argc, char **argv)
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
+    made.unwritten = has(words, "unwritten");
     made.shift = has(words, "shift") ? 6 : 0;
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
@@ -364,15 +366,15 @@ int main(int argc, char **argv)
     bool big = strcmp(argv[1], "big") == 0;
     make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
     make_nodes(&heap);
-    pfa_writer_begin(&made.writer, fd, NULL);
+    pfa_tracefile_begin(&made.writer, fd, NULL);
     made.writer.plain = has(words, "plain");
     write_start(&made, &heap);
     write_modules(&made, heap.start);
     bool ended = strcmp(argv[1], "ended") == 0;
     uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
     uint32_t first = has(words, "roots") ? 0 : PFA_NODE_FIRST;
-    pfa_writer_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
-                     heap.pcs + first);
+    pfa_tracefile_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
+                        heap.pcs + first);
     if (ended || big) {
         write_names(&made, &heap);
     }

@@ -3,11 +3,11 @@
 #ifndef PFA_TESTS_MAKE_TRACE_H
 #define PFA_TESTS_MAKE_TRACE_H
 
-#include "analyze/writer.h"
+#include "analyze/tracefile.h"
 #include "export/format/batch.h"
 #include "tests/checked.h"
 
-enum { RINGS = 3, STACKS = 12, NODE_COUNT = PFA_NODE_FIRST + STACKS, CLASS = 3, PERIOD = 4096 };
+enum { RINGS = 3, STACKS = 12, NODE_COUNT = PFA_NODE_FIRST + STACKS, CLASS = 3, PERIOD = 4096, UNWRITTEN = 40 };
 enum { SESSION = 0x5e5510 };
 
 /* One chunk's life. */
@@ -30,7 +30,7 @@ typedef struct heap {
 
 typedef struct made {
     const char *path;
-    pfa_writer_t writer;
+    pfa_tracefile_t writer;
     pfa_batch_t *batch;
     uint8_t *bytes;
     uint32_t shift;
@@ -38,6 +38,7 @@ typedef struct made {
     bool folded;
     bool sampled;
     bool now;
+    bool unwritten;
 } made_t;
 
 /* The heap's stacks, and the module that their addresses are in. */

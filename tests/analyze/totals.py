@@ -33,6 +33,20 @@ def killed(folder):
             check(names == {"worker-1", "worker-2", "worker-3"}, f"names of threads {names}")
 
 
+def unwritten(folder):
+    """Deaths of a block that could not be written are in the totals, and not counted again from their ring."""
+    chunks = make("killed", folder / "t.pa", 6000, 3, "unwritten")
+    for _ in range(2):
+        data = report(folder / "t.pa")
+        equal(data["totals"]["allocations"], len(chunks), "allocations")
+        equal(data["totals"]["bytes_allocated"], sum(c.size for c in chunks), "bytes")
+        equal(data["live"]["chunks"], sum(not c.died for c in chunks), "live chunks")
+        check(data["complete"] is True, f"complete: {data['complete']}")
+        check(any("40 deaths could not be written" in r for r in data["files"][0]["remarks"]), str(data["files"][0]["remarks"]))
+        tool("check", folder / "t.pa")
+        tool("seal", folder / "t.pa")
+
+
 def times_cut(folder):
     chunks = make("ended", folder / "t.pa", 5000, 7, "shift")
     support.check_report(report(folder / "t.pa"), chunks, step=64)
@@ -85,5 +99,5 @@ def text(folder):
         check("usage: profalloc " + command in tool(command, "--help")[0], f"help of {command}")
 
 
-support.main(ended=ended, empty=empty, killed=killed, times_cut=times_cut, sampled=sampled, by_point=by_point, several=several,
+support.main(ended=ended, empty=empty, killed=killed, unwritten=unwritten, times_cut=times_cut, sampled=sampled, by_point=by_point, several=several,
              text=text)

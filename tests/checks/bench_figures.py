@@ -8,8 +8,9 @@ from pathlib import Path
 ROOT = Path(os.environ.get("PROFALLOC_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-from driver import alloc, alloc_report  # noqa: E402
-from driver.process import Outcome  # noqa: E402
+from driver import alloc, alloc_report, capture_report  # noqa: E402
+from driver.process import BenchFailure, Helper, Job, Outcome, run_in_turns  # noqa: E402
+from driver.profilers import Missing  # noqa: E402
 
 
 def samples(rss=100000, **seconds):
@@ -72,6 +73,70 @@ class Pauses(unittest.TestCase):
         outcome = Outcome([], {}, "", 0, 0, 0, 0, [(0.0, 1.5), (2.0, 3.0), (3.5, 9.0)])
         self.assertAlmostEqual(outcome.running_between(1.0, 4.0), 1.0)  # 1.5 to 2 and 3 to 3.5
         self.assertAlmostEqual(outcome.running_between(1.6, 1.9), 0.3)
+
+
+class CaptureBench:
+    """As much of a run of bench/run capture as its report needs; times per pair of one repetition are given by name."""
+    runs, scale, parts, programs = 5, 1, {"churn"}, {}
+
+    def __init__(self, heaptrack=True):
+        bases = {"glibc": None, "mimalloc": None, "again": None, "sampled": "mimalloc", "full": "mimalloc",
+                 "heaptrack": "glibc"}
+        self.profilers = {name: type("Profiler", (), {"name": name, "base": base}) for name, base in bases.items()}
+        if not heaptrack:
+            self.profilers["heaptrack"] = Missing("heaptrack")
+
+    def missing(self):
+        return {name: str(what) for name, what in self.profilers.items() if isinstance(what, Missing)}
+
+    def judged(self, pace=(1.0,), **ns):
+        kept = [{(workload, name): {"ns": p * t, "own_ns": p * t, "cpu_ns": p * t, "chunks": 100, "folded": 0,
+                                    "profile_bytes": 700}
+                 for name, t in ns.items() for workload in ("deep", "deep2")} for p in pace]
+        text, found = capture_report.render(self, (kept, (len(kept), len(kept))), [], {})
+        return text, {row[0]: row for row in found.rows}
+
+
+class Capture(unittest.TestCase):
+    plain = {"glibc": 90.0, "mimalloc": 58.0, "again": 62.0, "sampled": 64.0}
+
+    def test_added_time_is_over_what_a_profiler_replaces(self):
+        _, judged = CaptureBench().judged(**self.plain, full=160.0, heaptrack=690.0)
+        self.assertEqual(judged["full: ns added to a pair, 1 thread"][2:4], ("100", "met"))
+        self.assertEqual(judged["heaptrack's added time to ours, deep"][2:4], ("6.0", "met"))
+        self.assertEqual(judged["heaptrack's added time to ours, deep2"][2:4], ("6.0", "MISSED"))
+        self.assertEqual(judged["full: bytes of trace per chunk"][2:4], ("7.00", "met"))
+
+    def test_ratios_are_within_a_repetition(self):
+        _, judged = CaptureBench().judged((1.0, 5.0, 2.0), **self.plain, full=160.0, heaptrack=690.0)
+        self.assertEqual(judged["sampled: time, deep"][2:4], ("1.067", "met"))
+        self.assertEqual(judged["heaptrack's added time to ours, deep"][2], "6.0")
+
+    def test_a_missing_peer_has_a_row_and_meets_nothing(self):
+        text, judged = CaptureBench(heaptrack=False).judged(**self.plain, full=160.0)
+        self.assertIn("missing: install heaptrack", text)
+        self.assertEqual(judged["heaptrack's added time to ours, deep"][3], "MISSED")
+
+    def test_a_fold_misses_the_writers_target(self):
+        def rows(rate, *folded):
+            return [{"deaths_per_second": rate, "folded": n, "chunks": 9, "own_ns": 1.0} for n in folded]
+
+        for writer, verdict in (({3e6: rows(2.9e6, 0, 0), 0: rows(9e6, 0, 1)}, "MISSED"),
+                                ({3e6: rows(3e6, 0, 0), 0: rows(9e6, 0, 1)}, "met")):
+            found = capture_report.render(CaptureBench(), ([], (0, 0)), writer, {})[1]
+            self.assertEqual([row[3] for row in found.rows], [verdict])
+
+
+class Helpers(unittest.TestCase):
+    def test_feed_each_other_and_are_waited_for(self):
+        helpers = [Helper(["sh", "-c", "sleep 0.1; echo one"], feeds_next=True), Helper(["sh", "-c", "cat; echo two"])]
+        outcome = run_in_turns([Job(["true"], {}, helpers=helpers)])[0]
+        self.assertEqual(outcome.helper_stdout, "one\ntwo")
+        self.assertGreater(outcome.wall, 0.1)
+
+    def test_one_that_fails_fails_the_run(self):
+        with self.assertRaises(BenchFailure):
+            run_in_turns([Job(["true"], {}, helpers=[Helper(["false"])])])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/bin/bash
-# ./profile: starts at once when nothing is to do, keeps the program's status and output, prints the summary on stderr.
+# ./profile: starts at once when nothing is to do, keeps the program's status and output, prints the report on stderr.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
+cd "$work"
 trap 'rm -rf "$work"' EXIT
 limit=2 # seconds until the program starts
 
@@ -12,22 +13,23 @@ fail() {
     exit 1
 }
 
-./profile true 2>/dev/null || fail "./profile true: status $?"
+"$root/profile" true 2>/dev/null || fail "profile true: status $?"
 begin=$EPOCHREALTIME
-started=$(./profile bash -c 'echo $EPOCHREALTIME' 2>"$work/err")
+started=$("$root/profile" bash -c 'echo $EPOCHREALTIME' 2>"$work/err")
 awk -v a="$begin" -v b="$started" -v limit=$limit 'BEGIN { printf "started after %.2f s\n", b - a; exit b - a > limit }' ||
-    fail "./profile took more than $limit seconds to start the program"
-grep -q '^profalloc: ' "$work/err" || fail "no summary on stderr"
+    fail "profile took more than $limit seconds to start the program"
+grep -q 'Allocation points by bytes allocated' "$work/err" || fail "no report on stderr"
+ls bash.*.pa >/dev/null || fail "no profile in the working directory"
 
 status=0
-./profile bash -c 'echo out; exit 7' >"$work/out" 2>"$work/err" || status=$?
+"$root/profile" bash -c 'echo out; exit 7' >"$work/out" 2>"$work/err" || status=$?
 [[ $status -eq 7 ]] || fail "status $status instead of the program's 7"
 [[ $(<"$work/out") == out ]] || fail "the program's output is not alone on stdout"
 
 status=0
-./profile >"$work/out" 2>"$work/err" || status=$?
+"$root/profile" >"$work/out" 2>"$work/err" || status=$?
 [[ $status -eq 2 && ! -s $work/out ]] || fail "without a program: status $status, or usage on stdout"
-./profile --help | grep -q '^usage: ' || fail "--help"
+"$root/profile" --help | grep -q '^usage: ' || fail "--help"
 
-PROFALLOC_CONF=summary:false ./profile true 2>"$work/err"
-[[ ! -s $work/err ]] || fail "options of the caller do not win over those of ./profile"
+PROFALLOC_CONF=summary:true "$root/profile" true 2>"$work/err"
+grep -q '^profalloc: true\[' "$work/err" || fail "options of the caller are not heard"

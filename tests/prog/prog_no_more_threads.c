@@ -15,7 +15,7 @@ static void *never(void *arg)
 int main(void)
 {
     pthread_t thread;
-    enum { ROUNDS = 150000 };
+    enum { ROUNDS = 600000 };
     void *window[8] = {NULL};
     CHECK(pthread_create(&thread, NULL, never, NULL) == EAGAIN, "the limit does not hold");
     profalloc_counters_t before = counters();

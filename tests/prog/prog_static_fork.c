@@ -22,7 +22,7 @@ int main(void)
     pthread_t threads[2];
     CHECK(pthread_create(&threads[0], NULL, churn, (void *)1) == 0);
     CHECK(pthread_create(&threads[1], NULL, churn, (void *)2) == 0);
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 30; i++) {
         void *chunk = malloc(100 * i);
         int status;
         fill(chunk, 100 * i, i);

@@ -138,10 +138,24 @@ choose_way() {
     case $way in
         reference) way_env=(env) ;;
         off) way_env=(env LD_PRELOAD="$lib") ;;
-        sampled) way_env=(env LD_PRELOAD="$lib" PROFALLOC_CONF=prof:true,sample:512K) ;;
-        full) way_env=(env LD_PRELOAD="$lib" PROFALLOC_CONF=prof:true,sample:1) ;;
+        sampled) way_env=(env LD_PRELOAD="$lib" PROFALLOC_CONF="prof:true,sample:512K,out:$scratch/traces/%e.%p.pa") ;;
+        full) way_env=(env LD_PRELOAD="$lib" PROFALLOC_CONF="prof:true,sample:1,out:$scratch/traces/%e.%p.pa") ;;
         *) die "no such way: $way" ;;
     esac
+    rm -rf "$scratch/traces"
+    mkdir -m 1777 "$scratch/traces" # for programs that become another user, too
+}
+
+# Nothing is missing in the traces that a way has left, and there are some.
+check_traces() {
+    local file said traces=0
+    [ "$way" = sampled ] || [ "$way" = full ] || return 0
+    for file in "$scratch"/traces/*.pa; do
+        [ -e "$file" ] || continue
+        traces=$((traces + 1))
+        said=$("$PROFALLOC_TOOL" check "$file" 2>&1) || complain "check of ${file##*/}: $(head -n 5 <<<"$said")"
+    done
+    [ "$traces" -gt 0 ] || complain "no traces were left"
 }
 
 # env and timeout themselves stay on glibc: only the program is to be looked at.
@@ -244,6 +258,7 @@ check_way() {
             complain "$file differs: $(cmp "$scratch/reference/$file" "$scratch/$way/$file" 2>&1 || true)"
     done
     check_messages
+    check_traces
     [ "$failures" -eq "$before" ]
 }
 

@@ -15,7 +15,9 @@ choose_allocator() {
 # Under the limit of `under`, so that a hang ends with the stack of every thread in the log.
 run_suites() {
     mkdir -p suite_tmp
+    # One test lists the descriptors of a process and wants to know all of them: a trace has two.
     under env "${python_env[@]}" "$python" -m test -v --timeout 100 --tempdir "$PWD/suite_tmp" \
+        --ignore test_pass_fds_redirected \
         --junit-xml "$PWD/results.xml" "${suites[@]}" >suite.log 2>&1 || echo "suite status $?"
     "$python" "$real_dir/python_results.py" results.xml
 }

@@ -160,6 +160,7 @@ static void rules_may_be_forgotten_at_any_time(void **state)
 }
 
 static _Atomic unsigned handler_walks;
+static _Atomic unsigned handler_stuck; /* interrupted where no rules are: hand-written code, a sanitizer's */
 
 static void walk_in_handler(int number)
 {
@@ -169,8 +170,9 @@ static void walk_in_handler(int number)
     pfa_unwind_start_t start;
     PFA_UNWIND_HERE(&start);
     unsigned count = pfa_unwind(&pfa_tls, &start, pcs, MAX, &end);
-    must(end == PFA_UNWIND_COMPLETE && count > 5);
+    must(count > 0);
     (void)pfa_add_relaxed(&handler_walks, 1);
+    (void)pfa_add_relaxed(&handler_stuck, end != PFA_UNWIND_COMPLETE || count <= 5);
 }
 
 static void a_handler_may_walk_inside_a_walk(void **state)
@@ -201,6 +203,7 @@ static void a_handler_may_walk_inside_a_walk(void **state)
     must(setitimer(ITIMER_REAL, &never, NULL) == 0);
     assert_int_equal(ours.end, PFA_UNWIND_COMPLETE);
     assert_true(pfa_load_relaxed(&handler_walks) >= 500);
+    assert_true(pfa_load_relaxed(&handler_stuck) <= pfa_load_relaxed(&handler_walks) / 10);
 }
 
 int main(void)

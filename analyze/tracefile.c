@@ -1,5 +1,5 @@
-/* Owns the writing of blocks by the tool. See analyze/writer.h. */
-#include "analyze/writer.h"
+/* Owns the writing of blocks by the tool. See analyze/tracefile.h. */
+#include "analyze/tracefile.h"
 #include "analyze/tool.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 
 enum { LEVEL = 3, SMALL = 128 };
 
-void pfa_writer_begin(pfa_writer_t *writer, int fd, const pfa_blocks_t *blocks)
+void pfa_tracefile_begin(pfa_tracefile_t *writer, int fd, const pfa_blocks_t *blocks)
 {
-    *writer = (pfa_writer_t){.fd = fd, .at = blocks != NULL ? blocks->end : 0};
+    *writer = (pfa_tracefile_t){.fd = fd, .at = blocks != NULL ? blocks->end : 0};
     for (size_t i = 0; blocks != NULL && i < blocks->count; i++) {
         const pfa_block_t *block = &blocks->list[i];
         writer->index = pfa_memory_grow(writer->index, &writer->room, writer->count + 1, sizeof *writer->index);
@@ -23,7 +23,7 @@ void pfa_writer_begin(pfa_writer_t *writer, int fd, const pfa_blocks_t *blocks)
     }
 }
 
-void pfa_writer_free(pfa_writer_t *writer)
+void pfa_tracefile_free(pfa_tracefile_t *writer)
 {
     free(writer->index);
     writer->index = NULL;
@@ -44,7 +44,7 @@ static int write_all(int fd, const void *bytes, size_t size, uint64_t at)
     return 0;
 }
 
-static void write_stored(pfa_writer_t *writer, const pfa_block_header_t *header, const void *stored)
+static void write_stored(pfa_tracefile_t *writer, const pfa_block_header_t *header, const void *stored)
 {
     writer->error = write_all(writer->fd, header, sizeof *header, writer->at);
     if (writer->error == 0) {
@@ -59,7 +59,8 @@ static void write_stored(pfa_writer_t *writer, const pfa_block_header_t *header,
     writer->at += size;
 }
 
-void pfa_writer_block(pfa_writer_t *writer, pfa_block_kind_t kind, uint64_t time, const void *payload, size_t size)
+void pfa_tracefile_block(pfa_tracefile_t *writer, pfa_block_kind_t kind, uint64_t time, const void *payload,
+                         size_t size)
 {
     if (writer->error != 0) {
         return;
@@ -86,7 +87,7 @@ void pfa_writer_block(pfa_writer_t *writer, pfa_block_kind_t kind, uint64_t time
     free(packed);
 }
 
-void pfa_writer_copy(pfa_writer_t *writer, int from, const pfa_block_t *block)
+void pfa_tracefile_copy(pfa_tracefile_t *writer, int from, const pfa_block_t *block)
 {
     pfa_block_header_t header;
     void *stored = pfa_memory_get(block->stored_size, 1);
@@ -106,8 +107,8 @@ void pfa_writer_copy(pfa_writer_t *writer, int from, const pfa_block_t *block)
     free(stored);
 }
 
-void pfa_writer_nodes(pfa_writer_t *writer, uint64_t time, uint32_t first, uint32_t count, const uint32_t *parents,
-                      const uint64_t *pcs)
+void pfa_tracefile_nodes(pfa_tracefile_t *writer, uint64_t time, uint32_t first, uint32_t count,
+                         const uint32_t *parents, const uint64_t *pcs)
 {
     enum { STEP = 65536 };
     for (uint32_t done = 0; done < count;) {
@@ -118,13 +119,13 @@ void pfa_writer_nodes(pfa_writer_t *writer, uint64_t time, uint32_t first, uint3
         memcpy(payload, &nodes, sizeof nodes);
         memcpy(payload + sizeof nodes, parents + done, (size_t)nodes.count * 4);
         memcpy(payload + sizeof nodes + parents_size, pcs + done, (size_t)nodes.count * 8);
-        pfa_writer_block(writer, PFA_BLOCK_NODES, time, payload, size);
+        pfa_tracefile_block(writer, PFA_BLOCK_NODES, time, payload, size);
         free(payload);
         done += nodes.count;
     }
 }
 
-void pfa_writer_end(pfa_writer_t *writer, pfa_end_t how, uint64_t time)
+void pfa_tracefile_end(pfa_tracefile_t *writer, pfa_end_t how, uint64_t time)
 {
     size_t most = (PFA_BLOCK_RAW_MAX - sizeof(pfa_trace_end_t)) / sizeof *writer->index;
     size_t count = writer->count < most ? writer->count : most;
@@ -135,6 +136,6 @@ void pfa_writer_end(pfa_writer_t *writer, pfa_end_t how, uint64_t time)
     if (count != 0) {
         memcpy(payload + sizeof end, writer->index, count * sizeof *writer->index);
     }
-    pfa_writer_block(writer, PFA_BLOCK_END, time, payload, size);
+    pfa_tracefile_block(writer, PFA_BLOCK_END, time, payload, size);
     free(payload);
 }
