@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024 };
+enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_NS = 200000 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
@@ -145,7 +145,8 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         return NULL;
     }
     if (PFA_UNLIKELY(pfa_intervalmap_retired() > RETIRED_MAX / 4)) {
-        pfa_sys_yield(); /* the background thread is waiting for a core, most likely */
+        /* The background thread is waiting for a core, most likely. */
+        pfa_intervalmap_retired() > RETIRED_MAX / 2 ? pfa_sys_pause(LET_IT_RUN_NS) : pfa_sys_yield();
     }
     if (pfa_intervalmap_retired() > RETIRED_MAX) {
         return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");
