@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 /* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_NS = 200000 };
+enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_NS = 200000, PAUSES_MAX = 1000 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
@@ -138,16 +138,31 @@ static void drop_node(void *memory)
     pfa_backing_free(memory);
 }
 
+/* Gives the background thread a chance when much waits for it: it has no core, most likely. If there is none, that is all
+ * the time it costs. */
+static void wait_for_reclaim(void)
+{
+    static _Atomic uint32_t pauses; /* since there was little last */
+    size_t waiting = pfa_intervalmap_retired();
+    if (PFA_LIKELY(waiting <= RETIRED_MAX / 4)) {
+        if (PFA_UNLIKELY(pfa_load_relaxed(&pauses) != 0)) {
+            pfa_store_relaxed(&pauses, 0);
+        }
+    } else if (waiting > RETIRED_MAX / 2 && pfa_load_relaxed(&pauses) < PAUSES_MAX) {
+        pfa_add_relaxed(&pauses, 1);
+        pfa_sys_pause(LET_IT_RUN_NS);
+    } else {
+        pfa_sys_yield();
+    }
+}
+
 void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
         return NULL;
     }
-    if (PFA_UNLIKELY(pfa_intervalmap_retired() > RETIRED_MAX / 4)) {
-        /* The background thread is waiting for a core, most likely. */
-        pfa_intervalmap_retired() > RETIRED_MAX / 2 ? pfa_sys_pause(LET_IT_RUN_NS) : pfa_sys_yield();
-    }
+    wait_for_reclaim();
     if (pfa_intervalmap_retired() > RETIRED_MAX) {
         return failed(tls, "too many freed large chunks wait for the background thread: some are not recorded");
     }
