@@ -72,15 +72,9 @@ static const uint32_t roots[] = {[PFA_UNWIND_COMPLETE] = PFA_NODE_COMPLETE,
                                  [PFA_UNWIND_TRUNCATED] = PFA_NODE_TRUNCATED,
                                  [PFA_UNWIND_BROKEN] = PFA_NODE_BROKEN};
 
-uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
+/* The number of the stack, by its frames. */
+static uint32_t find_stack(pfa_tls_t *tls, const uintptr_t *pcs, unsigned count, pfa_unwind_end_t end)
 {
-    uintptr_t frames[DEPTH_MAX];
-    pfa_unwind_end_t end;
-    if (PFA_UNLIKELY(tls->thread == NULL) || PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
-        return PFA_NODE_UNKNOWN;
-    }
-    const uintptr_t *pcs = frames;
-    unsigned count = pfa_unwind(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end);
     while (PFA_UNLIKELY(count > 0 && pcs[0] - own_start < own_size)) {
         pcs++;
         count--;
@@ -96,6 +90,67 @@ uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, un
         *known = (pfa_known_stack_t){hash, stack, generation};
     }
     return stack;
+}
+
+/* The first of those that a trail from here may be among: the same place is reached in several ways. */
+static pfa_trail_t *trails_from(pfa_thread_t *thread, const pfa_unwind_start_t *start)
+{
+    uint64_t mixed = (start->pc ^ start->sp << 7) * 0x9e3779b97f4a7c15u;
+    return &thread->trails[(mixed >> 60) * PFA_TRAIL_WAYS];
+}
+_Static_assert(PFA_TRAILS == PFA_TRAIL_WAYS << (64 - 60), "as many as the bits that choose some can tell");
+
+static bool holds(const pfa_tls_t *tls, const pfa_trail_t *trail, const pfa_unwind_start_t *start, unsigned depth)
+{
+    return trail->start.pc == start->pc && trail->start.sp == start->sp && trail->depth == depth &&
+           trail->range == tls->stack_range && trail->generation == pfa_load_relaxed(&pfa_stack_generation) &&
+           (!trail->words.uses_fp || trail->start.fp == start->fp) && pfa_unwind_words_hold(&trail->words);
+}
+
+/* Walks, and keeps the trail if it may be of use: of a thread whose stacks are never the same the notes are in vain. */
+static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth, pfa_trail_t *trail)
+{
+    uintptr_t frames[DEPTH_MAX];
+    pfa_unwind_end_t end;
+    pfa_thread_t *thread = tls->thread;
+    depth = depth < DEPTH_MAX ? depth : DEPTH_MAX;
+    thread->trail_luck -= thread->trail_luck > -PFA_TRAIL_LUCK;
+    /* And a handler that interrupts us leaves the notes alone. */
+    if (thread->trail_busy || (thread->trail_luck == -PFA_TRAIL_LUCK && ++thread->trail_skips % PFA_TRAIL_LUCK != 0)) {
+        unsigned count = pfa_unwind(tls, start, frames, depth, &end);
+        return find_stack(tls, frames, count, end);
+    }
+    uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
+    thread->trail_busy = true;
+    trail->depth = 0; /* while it is written, a handler must not use it */
+    pfa_fence_compiler();
+    unsigned count = pfa_unwind_noting(tls, start, frames, depth, &end, &trail->words);
+    uint32_t stack = find_stack(tls, frames, count, end);
+    trail->start = *start;
+    trail->range = tls->stack_range;
+    trail->stack = stack;
+    trail->generation = generation;
+    pfa_fence_compiler();
+    trail->depth = trail->words.whole && stack != PFA_NODE_UNKNOWN ? depth : 0;
+    pfa_fence_compiler();
+    thread->trail_busy = false;
+    return stack;
+}
+
+uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
+{
+    pfa_thread_t *thread = tls->thread;
+    if (PFA_UNLIKELY(thread == NULL) || PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
+        return PFA_NODE_UNKNOWN;
+    }
+    pfa_trail_t *trails = trails_from(thread, start);
+    for (unsigned i = 0; i < PFA_TRAIL_WAYS; i++) {
+        if (holds(tls, &trails[i], start, depth)) {
+            thread->trail_luck += thread->trail_luck < PFA_TRAIL_LUCK;
+            return trails[i].stack;
+        }
+    }
+    return walk(tls, start, depth, &trails[++thread->trail_next % PFA_TRAIL_WAYS]);
 }
 
 uint32_t pfa_stack_take(pfa_tls_t *tls, const pfa_unwind_start_t *start)

@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/tls.h"
+#include "meta/unwind.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +53,19 @@ enum { PFA_TAGS_NESTED = 32 };
 
 enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
 
+/* A stack that was taken here lately, with the words of it that the walk read: while they are the same, so is it. */
+typedef struct pfa_trail {
+    pfa_unwind_start_t start;
+    uint64_t range; /* of the stack, as the walk left it */
+    uint32_t stack;
+    uint32_t generation;
+    uint32_t depth; /* that was asked for */
+    uint32_t padding;
+    pfa_unwind_words_t words;
+} pfa_trail_t;
+
+enum { PFA_TRAIL_WAYS = 4, PFA_TRAILS = 16 * PFA_TRAIL_WAYS, PFA_TRAIL_LUCK = 32 };
+
 /* Counts up whenever code was unloaded. */
 extern _Atomic uint32_t pfa_stack_generation;
 
@@ -63,6 +77,11 @@ typedef struct pfa_thread {
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
     uint32_t tag_depth;             /* also counts those that found no room */
+    int32_t trail_luck;             /* goes up when a trail held and down when it did not */
+    uint32_t trail_skips;
+    uint32_t trail_next; /* which of the ways is written over next */
+    bool trail_busy;     /* one is being written */
+    pfa_trail_t trails[PFA_TRAILS];
     pfa_site_t sites[PFA_SITES];
     pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
 } pfa_thread_t;

@@ -274,10 +274,24 @@ PFA_INLINE uint64_t read_entry(const pfa_unwind_entry_t *table, size_t i)
     return entry;
 }
 
+static inline void note(pfa_unwind_words_t *words, uintptr_t at, uintptr_t value)
+{
+    uint32_t i = words->count;
+    if (i == PFA_UNWIND_WORDS) {
+        words->whole = false;
+        return;
+    }
+    words->at[i] = at;
+    words->value[i] = value;
+    words->count = i + 1;
+}
+
 /* Reports and leaves frames as long as their rules are known and short and their stack is in the known range: the hot
  * path. Stops at a frame that is not such, unreported. */
-PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
+PFA_INLINE PFA_NO_ASAN outcome_t stride_by(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max,
+                                           pfa_unwind_words_t *words)
 {
+    uintptr_t fp_at = 0;                                                   /* where fp was read */
     const pfa_unwind_entry_t *table = pfa_load_acquire(&pfa_unwind_table); /* with make_table */
     if (PFA_UNLIKELY(table == NULL || w->sp_is_bound)) {
         return GO_ON;
@@ -304,6 +318,13 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
         }
         ra = load(base + PFA_SHORT_RA_UP(rule) * WORD);
         uintptr_t saved_fp = load(base + PFA_SHORT_FP_UP(rule) * WORD);
+        if (words != NULL) {
+            if ((rule & PFA_SHORT_FROM_FP) != 0) {
+                fp_at != 0 ? note(words, fp_at, fp) : (void)(words->uses_fp = true);
+            }
+            note(words, base + PFA_SHORT_RA_UP(rule) * WORD, ra);
+            fp_at = (rule & PFA_SHORT_FP_KEPT) != 0 ? fp_at : base + PFA_SHORT_FP_UP(rule) * WORD;
+        }
         pcs[count++] = key;
         key = pfa_unwind_strip(ra);
         fp = (rule & PFA_SHORT_FP_KEPT) != 0 ? fp : saved_fp;
@@ -325,6 +346,17 @@ PFA_NO_ASAN static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reporte
     return is_key(key) ? GO_ON : key == 0 ? ARRIVED : STUCK;
 }
 
+static outcome_t stride(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
+{
+    return stride_by(w, pcs, reported, max, NULL);
+}
+
+static PFA_NOINLINE outcome_t stride_noting(walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max,
+                                            pfa_unwind_words_t *words)
+{
+    return stride_by(w, pcs, reported, max, words);
+}
+
 static bool begin(walk_t *w, pfa_tls_t *tls, const pfa_unwind_start_t *start)
 {
     *w = (walk_t){.tls = tls, .key = start->pc, .sp = start->sp & ~(uintptr_t)1, .fp = start->fp};
@@ -333,11 +365,16 @@ static bool begin(walk_t *w, pfa_tls_t *tls, const pfa_unwind_start_t *start)
            (start->sp % 2 == 0 || step_slowly(w) == GO_ON);
 }
 
-unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
-                    pfa_unwind_end_t *end)
+PFA_INLINE unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+                           pfa_unwind_end_t *end, pfa_unwind_words_t *words)
 {
     walk_t w;
     bool begun = begin(&w, tls, start);
+    if (words != NULL) {
+        words->count = 0;
+        words->uses_fp = false;
+        words->whole = begun && start->sp % 2 == 0;
+    }
     unsigned count = 0;
     if (!begun) {
         *end = PFA_UNWIND_BROKEN;
@@ -348,10 +385,13 @@ unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *
         return 1;
     }
     for (;;) {
-        outcome_t outcome = stride(&w, pcs, &count, max);
+        outcome_t outcome = words != NULL ? stride_noting(&w, pcs, &count, max, words) : stride(&w, pcs, &count, max);
         if (outcome == GO_ON && count < max) {
             pcs[count++] = w.key;
             outcome = step_slowly(&w);
+            if (words != NULL) {
+                words->whole = false;
+            }
         } else if (outcome == GO_ON) {
             *end = PFA_UNWIND_TRUNCATED;
             return count;
@@ -361,4 +401,26 @@ unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *
             return count;
         }
     }
+}
+
+unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+                    pfa_unwind_end_t *end)
+{
+    return unwind(tls, start, pcs, max, end, NULL);
+}
+
+unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+                           pfa_unwind_end_t *end, pfa_unwind_words_t *words)
+{
+    return unwind(tls, start, pcs, max, end, words);
+}
+
+PFA_NO_ASAN bool pfa_unwind_words_hold(const pfa_unwind_words_t *words)
+{
+    for (uint32_t i = 0; i < words->count; i++) {
+        if (load(words->at[i]) != words->value[i]) {
+            return false;
+        }
+    }
+    return true;
 }

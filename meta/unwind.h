@@ -24,6 +24,8 @@
 #include "base/tls.h"
 #include "base/unwind_arch.h" /* PFA_UNWIND_HERE(start) */
 
+#include <stdbool.h>
+
 /* Where the walk begins: the state in the caller right after the call returned. An odd sp says that all three are the
  * state of a frame not to be reported, which the walk leaves first. */
 typedef struct pfa_unwind_start {
@@ -42,6 +44,22 @@ typedef enum pfa_unwind_end {
  * it is the interrupted instruction plus one. So minus one always lies inside the instruction that the frame is at. */
 unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                     pfa_unwind_end_t *end);
+
+/* What a walk has read of the stack: the same start, with all these words as they were, leads to the same frames. */
+enum { PFA_UNWIND_WORDS = 48 };
+typedef struct pfa_unwind_words {
+    uintptr_t at[PFA_UNWIND_WORDS];
+    uintptr_t value[PFA_UNWIND_WORDS];
+    uint32_t count;
+    bool uses_fp; /* the start's fp, too, has to be the same */
+    bool whole;   /* these are all; false if there were more, or frames of another kind */
+} pfa_unwind_words_t;
+
+/* The same, noting what it reads. */
+unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+                           pfa_unwind_end_t *end, pfa_unwind_words_t *words);
+/* Are the words as they were? Only where the walk would read: with the start's sp as it was, on the same stack. */
+bool pfa_unwind_words_hold(const pfa_unwind_words_t *words);
 
 /* To be called when the loader has unmapped a module. Walks may go on meanwhile, in other threads as well. */
 void pfa_unwind_forget(void);
