@@ -90,6 +90,7 @@ begin() {
     [ -r "$PROFALLOC_LIB" ] || die "cannot read $PROFALLOC_LIB"
     lib=$(realpath "$PROFALLOC_LIB") # as /proc/PID/maps shows it
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/profalloc-$test_name.XXXXXX")
+    chmod 755 "$scratch" # programs that become another user write traces, too
     mkdir "$scratch/servers"
     trap clean_up EXIT
     trap 'exit 143' TERM INT HUP
