@@ -152,7 +152,7 @@ check_traces() {
     local file said traces=0
     [ "$way" = sampled ] || [ "$way" = full ] || return 0
     for file in "$scratch"/traces/*.pa; do
-        [ -e "$file" ] || continue
+        [ -s "$file" ] || continue # or of a process that was killed before the first block was written
         traces=$((traces + 1))
         said=$("$PROFALLOC_TOOL" check "$file" 2>&1) || complain "check of ${file##*/}: $(head -n 5 <<<"$said")"
     done
