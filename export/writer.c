@@ -18,7 +18,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { EXACT_ROWS = 4096, SOURCES = 512 };
+/* Not as many as a batch may have: what is looked at for each row should stay in the cache. */
+enum { ROWS_AT_ONCE = 16384, EXACT_ROWS = 4096, SOURCES = 512 };
 
 static struct {
     pfa_batch_t *batch;
@@ -171,7 +172,7 @@ static void flush_batch(void)
 static void begin_batch(uint32_t flags)
 {
     bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
-    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : PFA_BATCH_ROWS;
+    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : ROWS_AT_ONCE;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #define PFA_RINGS 4096
-#define PFA_RING_PATIENCE_NS 2000000
+#define PFA_RING_PATIENCE_NS 5000000
 
 typedef struct pfa_ring {
     uint64_t head;  /* entries stored */

@@ -45,7 +45,7 @@ void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags)
 {
     batch->head = (pfa_batch_head_t){.flags = flags, .shift = shift};
     batch->last_shifted = 0;
-    if (++batch->stamp == 0) {
+    if (++batch->stamp > UINT16_MAX) {
         __builtin_memset(batch->slots, 0, sizeof batch->slots);
         batch->stamp = 1;
     }
@@ -75,15 +75,15 @@ static uint32_t find_kind(pfa_batch_t *batch, const pfa_batch_kind_t *kind)
 {
     uint32_t slot = hash_kind(kind) & (PFA_BATCH_SLOTS - 1);
     for (;; slot = (slot + 1) & (PFA_BATCH_SLOTS - 1)) {
-        uint64_t entry = batch->slots[slot];
-        if (entry >> 32 != batch->stamp) {
-            batch->slots[slot] = (uint64_t)batch->stamp << 32 | batch->head.kinds;
+        uint32_t entry = batch->slots[slot];
+        if (entry >> 16 != batch->stamp) {
+            batch->slots[slot] = batch->stamp << 16 | batch->head.kinds;
             batch->kinds[batch->head.kinds] = *kind;
             return batch->head.kinds++;
         }
-        const pfa_batch_kind_t *known = &batch->kinds[(uint32_t)entry];
+        const pfa_batch_kind_t *known = &batch->kinds[entry & UINT16_MAX];
         if (__builtin_memcmp(known, kind, offsetof(pfa_batch_kind_t, rows)) == 0) {
-            return (uint32_t)entry;
+            return entry & UINT16_MAX;
         }
     }
 }

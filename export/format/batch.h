@@ -71,7 +71,8 @@ _Static_assert(sizeof(pfa_batch_kind_t) == 32, "no padding: kinds are compared a
     (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) +                                     \
      PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 10 + 10 + 20))
 
-#define PFA_BATCH_SLOTS (4 * PFA_BATCH_ROWS)
+#define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
+_Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
 
 /* An encoder, about 4 MiB; in zeroed memory it is ready for pfa_batch_begin. */
 typedef struct pfa_batch {
@@ -80,7 +81,7 @@ typedef struct pfa_batch {
     uint32_t stamp; /* of the slots that are of this batch */
     pfa_batch_segment_t segments[PFA_BATCH_SEGMENTS];
     pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
-    uint64_t slots[PFA_BATCH_SLOTS]; /* stamp << 32 | kind */
+    uint32_t slots[PFA_BATCH_SLOTS]; /* stamp << 16 | kind: small, so that they stay in the cache */
     uint16_t kind_of[PFA_BATCH_ROWS];
     uint8_t times[PFA_BATCH_ROWS * 10];
     uint8_t lives[PFA_BATCH_ROWS * 10];
