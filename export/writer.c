@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Not as many as a batch may have: what is looked at for each row should stay in the cache. */
-enum { ROWS_AT_ONCE = 16384, EXACT_ROWS = 4096, SOURCES = 512 };
+/* While deaths come fast, not as many rows as a batch may have: what is looked at for each should stay in the cache. */
+enum { ROWS_WHEN_FAST = 8192, FAST_NS = 1000, EFFORT = 6, EXACT_ROWS = 4096, SOURCES = 512 };
 
 static struct {
     pfa_batch_t *batch;
@@ -27,6 +27,8 @@ static struct {
     uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
     uint32_t shift;
+    bool fast; /* less than FAST_NS for each death since the last drain? */
+    uint64_t drained_ns;
     uint32_t rows_max;    /* of the batch that is being filled */
     pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
     uint64_t bad_frees_before;
@@ -172,7 +174,8 @@ static void flush_batch(void)
 static void begin_batch(uint32_t flags)
 {
     bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
-    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : ROWS_AT_ONCE;
+    uint32_t most = writer.fast ? ROWS_WHEN_FAST : PFA_BATCH_ROWS;
+    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : most;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
@@ -210,6 +213,11 @@ static void drain(uint32_t flags, uint64_t kept)
 
 void pfa_writer_drain(uint32_t flags)
 {
+    uint64_t now = pfa_sys_nanoseconds();
+    bool urgent;
+    writer.fast = now - writer.drained_ns < pfa_ring_backlog(&urgent) * FAST_NS;
+    writer.drained_ns = now;
+    pfa_block_effort(writer.fast ? 1 : EFFORT);
     drain(flags, 0);
 }
 

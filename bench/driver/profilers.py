@@ -61,6 +61,8 @@ class Profalloc(Plain):
         return job
 
     def profile(self, folder, outcome):
+        # As `profalloc run` does: a program that exits with threads of its own leaves the end to the tool.
+        subprocess.run([self.tool, "seal", *folder.glob("trace*.pa")], capture_output=True)
         size = _left(folder, "trace*", outcome)  # with those of fork children, which are no part of what is checked
         said = subprocess.run([self.tool, "check", folder / "trace.pa"], capture_output=True, text=True)
         count = re.search(r": complete, ([\d,]+) allocations", said.stdout)
