@@ -117,8 +117,8 @@ typedef enum pfa_ending {
     PFA_LIFE_ENDED_SETTLE /* and settles the live total */
 } pfa_ending_t;
 
-/* Tells the death of a region chunk, marks it dead and counts it, in the frequent case: it is live, starts at the address and with its slot, was
- * not sampled, and the thread has counters. The backing gets it after that, since the slot's next owner writes the same
+/* Tells the death of a region chunk, marks it dead and counts it, in the frequent case: it is live, starts at the address
+ * and with its slot, was not sampled, and the thread has counters. The backing gets it after that, since the slot's next owner writes the same
  * record. */
 PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
 {

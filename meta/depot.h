@@ -1,8 +1,7 @@
 /* The depot: call stacks as a tree of nodes, each a return address and the node of its caller, down to a root
  * (export/format/trace.h). A node's number, 32 bits, is a stack's name. Nodes are stored in the live table.
  *
- *   1. pfa_depot_find takes no lock and may run in any thread at any time. pfa_depot_add takes PFA_LOCK_DEPOT when the node
- *      is new.
+ *   1. pfa_depot_add may run in any thread at any time. It takes PFA_LOCK_DEPOT, and only when the node is new.
  *   2. A node never changes once its number was given out; equal stacks have equal numbers until pfa_depot_renew, which
  *      the unloading of code makes necessary: the same address may mean other code then.
  *   3. A thread that is interrupted inside pfa_depot_add by a handler that allocates gets PFA_NODE_UNKNOWN there. */
