@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The calls of the API, against what tests/exact/caller.c does with them: tags, pictures, two traces by mprof's calls, and
+places of frees several frames deep."""
+import json
+
+import capture
+import support
+from capture import check, equal
+
+CALLER = capture.program("exact/caller")
+
+
+def rows(path, *more):
+    out, _ = support.tool("dump", "--json", "--events", *more, path)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def counts(found, size):
+    """Deaths, and chunks alive at the end, of a size."""
+    died = [row for row in found if row["type"] == "death" and row["size"] == size]
+    alive = {row["chunk"] for row in found if row["type"] == "live" and row["size"] == size}
+    return died, alive
+
+
+def both_traces(folder):
+    said = capture.capture(folder, [CALLER], "free_depth:3")
+    equal(said, "", "what the library said")
+    second = folder / "second.pa"
+    first, = (path for path in capture.traces(folder) if path != second)
+    return first, second
+
+
+def calls(folder):
+    first, second = both_traces(folder)
+    for path in (first, second):
+        capture.check_trace(path)
+    found = rows(first)
+    tags = set()
+    for size, count in ((1001, 10), (1002, 20), (1003, 30), (1004, 40), (1005, 50)):
+        died, alive = counts(found, size)
+        equal((len(died), len(alive)), (count // 2, count // 2), f"dead and live chunks of {size} bytes")
+        tag, = {row["tag"] for row in died}
+        tags.add((size, tag))
+    tags = dict(tags)
+    check(tags[1001] == tags[1005] == 0 and tags[1002] == tags[1004] != 0 and tags[1003] not in (0, tags[1002]), tags)
+    names = {row["name"] for row in found if row.get("kind") == "LIVE"}
+    check({"halfway", "dump"} <= names, names)
+    old, = counts(found, 1006)[0]
+    new = {row["chunk"] for row in found if row["type"] == "live" and row["size"] == 200000}
+    check(old["moved_to"] in new, f"{old['moved_to']} is none of {new}")
+    for size in (1007, 1008):
+        equal(counts(found, size), ([], set()), f"chunks of {size} bytes in the first trace")
+    found = rows(second)
+    equal(counts(found, 1007), ([], set()), "chunks made between the traces")
+    died, alive = counts(found, 1008)
+    equal((len(died), len(alive)), (35, 35), "chunks of the second trace")
+
+
+def places_of_frees(folder):
+    first, _ = both_traces(folder)
+    found = rows(first, "--nodes")
+    callers = {row["number"]: row["caller"] for row in found if row["type"] == "node"}
+    died, _ = counts(found, 1005)
+    stack, = {row["free_stack"] for row in died}
+    depth = 0
+    while stack >= 4:
+        stack, depth = callers[stack], depth + 1
+    equal((depth, stack), (3, 1), "frames of a free, and that there were more")
+
+
+support.main(calls=calls, places_of_frees=places_of_frees)
