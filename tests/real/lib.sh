@@ -147,6 +147,13 @@ choose_way() {
     mkdir -m 1777 "$scratch/traces" # for programs that become another user, too
 }
 
+# Is all that a trace misses what its process will do yet? Programs leave processes behind that outlive their tests.
+only_goes_on() {
+    local missing
+    missing=$(grep '^  missing:' <<<"$1")
+    [ "$(wc -l <<<"$missing")" -eq 1 ] && [[ $missing == *" goes on: "* ]]
+}
+
 # Nothing is missing in the traces that a way has left, and there are some.
 check_traces() {
     local file said traces=0
@@ -154,7 +161,8 @@ check_traces() {
     for file in "$scratch"/traces/*.pa; do
         [ -s "$file" ] || continue # or of a process that was killed before the first block was written
         traces=$((traces + 1))
-        said=$("$PROFALLOC_TOOL" check "$file" 2>&1) || complain "check of ${file##*/}: $(head -n 5 <<<"$said")"
+        said=$("$PROFALLOC_TOOL" check "$file" 2>&1) || only_goes_on "$said" ||
+            complain "check of ${file##*/}: $(head -n 5 <<<"$said")"
     done
     [ "$traces" -gt 0 ] || complain "no traces were left"
 }
