@@ -8,7 +8,6 @@
 #include "base/message.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
-#include "meta/extents.h"
 #include "meta/thread.h"
 
 #include <string.h>
@@ -271,6 +270,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     uint64_t kept = old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED | PFA_FLAG_LEAD);
     bool large = (old & PFA_FLAG_LARGE) != 0;
     uint64_t now = pfa_clock_now(tls);
+    pfa_life_next_link(tls);
     if (pfa_is_live(old)) {
         tls->moved_time = now;
         pfa_life_tell_slowly(tls, record, old);
@@ -290,7 +290,8 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     if (is_wide(old)) {
         pfa_accesses_begin(pfa_record_accesses(record));
     }
-    pfa_record_begin(record, now, fresh, tls->stack, tls->record_tail | pfa_record_tail(0, record->lead));
+    pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls),
+                     tls->record_tail | pfa_record_tail(0, record->lead));
     if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
         pfa_live_settle(tls);
     }

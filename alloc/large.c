@@ -179,7 +179,8 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
     pfa_accesses_begin(pfa_record_accesses(node->record));
-    pfa_record_begin(node->record, pfa_clock_now(tls), size_flags, tls->stack, tls->record_tail);
+    uint32_t link = (flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
+    pfa_record_begin(node->record, pfa_clock_now(tls), size_flags, tls->stack, link, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         pfa_record_end(node->record, size_flags);
         give_back(tls, node);

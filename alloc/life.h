@@ -70,13 +70,13 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
     event->size_flags = (size_flags & ~(uint64_t)PFA_FLAGS_SILENT) | event_flags;
     event->stack = record->stack;
     event->free_stack = free_stack;
-    event->type = record->type;
+    event->type_link = record->type_link;
     uint64_t tail = pfa_load_relaxed(&record->tail);
     event->thread = (uint16_t)tail;
     event->tag = (uint16_t)(tail >> 16);
     event->free_thread = (uint16_t)tls->record_tail;
     event->last_thread = (uint16_t)(tail >> 32);
-    event->padding = 0;
+    event->moved_link = event_flags != 0 ? tls->link : 0;
     if (PFA_UNLIKELY(event == &aside)) {
         pfa_ring_push_slowly(tls, event, &record->size_flags, pfa_record_ended(size_flags));
     } else {
@@ -86,6 +86,17 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
 
 /* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */
 PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags);
+
+/* For the record of a chunk that the realloc under way makes. */
+PFA_INLINE uint32_t pfa_life_link(const pfa_tls_t *tls)
+{
+    return tls->link << PFA_TYPE_BITS;
+}
+
+PFA_INLINE void pfa_life_next_link(pfa_tls_t *tls)
+{
+    tls->link = (tls->link + 1) & PFA_LINK_MASK;
+}
 
 /* What to ask the backing for. */
 PFA_INLINE size_t pfa_life_slot_size(size_t size)
@@ -107,7 +118,8 @@ PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_fl
     if (PFA_UNLIKELY(pfa_range_is_wide())) {
         pfa_accesses_begin(pfa_record_accesses(place.record));
     }
-    pfa_record_begin(place.record, now, size_flags, tls->stack, tail);
+    uint32_t link = (size_flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
+    pfa_record_begin(place.record, now, size_flags, tls->stack, link, tail);
     return pfa_life_count_birth(tls, pfa_word_class(place.word), size_flags);
 }
 

@@ -24,8 +24,8 @@ static const char usage[] =
     "  --events   the rows too: one line for each chunk that died, and for each that was alive at the end or in a picture\n"
     "  --nodes    the nodes of stacks, modules and threads too\n"
     "  --json     one JSON object in each line\n\n"
-    "A chunk is named THREAD:TIME of its allocation. One that realloc ended says moved_to: the name of the chunk that it\n"
-    "became.\n\nExit status: 0 done, 1 the output could not be written, 2 the file is no trace.\n";
+    "A chunk that realloc ended says moved_to THREAD/NUMBER of that realloc, and the one that it became says moved_from the\n"
+    "same, at the same time. Numbers go round after 4096.\n\nExit status: 0 done, 1 the output could not be written, 2 the file is no trace.\n";
 
 static void dump_row(void *to, const pfa_event_t *event, double weight, bool live)
 {
@@ -33,18 +33,23 @@ static void dump_row(void *to, const pfa_event_t *event, double weight, bool liv
     pfa_json_t *json = &dump->json;
     uint64_t flags = event->size_flags & PFA_EVENT_FLAGS;
     bool moved = !live && (flags & PFA_EVENT_MOVED) != 0;
-    char name[48];
+    bool made = (flags & PFA_RECORD_REALLOC) != 0;
+    char from[48] = "";
     char next[48] = "";
-    snprintf(name, sizeof name, "%u:%" PRIu64, event->thread, event->alloc_time);
+    if (made) {
+        snprintf(from, sizeof from, "%u/%" PRIu32, event->thread, event->type_link >> PFA_TYPE_BITS);
+    }
     if (moved) {
-        snprintf(next, sizeof next, "%u:%" PRIu64, event->free_thread, event->free_time);
+        snprintf(next, sizeof next, "%u/%" PRIu32, event->free_thread, event->moved_link);
     }
     double born = pfa_trace_seconds(dump->trace, event->alloc_time);
     double died = live ? 0 : pfa_trace_seconds(dump->trace, event->free_time);
     uint64_t size = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
     if (!dump->as_json) {
-        printf("    %-5s %s size %" PRIu64 " weight %.3f stack %" PRIu32 " flags 0x%" PRIx64 " tag %u at %.9f",
-               live ? "live" : "death", name, size, weight, event->stack, flags, event->tag, born);
+        printf("    %-5s thread %u size %" PRIu64 " weight %.3f stack %" PRIu32 " flags 0x%" PRIx64
+               " tag %u at %.9f%s%s",
+               live ? "live" : "death", event->thread, size, weight, event->stack, flags, event->tag, born,
+               made ? " moved_from " : "", from);
         if (!live) {
             printf(" freed %.9f by thread %u stack %" PRIu32 "%s%s", died, event->free_thread, event->free_stack,
                    moved ? " moved_to " : "", next);
@@ -54,15 +59,14 @@ static void dump_row(void *to, const pfa_event_t *event, double weight, bool liv
     }
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "type", live ? "live" : "death");
-    pfa_json_text(json, "chunk", name);
     pfa_json_whole(json, "size", size);
     pfa_json_number(json, "weight", weight);
     pfa_json_whole(json, "stack", event->stack);
     pfa_json_whole(json, "thread", event->thread);
     pfa_json_whole(json, "tag", event->tag);
-    pfa_json_whole(json, "type_id", event->type);
+    pfa_json_whole(json, "type_id", event->type_link & PFA_TYPE_MASK);
     pfa_json_whole(json, "flags", flags);
-    pfa_json_bool(json, "reallocated", (flags & PFA_RECORD_REALLOC) != 0);
+    pfa_json_text(json, "moved_from", made ? from : NULL);
     pfa_json_whole(json, "alloc_time", event->alloc_time);
     pfa_json_number(json, "allocated", born);
     if (!live) {
@@ -223,7 +227,7 @@ static void dump_record(void *to, const pfa_live_record_t *record)
     pfa_event_t event = {.alloc_time = record->alloc_time,
                          .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
                          .stack = record->stack,
-                         .type = record->type,
+                         .type_link = record->type_link,
                          .thread = record->thread,
                          .tag = record->tag};
     if (!pfa_trace_has_died(dump->trace, record)) {

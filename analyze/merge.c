@@ -72,6 +72,7 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
         }
     }
     trace->last_time = head.last_time > trace->last_time ? head.last_time : trace->last_time;
+    trace->shift = head.shift > trace->shift && head.shift <= PFA_BATCH_SHIFT_MAX ? head.shift : trace->shift;
     *after_live = (head.flags & PFA_BATCH_AFTER_LIVE) != 0;
 }
 

@@ -20,7 +20,7 @@ static pfa_batch_kind_t kind_of(const pfa_event_t *event)
     return (pfa_batch_kind_t){.size_flags = event->size_flags,
                               .stack = event->stack,
                               .free_stack = event->free_stack,
-                              .type = event->type,
+                              .type = event->type_link & PFA_TYPE_MASK,
                               .thread = event->thread,
                               .tag = event->tag,
                               .free_thread = event->free_thread,
@@ -152,7 +152,7 @@ static void visit_record(void *to, const pfa_live_record_t *record)
                          .free_time = UINT64_MAX,
                          .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
                          .stack = record->stack,
-                         .type = record->type,
+                         .type_link = record->type_link,
                          .thread = record->thread,
                          .tag = record->tag,
                          .last_thread = record->last_thread};

@@ -28,7 +28,7 @@ static void write_events(sealing_t *sealing)
         size_t size = pfa_batch_finish(sealing->batch, sealing->bytes);
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_EVENTS, sealing->time, sealing->bytes, size);
     }
-    pfa_batch_begin(sealing->batch, 0, 0);
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, 0);
 }
 
 /* What is left in one ring, as entries of it. */
@@ -58,7 +58,7 @@ static void write_live(sealing_t *sealing, bool last)
     memcpy(sealing->bytes, &live, sizeof live);
     size_t size = pfa_batch_finish(sealing->batch, sealing->bytes + sizeof live);
     pfa_tracefile_block(&sealing->writer, PFA_BLOCK_LIVE, sealing->time, sealing->bytes, sizeof live + size);
-    pfa_batch_begin(sealing->batch, 0, PFA_BATCH_LIVE);
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE);
 }
 
 static void add_record(void *to, const pfa_live_record_t *record)
@@ -70,7 +70,7 @@ static void add_record(void *to, const pfa_live_record_t *record)
     pfa_event_t event = {.alloc_time = record->alloc_time,
                          .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
                          .stack = record->stack,
-                         .type = record->type,
+                         .type_link = record->type_link,
                          .thread = record->thread,
                          .tag = record->tag,
                          .last_thread = record->last_thread};
@@ -153,10 +153,10 @@ static int append(sealing_t *sealing, int fd)
     pfa_tracefile_nodes(&sealing->writer, sealing->time, first, trace->node_count - first, trace->parents + first,
                         trace->pcs + first);
     write_names(sealing);
-    pfa_batch_begin(sealing->batch, 0, 0);
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, 0);
     pfa_rows_walk_rings(trace, add_span, sealing);
     write_events(sealing);
-    pfa_batch_begin(sealing->batch, 0, PFA_BATCH_LIVE);
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE);
     pfa_trace_forget_died(trace);
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);

@@ -102,6 +102,7 @@ typedef struct pfa_trace {
     uint64_t bad_blocks; /* whole, but they do not make sense */
     uint64_t bad_rings;
     uint64_t last_time;
+    uint32_t shift; /* by which times of deaths were cut, at most */
 
     pfa_notes_t missing; /* what keeps this trace from being complete */
     pfa_notes_t remarks; /* what is good to know and no loss */

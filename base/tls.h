@@ -46,6 +46,7 @@ typedef struct pfa_tls {
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
     int32_t clock_skips;     /* times to give out before the counter is read again */
     uint32_t clock_dense;    /* calls in a row that came right after one another */
+    uint32_t link;           /* number of the last realloc (export/format/live.h) */
     uint32_t region_backoff; /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
     uint8_t state;          /* pfa_thread_state_t */

@@ -16,12 +16,16 @@ typedef struct picture {
     const char *name;
     pfa_batch_t *batch;
     size_t batch_at; /* where in the payload it begins */
+    uint32_t shift;  /* of times, once there are many */
+    uint64_t rows;
     int err;
 } picture_t;
 
 static void flush(picture_t *picture, uint32_t flags)
 {
     pfa_writer_nodes();
+    picture->rows += picture->batch->head.rows;
+    pfa_batch_set_shift(picture->batch, picture->rows > PFA_BATCH_EXACT_ROWS ? picture->shift : 0);
     char *payload = pfa_block_scratch();
     pfa_trace_live_t head = picture->head;
     head.flags |= flags;
@@ -46,7 +50,7 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event)
     *event = (pfa_event_t){.alloc_time = __atomic_load_n(&record->alloc_time, __ATOMIC_ACQUIRE),
                            .size_flags = size_flags & ~(uint64_t)PFA_FLAGS_SILENT,
                            .stack = __atomic_load_n(&record->stack, __ATOMIC_ACQUIRE),
-                           .type = __atomic_load_n(&record->type, __ATOMIC_ACQUIRE),
+                           .type_link = __atomic_load_n(&record->type_link, __ATOMIC_ACQUIRE),
                            .thread = (uint16_t)tail,
                            .tag = (uint16_t)(tail >> 16),
                            .last_thread = (uint16_t)(tail >> 32)};
@@ -78,10 +82,10 @@ static void add_extent(picture_t *picture, uint32_t number, uint64_t step)
     }
 }
 
-int pfa_writer_picture(const char *name, uint32_t flags)
+int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
 {
     static uint32_t count; /* under the writer's lock */
-    picture_t picture = {.name = name, .batch = pfa_writer_batch()};
+    picture_t picture = {.name = name, .batch = pfa_writer_batch(), .shift = whole_times ? 0 : pfa_writer_shift()};
     picture.head.number = ++count;
     picture.head.flags = flags;
     picture.head.time = pfa_counter();

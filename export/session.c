@@ -166,12 +166,28 @@ int pfa_session_open(uint64_t sample)
     return failed;
 }
 
+/* The final picture while other threads may go on. What they free meanwhile is told from it by whole times. */
+static int final_picture(void)
+{
+    pfa_writer_drain_before_final();
+    int err = pfa_writer_picture("", PFA_LIVE_FINAL, true);
+    pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
+    return err;
+}
+
+/* The same where there are none, for a third of the size; a signal handler that frees nevertheless undoes it. */
+static int final_picture_alone(void)
+{
+    bool urgent;
+    pfa_writer_drain(0);
+    int err = pfa_writer_picture("", PFA_LIVE_FINAL, false);
+    return pfa_ring_backlog(&urgent) == 0 ? err : final_picture();
+}
+
 static void end_locked(pfa_end_t how)
 {
     pfa_writer_modules();
-    pfa_writer_drain_before_final();
-    int err = pfa_writer_picture("", PFA_LIVE_FINAL);
-    pfa_writer_drain(PFA_BATCH_AFTER_LIVE);
+    int err = how == PFA_END_EXIT ? final_picture_alone() : final_picture();
     pfa_writer_particulars();
     pfa_store_release(&pfa_ring_closed, true);
     pfa_store_release(&session.open, false);
@@ -207,7 +223,7 @@ static void picture_locked(const char *name, int *err)
 {
     pfa_writer_modules();
     pfa_writer_drain(0);
-    *err = pfa_writer_picture(name, 0);
+    *err = pfa_writer_picture(name, 0, false);
     pfa_writer_particulars();
 }
 

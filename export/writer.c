@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 
 /* While deaths come fast, not as many rows as a batch may have: what is looked at for each should stay in the cache. */
-enum { ROWS_WHEN_FAST = 8192, FAST_NS = 1000, EFFORT = 6, EXACT_ROWS = 4096, SOURCES = 512 };
+enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, SOURCES = 512 };
 
 static struct {
     pfa_batch_t *batch;
@@ -45,6 +45,11 @@ static uint32_t shift_of(uint64_t nanoseconds)
 {
     uint64_t ticks = nanoseconds * pfa_counter_moment() / 2000; /* a moment is two microseconds */
     return ticks == 0 ? 0 : 63u - (uint32_t)__builtin_clzll(ticks);
+}
+
+uint32_t pfa_writer_shift(void)
+{
+    return writer.shift;
 }
 
 pfa_batch_t *pfa_writer_batch(void)
@@ -173,9 +178,9 @@ static void flush_batch(void)
 
 static void begin_batch(uint32_t flags)
 {
-    bool exact = writer.rows_written < EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
+    bool exact = writer.rows_written < PFA_BATCH_EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
     uint32_t most = writer.fast ? ROWS_WHEN_FAST : PFA_BATCH_ROWS;
-    writer.rows_max = writer.rows_written < EXACT_ROWS ? EXACT_ROWS : most;
+    writer.rows_max = writer.rows_written < PFA_BATCH_EXACT_ROWS ? PFA_BATCH_EXACT_ROWS : most;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 

@@ -28,8 +28,10 @@ void pfa_writer_nodes(void);
 int pfa_writer_block(pfa_block_kind_t kind, const void *payload, size_t size);
 /* For whoever has something to put into it between two drains. */
 pfa_batch_t *pfa_writer_batch(void);
+/* By which times are cut. */
+uint32_t pfa_writer_shift(void);
 /* Writes all live chunks (export/picture.c). `flags` are PFA_LIVE_*. */
-int pfa_writer_picture(const char *name, uint32_t flags);
+int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times);
 /* Notes the time in the live table. */
 void pfa_writer_clock(void);
 

@@ -270,6 +270,7 @@ size_t pfa_usable_size(void *chunk, const void *caller)
 static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
 {
     pfa_tls_t *tls = &pfa_tls;
+    pfa_life_next_link(tls);
     void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
     bool recorded = moved != NULL;
     if (!recorded) {

@@ -3,7 +3,7 @@
  *
  *    0 alloc_time
  *    8 flags (16 bits) and size (48 bits), one word: storing it makes the record live or dead
- *   16 stack  20 type
+ *   16 stack  20 type (20 bits) and link (12 bits: which realloc made the chunk, export/format/live.h)
  *   24 thread  26 tag  28 last_thread  30 lead (where the chunk starts in its slot, in units of 8 bytes)
  *
  * What was done with the chunk follows (of a region chunk in the same cache line) where accesses are recorded. Where they
@@ -28,7 +28,7 @@ typedef struct pfa_record {
     uint64_t alloc_time;
     _Atomic uint64_t size_flags;
     uint32_t stack;
-    uint32_t type;
+    uint32_t type_link;
     union {
         struct {
             uint16_t thread;
@@ -123,11 +123,11 @@ static inline void pfa_accesses_begin(pfa_accesses_t *accesses)
 /* Fills a record for a new chunk; `tail` is its last word: thread, tag 0, last_thread 0, lead. The last store makes it
  * live; a reader that sees it live through the chunk's own publication by the program sees the rest too. */
 static inline void pfa_record_begin(pfa_record_t *record, uint64_t now, uint64_t size_flags, uint32_t stack,
-                                    uint64_t tail)
+                                    uint32_t type_link, uint64_t tail)
 {
     record->alloc_time = now;
     record->stack = stack;
-    record->type = 0;
+    record->type_link = type_link;
     pfa_store_relaxed(&record->tail, tail);
     pfa_store_release(&record->size_flags, size_flags | PFA_FLAG_LIVE);
 }

@@ -35,6 +35,23 @@ static uint64_t unzigzag(uint64_t value)
     return value >> 1 ^ (0 - (value & 1));
 }
 
+/* Numbers of reallocs go round. */
+static uint64_t link_step(uint32_t link, uint32_t before)
+{
+    uint32_t step = (link - before) & PFA_LINK_MASK;
+    return step <= PFA_LINK_MASK / 2 ? 2 * step : 2 * (PFA_LINK_MASK - step) + 1;
+}
+
+static bool get_link(pfa_batch_reader_t *reader, uint32_t *link)
+{
+    uint64_t step;
+    if (!get_number(&reader->links, reader->end, &step) || step > PFA_LINK_MASK) {
+        return false;
+    }
+    *link = (reader->link + (uint32_t)unzigzag(step)) & PFA_LINK_MASK;
+    return true;
+}
+
 static uint8_t *put_bytes(uint8_t *out, const void *bytes, size_t size)
 {
     __builtin_memcpy(out, bytes, size);
@@ -45,6 +62,7 @@ void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags)
 {
     batch->head = (pfa_batch_head_t){.flags = flags, .shift = shift};
     batch->last_shifted = 0;
+    batch->last_link = 0;
     if (++batch->stamp > UINT16_MAX) {
         __builtin_memset(batch->slots, 0, sizeof batch->slots);
         batch->stamp = 1;
@@ -88,27 +106,37 @@ static uint32_t find_kind(pfa_batch_t *batch, const pfa_batch_kind_t *kind)
     }
 }
 
-static void add_times(pfa_batch_t *batch, const pfa_event_t *event)
+static void note_time(pfa_batch_head_t *head, uint64_t time)
 {
-    pfa_batch_head_t *head = &batch->head;
-    bool live = (head->flags & PFA_BATCH_LIVE) != 0;
-    uint64_t time = live ? event->alloc_time : event->free_time;
-    uint64_t shifted = time >> head->shift;
-    uint64_t cut = ((uint64_t)1 << head->shift) - 1;
-    head->times_size = put_number(batch->times, head->times_size, zigzag(shifted - batch->last_shifted));
-    batch->last_shifted = shifted;
     head->first_time = head->rows == 0 || time < head->first_time ? time : head->first_time;
     head->last_time = time > head->last_time ? time : head->last_time;
-    if (live) {
-        return;
-    }
+}
+
+static void put_time(pfa_batch_t *batch, uint64_t shifted)
+{
+    pfa_batch_head_t *head = &batch->head;
+    head->times_size = put_number(batch->times, head->times_size, zigzag(shifted - batch->last_shifted));
+    batch->last_shifted = shifted;
+}
+
+static void put_link(pfa_batch_t *batch, uint32_t link)
+{
+    batch->head.links_size = put_number(batch->links, batch->head.links_size, link_step(link, batch->last_link));
+}
+
+static void add_death(pfa_batch_t *batch, const pfa_event_t *event)
+{
+    pfa_batch_head_t *head = &batch->head;
+    uint64_t shifted = event->free_time >> head->shift;
     uint64_t born = event->alloc_time >> head->shift;
+    put_time(batch, shifted);
     head->lives_size = put_number(batch->lives, head->lives_size, shifted - (born < shifted ? born : shifted));
-    if (head->shift != 0 && (event->size_flags & PFA_RECORD_REALLOC) != 0) {
-        head->exact_size = put_number(batch->exact, head->exact_size, event->alloc_time & cut);
+    if ((event->size_flags & PFA_EVENT_MOVED) != 0) {
+        put_link(batch, event->moved_link);
+        batch->last_link = event->moved_link;
     }
-    if (head->shift != 0 && (event->size_flags & PFA_EVENT_MOVED) != 0) {
-        head->exact_size = put_number(batch->exact, head->exact_size, event->free_time & cut);
+    if ((event->size_flags & PFA_RECORD_REALLOC) != 0) {
+        put_link(batch, event->type_link >> PFA_TYPE_BITS);
     }
 }
 
@@ -120,15 +148,22 @@ bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
     pfa_batch_kind_t kind = {.size_flags = event->size_flags,
                              .stack = event->stack,
                              .free_stack = event->free_stack,
-                             .type = event->type,
+                             .type = event->type_link & PFA_TYPE_MASK,
                              .thread = event->thread,
                              .tag = event->tag,
                              .free_thread = event->free_thread,
                              .last_thread = event->last_thread};
     uint32_t number = find_kind(batch, &kind);
     batch->kinds[number].rows++;
-    batch->kind_of[batch->head.rows] = (uint16_t)number;
-    add_times(batch, event);
+    if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
+        note_time(&batch->head, event->alloc_time);
+        batch->alive[0][batch->head.rows] =
+            (pfa_batch_alive_t){event->alloc_time, number, event->type_link >> PFA_TYPE_BITS};
+    } else {
+        note_time(&batch->head, event->free_time);
+        batch->kind_of[batch->head.rows] = (uint16_t)number;
+        add_death(batch, event);
+    }
     batch->head.rows++;
     if (batch->head.segments != 0) {
         batch->segments[batch->head.segments - 1].rows++;
@@ -136,8 +171,67 @@ bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
     return true;
 }
 
+void pfa_batch_set_shift(pfa_batch_t *batch, uint32_t shift)
+{
+    batch->head.shift = shift;
+}
+
+static uint64_t sort_key(const pfa_batch_alive_t *alive, unsigned byte)
+{
+    return (byte < 2 ? alive->kind >> 8 * byte : alive->time >> 8 * (byte - 2)) & 0xff;
+}
+
+/* By one byte, keeping the order of those that are equal in it. False if all of them are: nothing was moved. */
+static bool sort_pass(const pfa_batch_alive_t *from, pfa_batch_alive_t *to, uint32_t rows, unsigned byte)
+{
+    uint32_t places[256] = {0};
+    for (uint32_t i = 0; i < rows; i++) {
+        places[sort_key(&from[i], byte)]++;
+    }
+    if (places[sort_key(&from[0], byte)] == rows) {
+        return false;
+    }
+    uint32_t place = 0;
+    for (unsigned i = 0; i < 256; i++) {
+        uint32_t count = places[i];
+        places[i] = place;
+        place += count;
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        to[places[sort_key(&from[i], byte)]++] = from[i];
+    }
+    return true;
+}
+
+/* By kind, and within a kind by time. */
+static const pfa_batch_alive_t *sort_alive(pfa_batch_t *batch)
+{
+    static const uint8_t order[] = {2, 3, 4, 5, 6, 7, 8, 9, 0, 1}; /* the least of the key first */
+    unsigned at = 0;
+    for (size_t i = 0; batch->head.rows != 0 && i < sizeof order; i++) {
+        at ^= sort_pass(batch->alive[at], batch->alive[1 - at], batch->head.rows, order[i]);
+    }
+    return batch->alive[at];
+}
+
+static void put_alive(pfa_batch_t *batch)
+{
+    const pfa_batch_alive_t *alive = sort_alive(batch);
+    for (uint32_t i = 0; i < batch->head.rows; i++) {
+        batch->kind_of[i] = (uint16_t)alive[i].kind;
+        put_time(batch, alive[i].time >> batch->head.shift);
+        if ((batch->kinds[alive[i].kind].size_flags & PFA_RECORD_REALLOC) != 0) {
+            put_link(batch, alive[i].link);
+            batch->last_link = alive[i].link;
+        }
+    }
+}
+
 size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
 {
+    if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
+        put_alive(batch);
+    }
     const pfa_batch_head_t *head = &batch->head;
     uint8_t *at = put_bytes(out, head, sizeof *head);
     at = put_bytes(at, batch->segments, head->segments * sizeof *batch->segments);
@@ -154,7 +248,7 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     at += 2 * (size_t)head->rows;
     at = put_bytes(at, batch->times, head->times_size);
     at = put_bytes(at, batch->lives, head->lives_size);
-    at = put_bytes(at, batch->exact, head->exact_size);
+    at = put_bytes(at, batch->links, head->links_size);
     return (size_t)(at - out);
 }
 
@@ -195,7 +289,7 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     }
     uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
                       head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->times_size +
-                      (uint64_t)head->lives_size + head->exact_size;
+                      (uint64_t)head->lives_size + head->links_size;
     if (needed != size) {
         return false;
     }
@@ -204,8 +298,8 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     reader->kind_of = reader->kinds + head->kinds * sizeof(pfa_batch_kind_t);
     reader->times = reader->kind_of + 2 * (size_t)head->rows;
     reader->lives = reader->times + head->times_size;
-    reader->exact = reader->lives + head->lives_size;
-    reader->end = reader->exact + head->exact_size;
+    reader->links = reader->lives + head->lives_size;
+    reader->end = reader->links + head->links_size;
     return kinds_add_up(reader) && segments_add_up(reader);
 }
 
@@ -222,18 +316,6 @@ void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_bat
     }
 }
 
-/* With the bits that the shift cut off, if they are there. */
-static bool whole_time(pfa_batch_reader_t *reader, bool exact, uint64_t *time)
-{
-    uint64_t cut = 0;
-    uint32_t shift = reader->head.shift;
-    if (exact && shift != 0 && (!get_number(&reader->exact, reader->end, &cut) || cut >> shift != 0)) {
-        return false;
-    }
-    *time = *time << shift | cut;
-    return true;
-}
-
 static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
 {
     const pfa_batch_head_t *head = &reader->head;
@@ -243,18 +325,37 @@ static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
     }
     reader->shifted += unzigzag(step);
     if ((head->flags & PFA_BATCH_LIVE) != 0) {
-        event->alloc_time = reader->shifted;
-        event->free_time = 0;
-        return whole_time(reader, false, &event->alloc_time);
+        event->alloc_time = reader->shifted << head->shift;
+        return true;
     }
     uint64_t life;
     if (!get_number(&reader->lives, reader->end, &life) || life > reader->shifted) {
         return false;
     }
-    event->free_time = reader->shifted;
-    event->alloc_time = reader->shifted - life;
-    return whole_time(reader, (event->size_flags & PFA_RECORD_REALLOC) != 0, &event->alloc_time) &&
-           whole_time(reader, (event->size_flags & PFA_EVENT_MOVED) != 0, &event->free_time);
+    event->free_time = reader->shifted << head->shift;
+    event->alloc_time = (reader->shifted - life) << head->shift;
+    return true;
+}
+
+static bool read_links(pfa_batch_reader_t *reader, pfa_event_t *event)
+{
+    bool live = (reader->head.flags & PFA_BATCH_LIVE) != 0;
+    uint32_t made;
+    if (!live && (event->size_flags & PFA_EVENT_MOVED) != 0) {
+        if (!get_link(reader, &event->moved_link)) {
+            return false;
+        }
+        reader->link = event->moved_link;
+    }
+    if ((event->size_flags & PFA_RECORD_REALLOC) == 0) {
+        return true;
+    }
+    if (!get_link(reader, &made)) {
+        return false;
+    }
+    event->type_link |= made << PFA_TYPE_BITS;
+    reader->link = live ? made : reader->link;
+    return true;
 }
 
 int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event, uint32_t *kind)
@@ -271,7 +372,7 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
     *event = (pfa_event_t){.size_flags = k->size_flags,
                            .stack = k->stack,
                            .free_stack = k->free_stack,
-                           .type = k->type,
+                           .type_link = k->type & PFA_TYPE_MASK,
                            .thread = k->thread,
                            .tag = k->tag,
                            .free_thread = k->free_thread,
@@ -280,5 +381,5 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
         *kind = number;
     }
     reader->row++;
-    return read_times(reader, event) ? 1 : -1;
+    return read_times(reader, event) && read_links(reader, event) ? 1 : -1;
 }

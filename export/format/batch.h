@@ -8,11 +8,13 @@
  *   kind of each row              low bytes of all rows, then high bytes
  *   times                         of each row the free time less that of the row before, zigzag, LEB128
  *   lives                         of each row the free time less the allocation time, LEB128
- *   exact                         LEB128, of rows that realloc made (allocation time) or ended (free time): the bits of
- *                                 that time that the shift cut off, so that the two lives can be linked
+ *   links                         of each row that realloc ended the number of that realloc, less the one before it in
+ *                                 this column; then, of each row that realloc made, likewise, less the last of an ended
+ *                                 one. Differences as signed numbers of 12 bits, zigzag, LEB128
  *
  * Times are cut by `shift` bits before all this; 0 keeps them whole. A batch of live chunks has allocation times in
- * `times`, and neither lives nor exact. Those of the final picture, and of deaths that may be of chunks in it, are whole.
+ * `times` and no lives; its rows are sorted by kind and time, and each number in `links` is less the one before. A final
+ * picture that deaths may follow (PFA_BATCH_AFTER_LIVE) has whole times, and so have those deaths.
  *
  * Everything here works in memory that the caller gives. The decoder trusts nothing it reads. */
 #ifndef PFA_EXPORT_FORMAT_BATCH_H
@@ -27,6 +29,7 @@
 #define PFA_BATCH_ROWS 32768u
 #define PFA_BATCH_SEGMENTS 4096u
 #define PFA_BATCH_SHIFT_MAX 40u
+#define PFA_BATCH_EXACT_ROWS 4096u /* while a trace, or a picture, has no more, its times are whole */
 
 #define PFA_BATCH_LIVE 1u /* live chunks */
 #define PFA_BATCH_AFTER_LIVE                                                                                           \
@@ -43,7 +46,7 @@ typedef struct pfa_batch_head {
     uint32_t shift;
     uint32_t times_size;
     uint32_t lives_size;
-    uint32_t exact_size;
+    uint32_t links_size;
 } pfa_batch_head_t;
 _Static_assert(sizeof(pfa_batch_head_t) == 48, "layout as written");
 
@@ -69,15 +72,23 @@ _Static_assert(sizeof(pfa_batch_kind_t) == 32, "no padding: kinds are compared a
 /* The longest that an encoded batch can be. */
 #define PFA_BATCH_SIZE_MAX                                                                                             \
     (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) +                                     \
-     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 10 + 10 + 20))
+     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 10 + 10 + 4))
 
 #define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
 _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
+
+/* A live chunk that waits to be sorted. */
+typedef struct pfa_batch_alive {
+    uint64_t time;
+    uint32_t kind;
+    uint32_t link;
+} pfa_batch_alive_t;
 
 /* An encoder, about 4 MiB; in zeroed memory it is ready for pfa_batch_begin. */
 typedef struct pfa_batch {
     pfa_batch_head_t head;
     uint64_t last_shifted;
+    uint32_t last_link;
     uint32_t stamp; /* of the slots that are of this batch */
     pfa_batch_segment_t segments[PFA_BATCH_SEGMENTS];
     pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
@@ -85,7 +96,8 @@ typedef struct pfa_batch {
     uint16_t kind_of[PFA_BATCH_ROWS];
     uint8_t times[PFA_BATCH_ROWS * 10];
     uint8_t lives[PFA_BATCH_ROWS * 10];
-    uint8_t exact[PFA_BATCH_ROWS * 20];
+    uint8_t links[PFA_BATCH_ROWS * 4];
+    pfa_batch_alive_t alive[2][PFA_BATCH_ROWS]; /* and room to sort them */
 } pfa_batch_t;
 
 void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
@@ -93,6 +105,8 @@ void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
 bool pfa_batch_segment(pfa_batch_t *batch, uint32_t ring, uint64_t first);
 /* False: the batch is full. */
 bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event);
+/* Of a batch of live chunks another shift than it was begun with. */
+void pfa_batch_set_shift(pfa_batch_t *batch, uint32_t shift);
 /* Writes the batch to `out`, of at least PFA_BATCH_SIZE_MAX bytes, and returns its length. */
 size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out);
 
@@ -104,9 +118,10 @@ typedef struct pfa_batch_reader {
     const uint8_t *kind_of;
     const uint8_t *times;
     const uint8_t *lives;
-    const uint8_t *exact;
+    const uint8_t *links;
     const uint8_t *end;
     uint64_t shifted; /* of the last row */
+    uint32_t link;
     uint32_t row;
 } pfa_batch_reader_t;
 

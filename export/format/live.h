@@ -97,13 +97,19 @@ typedef struct pfa_live_record {
     uint64_t alloc_time;
     uint64_t size_flags; /* size << 16 | flags */
     uint32_t stack;
-    uint32_t type;
+    uint32_t type_link; /* the type, and above it, if realloc made the chunk, the number of that realloc */
     uint16_t thread;
     uint16_t tag;
     uint16_t last_thread;
     uint16_t lead;
 } pfa_live_record_t;
 _Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
+
+/* Each thread numbers its reallocs. A number comes again after 4096 of them, which take longer than the time_step that
+ * times are cut to: thread, number and time link a life that realloc ended with the one that it began. */
+#define PFA_TYPE_BITS 20
+#define PFA_TYPE_MASK ((1u << PFA_TYPE_BITS) - 1)
+#define PFA_LINK_MASK (UINT32_MAX >> PFA_TYPE_BITS)
 
 /* Bits of size_flags, the same in records and in events (in events the low two mean what pfa_event_t says). */
 #define PFA_RECORD_STATE 3u /* the two low bits */
@@ -134,7 +140,7 @@ typedef struct pfa_live_fold {
 } pfa_live_fold_t;
 
 /* One death. */
-#define PFA_EVENT_MOVED 1u /* in size_flags: realloc ended this life; the next one's alloc_time is this free_time */
+#define PFA_EVENT_MOVED 1u /* in size_flags: realloc ended this life; the next one has its free_time and its link */
 #define PFA_EVENT_FLAGS 0xffffu
 typedef struct pfa_event {
     uint64_t alloc_time;
@@ -142,12 +148,12 @@ typedef struct pfa_event {
     uint64_t size_flags;
     uint32_t stack;
     uint32_t free_stack;
-    uint32_t type;
+    uint32_t type_link;
     uint16_t thread;
     uint16_t tag;
     uint16_t free_thread;
     uint16_t last_thread;
-    uint32_t padding;
+    uint32_t moved_link; /* number of the realloc that ended it; else 0 */
 } pfa_event_t;
 _Static_assert(sizeof(pfa_event_t) == 48, "layout as written");
 

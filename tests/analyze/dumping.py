@@ -19,9 +19,9 @@ def all_chunks(folder):
     for form, words in (("ended", ()), ("killed", ("dying",)), ("killed", ("torn",))):
         chunks = make(form, folder / "t.pa", 3000, 2, *words)
         lines = rows_of(folder / "t.pa")
-        deaths = sorted((r["chunk"], r["free_time"], r["size"], r["stack"]) for r in lines if r["type"] == "death")
+        deaths = sorted((r["thread"], r["alloc_time"], r["free_time"], r["size"], r["stack"]) for r in lines if r["type"] == "death")
         equal(deaths, sorted(key(c) for c in chunks if c.died), "deaths")
-        live = {(r["chunk"], 0, r["size"], r["stack"]) for r in lines if r["type"] == "live"}
+        live = {(r["thread"], r["alloc_time"], 0, r["size"], r["stack"]) for r in lines if r["type"] == "live"}
         equal(live, {key(c) for c in chunks if not c.died}, "live chunks")
         check(sum(r["type"] == "node" for r in lines) == 12, "nodes")
         check(any(r["type"] == "module" and r["path"].endswith("make_trace") for r in lines), "modules")

@@ -18,7 +18,7 @@ def rows(path, *more):
 def counts(found, size):
     """Deaths, and chunks alive at the end, of a size."""
     died = [row for row in found if row["type"] == "death" and row["size"] == size]
-    alive = {row["chunk"] for row in found if row["type"] == "live" and row["size"] == size}
+    alive = {(row["thread"], row["alloc_time"]) for row in found if row["type"] == "live" and row["size"] == size}
     return died, alive
 
 
@@ -46,8 +46,8 @@ def calls(folder):
     names = {row["name"] for row in found if row.get("kind") == "LIVE"}
     check({"halfway", "dump"} <= names, names)
     old, = counts(found, 1006)[0]
-    new = {row["chunk"] for row in found if row["type"] == "live" and row["size"] == 200000}
-    check(old["moved_to"] in new, f"{old['moved_to']} is none of {new}")
+    new = {(row["moved_from"], row["alloc_time"]) for row in found if row["type"] == "live" and row["size"] == 200000}
+    equal({(old["moved_to"], old["free_time"])}, new, "the chunk that realloc made")
     for size in (1007, 1008):
         equal(counts(found, size), ([], set()), f"chunks of {size} bytes in the first trace")
     found = rows(second)

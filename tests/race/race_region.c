@@ -85,7 +85,7 @@ static void begin(uintptr_t chunk, uint64_t size)
     if (pfa_range_is_wide()) {
         pfa_record_accesses(record_of(chunk))->first_access = size * 5;
     }
-    pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), 0, pfa_record_tail(1, 0));
+    pfa_record_begin(record_of(chunk), size * 3, pfa_size_flags(size, 0), 0, 0, pfa_record_tail(1, 0));
 }
 
 static void end(uintptr_t chunk)

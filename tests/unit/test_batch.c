@@ -38,18 +38,24 @@ static pfa_event_t random_event(uint64_t *random, uint64_t *now)
                          .size_flags = random_below(random, 50) << PFA_RECORD_SIZE_SHIFT,
                          .stack = (uint32_t)random_below(random, 40),
                          .free_stack = (uint32_t)random_below(random, 3),
-                         .type = (uint32_t)random_below(random, 2),
+                         .type_link = (uint32_t)random_below(random, 2),
                          .thread = (uint16_t)random_below(random, 3),
                          .tag = (uint16_t)random_below(random, 2),
                          .free_thread = (uint16_t)random_below(random, 2)};
-    event.size_flags |= random_below(random, 5) == 0 ? PFA_EVENT_MOVED : 0;
-    event.size_flags |= random_below(random, 5) == 0 ? PFA_RECORD_REALLOC : 0;
+    if (random_below(random, 5) == 0) {
+        event.size_flags |= PFA_EVENT_MOVED;
+        event.moved_link = (uint32_t)random_below(random, PFA_LINK_MASK + 1);
+    }
+    if (random_below(random, 5) == 0) {
+        event.size_flags |= PFA_RECORD_REALLOC;
+        event.type_link |= (uint32_t)random_below(random, PFA_LINK_MASK + 1) << PFA_TYPE_BITS;
+    }
     return event;
 }
 
-static uint64_t cut(uint64_t time, uint32_t shift, bool exact)
+static uint64_t cut(uint64_t time, uint32_t shift)
 {
-    return exact ? time : time >> shift << shift;
+    return time >> shift << shift;
 }
 
 static void read_kinds(const pfa_batch_reader_t *reader)
@@ -62,14 +68,23 @@ static void read_kinds(const pfa_batch_reader_t *reader)
     assert_int_equal(rows, reader->head.rows);
 }
 
-static void compare(const pfa_event_t *got, const pfa_event_t *put, uint32_t shift, bool live)
+/* What is read of an event that was put. */
+static pfa_event_t expected(const pfa_event_t *put, uint32_t shift, bool live)
 {
-    bool made = !live && (put->size_flags & PFA_RECORD_REALLOC) != 0;
     bool moved = !live && (put->size_flags & PFA_EVENT_MOVED) != 0;
     pfa_event_t wanted = *put;
-    wanted.alloc_time = cut(put->alloc_time, shift, made);
-    wanted.free_time = live ? 0 : cut(put->free_time, shift, moved);
-    assert_memory_equal(got, &wanted, sizeof wanted);
+    wanted.alloc_time = cut(put->alloc_time, shift);
+    wanted.free_time = live ? 0 : cut(put->free_time, shift);
+    wanted.moved_link = moved ? put->moved_link : 0;
+    if ((put->size_flags & PFA_RECORD_REALLOC) == 0) {
+        wanted.type_link &= PFA_TYPE_MASK;
+    }
+    return wanted;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(pfa_event_t));
 }
 
 static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *random)
@@ -86,21 +101,36 @@ static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *ra
     return pfa_batch_finish(batch, bytes);
 }
 
+/* Rows come as they were put; live chunks sorted by kind and time. */
 static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
 {
+    bool live = (flags & PFA_BATCH_LIVE) != 0;
+    pfa_event_t *got = calloc(rows + 1, sizeof *got);
     pfa_batch_reader_t reader;
-    pfa_event_t event;
     uint32_t kind;
+    uint32_t kind_before = 0;
+    assert_non_null(got);
     assert_true(pfa_batch_open(&reader, bytes, size));
     assert_int_equal(reader.head.rows, rows);
     assert_int_equal(reader.head.flags, flags);
     read_kinds(&reader);
     for (uint32_t i = 0; i < rows; i++) {
-        assert_int_equal(pfa_batch_next(&reader, kinds, &event, &kind), 1);
-        assert_int_equal(kinds[kind].stack, events[i].stack);
-        compare(&event, &events[i], shift, (flags & PFA_BATCH_LIVE) != 0);
+        events[i] = expected(&events[i], shift, live);
+        assert_int_equal(pfa_batch_next(&reader, kinds, &got[i], &kind), 1);
+        assert_int_equal(kinds[kind].stack, got[i].stack);
+        assert_true(!live || kind >= kind_before);
+        assert_true(!live || i == 0 || kind != kind_before || got[i].alloc_time >= got[i - 1].alloc_time);
+        kind_before = kind;
     }
-    assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL), 0);
+    assert_int_equal(pfa_batch_next(&reader, kinds, &got[rows], NULL), 0);
+    if (live) {
+        qsort(got, rows, sizeof *got, compare_events);
+        qsort(events, rows, sizeof *events, compare_events);
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        assert_memory_equal(&got[i], &events[i], sizeof *got);
+    }
+    free(got);
 }
 
 static void what_is_added_is_read_back(void **state)
@@ -131,7 +161,8 @@ static void extremes_are_read_back(void **state)
                                   .size_flags = UINT64_MAX - i,
                                   .stack = UINT32_MAX,
                                   .free_stack = UINT32_MAX,
-                                  .type = UINT32_MAX,
+                                  .type_link = UINT32_MAX,
+                                  .moved_link = PFA_LINK_MASK,
                                   .thread = UINT16_MAX,
                                   .tag = UINT16_MAX,
                                   .free_thread = UINT16_MAX,
@@ -141,30 +172,34 @@ static void extremes_are_read_back(void **state)
     decode(pfa_batch_finish(batch, bytes), 36, 0, 0);
 }
 
-/* A life that realloc ended and the one that it began are linked by the same exact time, though times are cut. */
+/* A life that realloc ended and the one that it began have the same number and time, though times are cut; and a chain of
+ * them takes next to no room. */
 static void reallocs_are_linked(void **state)
 {
     uint64_t random = 7;
     pfa_batch_reader_t reader;
     pfa_event_t event;
-    uint64_t before = 0;
+    pfa_event_t before = {.alloc_time = 0};
     (void)state;
     pfa_batch_begin(batch, 17, 0);
     uint64_t time = 1000000;
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 10000; i++) {
         uint64_t next = time + random_below(&random, 1u << 18);
-        pfa_event_t life = {.alloc_time = time, .free_time = next};
+        pfa_event_t life = {.alloc_time = time, .free_time = next, .moved_link = (i + 1) & PFA_LINK_MASK};
+        life.type_link = (i & PFA_LINK_MASK) << PFA_TYPE_BITS;
         life.size_flags = (i != 0 ? PFA_RECORD_REALLOC : 0) | PFA_EVENT_MOVED;
         assert_true(pfa_batch_add(batch, &life));
         time = next;
     }
     size_t size = pfa_batch_finish(batch, bytes);
     assert_true(pfa_batch_open(&reader, bytes, size));
+    assert_int_equal(reader.head.links_size, 2 * 10000 - 1);
     read_kinds(&reader);
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < 10000; i++) {
         assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL), 1);
-        assert_true(i == 0 || event.alloc_time == before);
-        before = event.free_time;
+        assert_true(i == 0 || event.alloc_time == before.free_time);
+        assert_true(i == 0 || event.type_link >> PFA_TYPE_BITS == before.moved_link);
+        before = event;
     }
 }
 

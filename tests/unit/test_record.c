@@ -14,7 +14,7 @@ static void layout_is_as_pictured(void **state)
     AT(record.alloc_time, 0, 8);
     AT(record.size_flags, 8, 8);
     AT(record.stack, 16, 4);
-    AT(record.type, 20, 4);
+    AT(record.type_link, 20, 4);
     AT(record.thread, 24, 2);
     AT(record.tag, 26, 2);
     AT(record.last_thread, 28, 2);
@@ -70,10 +70,10 @@ static void begin_leaves_nothing_of_the_past(void **state)
     pfa_wide_record_t wide;
     memset(&wide, 0x5a, sizeof wide);
     pfa_accesses_begin(pfa_record_accesses(&wide.record));
-    pfa_record_begin(&wide.record, 123456789, pfa_size_flags(77, PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT), 77,
+    pfa_record_begin(&wide.record, 123456789, pfa_size_flags(77, PFA_FLAG_ZEROED | 5ull << PFA_WEIGHT_SHIFT), 77, 5,
                      pfa_record_tail(42, 9));
     assert_true(wide.record.alloc_time == 123456789);
-    assert_true(wide.record.stack == 77 && wide.record.type == 0 && wide.record.tag == 0);
+    assert_true(wide.record.stack == 77 && wide.record.type_link == 5 && wide.record.tag == 0);
     assert_true(wide.record.thread == 42 && wide.record.last_thread == 0 && wide.record.lead == 9);
     assert_true(wide.accesses.first_access == 0 && wide.accesses.last_access == 0);
     assert_true(wide.accesses.low == UINT32_MAX && wide.accesses.high == 0); /* the empty interval */
