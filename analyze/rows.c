@@ -64,9 +64,23 @@ static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
     return more == 0;
 }
 
+/* Rows whose kinds do not say how large they are. */
+static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
+{
+    pfa_event_t event;
+    int more;
+    while ((more = pfa_batch_next(reader, kinds, &event, NULL)) == 1) {
+        visit_single(walk, &event, false);
+    }
+    return more == 0;
+}
+
 static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
 {
     const pfa_visitor_t *visitor = walk->visitor;
+    if ((reader->head.flags & PFA_BATCH_SIZES) != 0) {
+        return walk_sizes(walk, reader);
+    }
     for (uint32_t i = 0; visitor->kind != NULL && i < reader->head.kinds; i++) {
         visitor->kind(visitor->to, &kinds[i], weights[i], false);
     }

@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 
 /* While deaths come fast, not as many rows as a batch may have: what is looked at for each should stay in the cache. */
-enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, SOURCES = 512 };
+enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, SOURCES = 512, WORTH_A_FORM = 1024, FORM_KEPT = 63 };
 
 static struct {
     pfa_batch_t *batch;
@@ -30,6 +30,7 @@ static struct {
     bool fast; /* less than FAST_NS for each death since the last drain? */
     uint64_t drained_ns;
     uint32_t rows_max;    /* of the batch that is being filled */
+    uint32_t sizes_apart; /* how many batches more are to have sizes in a column of their own */
     pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
     uint64_t bad_frees_before;
 } writer;
@@ -76,6 +77,7 @@ int pfa_writer_reset(void)
     writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
     writer.modules_from = 0;
     writer.rows_written = 0;
+    writer.sizes_apart = 0;
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
     remember_counters();
@@ -159,6 +161,16 @@ static void fold_sources(void)
     }
 }
 
+/* By the last batch of the usual form; which is tried again now and then. Weights of samples go by size and kind. */
+static void choose_form(const pfa_batch_head_t *head)
+{
+    if (writer.sizes_apart != 0) {
+        writer.sizes_apart--;
+    } else if (head->rows >= WORTH_A_FORM && head->kinds > head->rows / 4 && pfa_options.sample == 1) {
+        writer.sizes_apart = FORM_KEPT;
+    }
+}
+
 static void flush_batch(void)
 {
     if (writer.batch->head.rows == 0) {
@@ -170,6 +182,7 @@ static void flush_batch(void)
         fold_sources();
     }
     writer.rows_written += writer.batch->head.rows;
+    choose_form(&writer.batch->head);
     for (uint32_t i = 0; i < source_count; i++) {
         pfa_ring_done(sources[i].ring, sources[i].to);
     }
@@ -181,7 +194,7 @@ static void begin_batch(uint32_t flags)
     bool exact = writer.rows_written < PFA_BATCH_EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
     uint32_t most = writer.fast ? ROWS_WHEN_FAST : PFA_BATCH_ROWS;
     writer.rows_max = writer.rows_written < PFA_BATCH_EXACT_ROWS ? PFA_BATCH_EXACT_ROWS : most;
-    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
+    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags | (writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0));
 }
 
 /* The entries of one ring but for the last `kept` of them; batches that get full on the way are written. */

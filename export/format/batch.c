@@ -153,6 +153,11 @@ bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
                              .tag = event->tag,
                              .free_thread = event->free_thread,
                              .last_thread = event->last_thread};
+    if ((batch->head.flags & PFA_BATCH_SIZES) != 0) {
+        kind.size_flags &= PFA_EVENT_FLAGS;
+        batch->head.sizes_size =
+            put_number(batch->sizes, batch->head.sizes_size, event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    }
     uint32_t number = find_kind(batch, &kind);
     batch->kinds[number].rows++;
     if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
@@ -246,6 +251,7 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
         at[head->rows + i] = (uint8_t)(batch->kind_of[i] >> 8);
     }
     at += 2 * (size_t)head->rows;
+    at = put_bytes(at, batch->sizes, head->sizes_size);
     at = put_bytes(at, batch->times, head->times_size);
     at = put_bytes(at, batch->lives, head->lives_size);
     at = put_bytes(at, batch->links, head->links_size);
@@ -284,19 +290,21 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     }
     __builtin_memcpy(head, at, sizeof *head);
     if (head->rows > PFA_BATCH_ROWS || head->kinds > head->rows || head->segments > PFA_BATCH_SEGMENTS ||
-        head->shift > PFA_BATCH_SHIFT_MAX || (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE)) != 0) {
+        head->shift > PFA_BATCH_SHIFT_MAX ||
+        (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES)) != 0) {
         return false;
     }
     uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
-                      head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->times_size +
-                      (uint64_t)head->lives_size + head->links_size;
+                      head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->sizes_size +
+                      (uint64_t)head->times_size + (uint64_t)head->lives_size + head->links_size;
     if (needed != size) {
         return false;
     }
     reader->segments = at + sizeof *head;
     reader->kinds = reader->segments + head->segments * sizeof(pfa_batch_segment_t);
     reader->kind_of = reader->kinds + head->kinds * sizeof(pfa_batch_kind_t);
-    reader->times = reader->kind_of + 2 * (size_t)head->rows;
+    reader->sizes = reader->kind_of + 2 * (size_t)head->rows;
+    reader->times = reader->sizes + head->sizes_size;
     reader->lives = reader->times + head->times_size;
     reader->links = reader->lives + head->lives_size;
     reader->end = reader->links + head->links_size;
@@ -334,6 +342,19 @@ static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
     }
     event->free_time = reader->shifted << head->shift;
     event->alloc_time = (reader->shifted - life) << head->shift;
+    return true;
+}
+
+static bool read_size(pfa_batch_reader_t *reader, pfa_event_t *event)
+{
+    uint64_t size;
+    if ((reader->head.flags & PFA_BATCH_SIZES) == 0) {
+        return true;
+    }
+    if (!get_number(&reader->sizes, reader->end, &size) || size > UINT64_MAX >> PFA_RECORD_SIZE_SHIFT) {
+        return false;
+    }
+    event->size_flags = (event->size_flags & PFA_EVENT_FLAGS) | size << PFA_RECORD_SIZE_SHIFT;
     return true;
 }
 
@@ -381,5 +402,5 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
         *kind = number;
     }
     reader->row++;
-    return read_times(reader, event) && read_links(reader, event) ? 1 : -1;
+    return read_size(reader, event) && read_times(reader, event) && read_links(reader, event) ? 1 : -1;
 }

@@ -6,6 +6,8 @@
  *                                 rows: first byte 0 of all kinds, then byte 1 of all, ... These are a block's summary:
  *                                 the totals of allocation points come from here without a look at the rows
  *   kind of each row              low bytes of all rows, then high bytes
+ *   sizes                         of each row, LEB128, if PFA_BATCH_SIZES is set; then kinds have the size 0. For programs
+ *                                 that ask for so many sizes that most rows would have a kind of their own
  *   times                         of each row the free time less that of the row before, zigzag, LEB128
  *   lives                         of each row the free time less the allocation time, LEB128
  *   links                         of each row that realloc ended the number of that realloc, less the one before it in
@@ -33,8 +35,9 @@
 
 #define PFA_BATCH_LIVE 1u /* live chunks */
 #define PFA_BATCH_AFTER_LIVE                                                                                           \
-    2u /* deaths that may be of chunks in the final picture: they count, the picture's rows of
+    2u                     /* deaths that may be of chunks in the final picture: they count, the picture's rows of
                                    the same thread and allocation time do not */
+#define PFA_BATCH_SIZES 4u /* sizes have a column of their own; of deaths alone */
 
 typedef struct pfa_batch_head {
     uint32_t rows;
@@ -47,8 +50,10 @@ typedef struct pfa_batch_head {
     uint32_t times_size;
     uint32_t lives_size;
     uint32_t links_size;
+    uint32_t sizes_size;
+    uint32_t padding;
 } pfa_batch_head_t;
-_Static_assert(sizeof(pfa_batch_head_t) == 48, "layout as written");
+_Static_assert(sizeof(pfa_batch_head_t) == 56, "layout as written");
 
 typedef struct pfa_batch_segment {
     uint64_t first; /* number of the entry in its ring */
@@ -72,7 +77,7 @@ _Static_assert(sizeof(pfa_batch_kind_t) == 32, "no padding: kinds are compared a
 /* The longest that an encoded batch can be. */
 #define PFA_BATCH_SIZE_MAX                                                                                             \
     (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) +                                     \
-     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 10 + 10 + 4))
+     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 4))
 
 #define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
 _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
@@ -94,6 +99,7 @@ typedef struct pfa_batch {
     pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
     uint32_t slots[PFA_BATCH_SLOTS]; /* stamp << 16 | kind: small, so that they stay in the cache */
     uint16_t kind_of[PFA_BATCH_ROWS];
+    uint8_t sizes[PFA_BATCH_ROWS * 7];
     uint8_t times[PFA_BATCH_ROWS * 10];
     uint8_t lives[PFA_BATCH_ROWS * 10];
     uint8_t links[PFA_BATCH_ROWS * 4];
@@ -116,6 +122,7 @@ typedef struct pfa_batch_reader {
     const uint8_t *segments;
     const uint8_t *kinds;
     const uint8_t *kind_of;
+    const uint8_t *sizes;
     const uint8_t *times;
     const uint8_t *lives;
     const uint8_t *links;

@@ -12,14 +12,15 @@ def rows_of(path):
 
 
 def key(chunk):
-    return (f"{chunk.thread}:{chunk.born}", chunk.died, chunk.size, chunk.stack)
+    return (chunk.thread, chunk.born, chunk.died, chunk.size, chunk.stack)
 
 
 def all_chunks(folder):
     for form, words in (("ended", ()), ("killed", ("dying",)), ("killed", ("torn",))):
         chunks = make(form, folder / "t.pa", 3000, 2, *words)
         lines = rows_of(folder / "t.pa")
-        deaths = sorted((r["thread"], r["alloc_time"], r["free_time"], r["size"], r["stack"]) for r in lines if r["type"] == "death")
+        deaths = sorted((r["thread"], r["alloc_time"], r["free_time"], r["size"], r["stack"])
+                        for r in lines if r["type"] == "death")
         equal(deaths, sorted(key(c) for c in chunks if c.died), "deaths")
         live = {(r["thread"], r["alloc_time"], 0, r["size"], r["stack"]) for r in lines if r["type"] == "live"}
         equal(live, {key(c) for c in chunks if not c.died}, "live chunks")

@@ -19,7 +19,7 @@ def check(condition, message):
 def equal(ours, expected, what, tolerance=0):
     difference = abs(ours - expected) if tolerance else None
     same = difference <= tolerance * max(abs(expected), 1) if tolerance else ours == expected
-    check(same, f"{what}: {ours}, expected {expected}")
+    check(same, f"{what}: {str(ours)[:2000]}, expected {str(expected)[:2000]}")
 
 
 def tool(*arguments, status=0, **options):

@@ -136,23 +136,22 @@ static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
 static void what_is_added_is_read_back(void **state)
 {
     static const uint32_t shifts[] = {0, 1, 7, 17, PFA_BATCH_SHIFT_MAX};
-    static const uint32_t flags[] = {0, PFA_BATCH_LIVE, PFA_BATCH_AFTER_LIVE};
+    static const uint32_t flags[] = {0, PFA_BATCH_LIVE, PFA_BATCH_AFTER_LIVE, PFA_BATCH_SIZES};
     static const uint32_t counts[] = {0, 1, 2, 1000, PFA_BATCH_ROWS};
     uint64_t random = 1;
     (void)state;
-    for (size_t i = 0; i < 5 * 3 * 5; i++) {
+    for (size_t i = 0; i < 5 * 4 * 5; i++) {
         uint32_t shift = shifts[i % 5];
-        uint32_t flag = flags[i / 5 % 3];
-        uint32_t rows = counts[i / 15];
+        uint32_t flag = flags[i / 5 % 4];
+        uint32_t rows = counts[i / 20];
         decode(encode(rows, shift, flag, &random), rows, shift, flag);
     }
 }
 
-static void extremes_are_read_back(void **state)
+static void try_extremes(uint32_t flags)
 {
     static const uint64_t times[] = {0, 1, UINT64_MAX, 1ull << 63, 12345, UINT64_MAX - 1};
-    (void)state;
-    pfa_batch_begin(batch, 0, 0);
+    pfa_batch_begin(batch, 0, flags);
     for (uint32_t i = 0; i < 36; i++) {
         uint64_t one = times[i / 6];
         uint64_t other = times[i % 6];
@@ -169,7 +168,14 @@ static void extremes_are_read_back(void **state)
                                   .last_thread = UINT16_MAX};
         assert_true(pfa_batch_add(batch, &events[i]));
     }
-    decode(pfa_batch_finish(batch, bytes), 36, 0, 0);
+    decode(pfa_batch_finish(batch, bytes), 36, 0, flags);
+}
+
+static void extremes_are_read_back(void **state)
+{
+    (void)state;
+    try_extremes(0);
+    try_extremes(PFA_BATCH_SIZES);
 }
 
 /* A life that realloc ended and the one that it began have the same number and time, though times are cut; and a chain of
@@ -251,27 +257,33 @@ static void read_anyhow(const uint8_t *from, size_t size)
     }
 }
 
-static void no_batch_is_told(void **state)
+static void try_damage(size_t size, uint64_t *random)
 {
     pfa_batch_reader_t reader;
-    uint64_t random = 11;
-    size_t size = encode(300, 3, 0, &random);
-    (void)state;
     for (size_t i = 0; i < size; i++) {
         assert_false(pfa_batch_open(&reader, bytes, i));
     }
     /* In memory of just that size, so that a sanitizer sees a step beyond it. */
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 10000; i++) {
         uint8_t *copy = malloc(size);
         assert_non_null(copy);
         memcpy(copy, bytes, size);
-        for (uint64_t j = 1 + random_below(&random, 4); j-- > 0;) {
-            bool front = random_below(&random, 2) == 0;
-            copy[random_below(&random, front ? sizeof(pfa_batch_head_t) : size)] = (uint8_t)random_next(&random);
+        for (uint64_t j = 1 + random_below(random, 4); j-- > 0;) {
+            bool front = random_below(random, 2) == 0;
+            copy[random_below(random, front ? sizeof(pfa_batch_head_t) : size)] = (uint8_t)random_next(random);
         }
         read_anyhow(copy, size);
         free(copy);
     }
+}
+
+static void no_batch_is_told(void **state)
+{
+    uint64_t random = 11;
+    (void)state;
+    try_damage(encode(300, 3, 0, &random), &random);
+    try_damage(encode(300, 3, PFA_BATCH_SIZES, &random), &random);
+    try_damage(encode(300, 3, PFA_BATCH_LIVE, &random), &random);
 }
 
 int main(void)
