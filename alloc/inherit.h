@@ -4,7 +4,7 @@
 #ifndef PFA_ALLOC_INHERIT_H
 #define PFA_ALLOC_INHERIT_H
 
-/* In the child, with all locks held: makes the extents anew, in a file of that name unless it is NULL. Returns 0 or an errno
+/* In the child, with all locks held or as its only thread: makes the extents anew, in a file of that name unless it is NULL. Returns 0 or an errno
  * value: there is no file then. */
 int pfa_inherit(const char *path);
 /* The same in a process that goes on with all its threads, for another trace after the end of one, while no events are

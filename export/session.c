@@ -161,6 +161,8 @@ int pfa_session_open(uint64_t sample)
     failed = failed != 0 || err == 0 ? failed : pfa_depot_open();
     if (err == 0) {
         begin(false);
+    } else if (failed == 0) {
+        pfa_extents_head->ended = PFA_LIVE_ENDED; /* another may be begun, under another name */
     }
     pfa_unlock(PFA_LOCK_WRITER);
     return failed;
@@ -306,7 +308,7 @@ bool pfa_session_may_reopen(void)
     return !pfa_session_is_open() && pfa_extents_head->ended == PFA_LIVE_ENDED;
 }
 
-const char *pfa_session_reopen_path(void)
+static const char *new_live_path(void)
 {
     if (!pfa_names_wanted()) {
         return NULL;
@@ -318,34 +320,47 @@ const char *pfa_session_reopen_path(void)
     return err == 0 ? session.live : NULL;
 }
 
+const char *pfa_session_reopen_path(void)
+{
+    return new_live_path();
+}
+
 void pfa_session_reopen(uint64_t sample)
 {
     pfa_lock(PFA_LOCK_WRITER);
     if (pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(false, sample) == 0) {
         begin(false);
+    } else {
+        pfa_extents_head->ended = PFA_LIVE_ENDED; /* so that it can be tried again, under another name */
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
-const char *pfa_session_child_path(bool follow)
+bool pfa_session_leave(void)
 {
     bool open = pfa_session_is_open();
     pfa_store_release(&session.open, false);
     pfa_store_release(&pfa_ring_closed, true);
     pfa_block_forget();
-    if (!open || !follow) {
-        return NULL;
-    }
-    int err = open_trace();
-    if (err != 0) {
-        say_no_trace(err);
-    }
-    return err == 0 ? session.live : NULL;
+    return open;
 }
 
-void pfa_session_after_fork(bool follow)
+const char *pfa_session_child_path(void)
 {
-    if (follow && pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(true, pfa_options.sample) == 0) {
+    return new_live_path();
+}
+
+void pfa_session_after_fork(int err)
+{
+    if (!pfa_block_is_open()) {
+        return;
+    }
+    err = err != 0 ? err : pfa_writer_reset();
+    err = err != 0 ? err : begin_trace(true, pfa_options.sample);
+    if (err == 0) {
         begin(true);
+    } else {
+        say_no_trace(err);
+        close_trace();
     }
 }

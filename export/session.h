@@ -40,9 +40,11 @@ bool pfa_session_may_reopen(void);
 const char *pfa_session_reopen_path(void);
 void pfa_session_reopen(uint64_t sample);
 
-/* In a fork child: the session is the parent's. Makes the child's own, if it is to have one. */
-void pfa_session_after_fork(bool follow);
-/* The name for the child's live table, or NULL; to be made before the rest. */
-const char *pfa_session_child_path(bool follow);
+/* In a fork child: the session is the parent's and goes on without us. Was there one? */
+bool pfa_session_leave(void);
+/* Later, to have its own: the name of its live table, to be made before the rest, or NULL (that was said); then the rest, or
+ * what making the table failed with. */
+const char *pfa_session_child_path(void);
+void pfa_session_after_fork(int err);
 
 #endif

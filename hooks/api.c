@@ -28,6 +28,9 @@ PFA_EXPORT void profalloc_stop(void)
 PFA_EXPORT int profalloc_snapshot(const char *name)
 {
     int kept = errno;
+    if (pfa_load_relaxed(&pfa_fork_pending) && pfa_thread_enter(&pfa_tls)) {
+        pfa_fork_go_on(&pfa_tls);
+    }
     int err = pfa_session_picture(name != NULL ? name : "");
     errno = kept;
     return err;

@@ -1,6 +1,11 @@
 /* Owns what happens around fork. The parent goes on as before; the child has one thread, no background thread, and
  * whatever the other threads were in the middle of. vfork and posix_spawn children share our memory with a parent that
- * waits: nothing to do for them. */
+ * waits: nothing to do for them.
+ *
+ * The child lets go of its parent's records and trace at once. A trace of its own it gets when it has something to
+ * record: most children become another program first. Handlers are called in the order of their registration in the
+ * child: ours is the first (hooks/atfork.c), so that nobody frees a chunk in its parent's records. A child made by clone
+ * or _Fork, past all handlers, goes on writing into its parent's table: nothing tells us of it. */
 #include "alloc/inherit.h"
 #include "base/lock.h"
 #include "base/options.h"
@@ -8,11 +13,15 @@
 #include "export/session.h"
 #include "hooks/hooks.h"
 #include "meta/clock.h"
+#include "meta/extents.h"
 #include "meta/names.h"
 #include "meta/ring.h"
 #include "meta/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
+
+_Atomic bool pfa_fork_pending;
 
 /* Set between before() and its counterpart: RCU is left alone until something was recorded. */
 static bool rcu_held;
@@ -44,22 +53,52 @@ static void after_in_parent(void)
     }
 }
 
-/* The records first: they are still the parent's. The counts of the child begin with nothing, as its trace does. */
-static void go_on_in_child(void)
+/* The records first: they are still the parent's. */
+static void let_go_in_child(void)
 {
-    bool follow = pfa_options.follow != 0;
-    if (pfa_inherit(pfa_session_child_path(follow)) != 0) {
-        follow = false;
-    }
+    bool traced = pfa_session_leave() || pfa_load_relaxed(&pfa_fork_pending);
+    (void)pfa_inherit(NULL);
     pfa_ring_after_fork(&pfa_tls);
     pfa_names_after_fork();
-    pfa_session_after_fork(follow);
-    if (!pfa_session_is_open() && !follow) {
+    pfa_store_relaxed(&pfa_fork_pending, traced && pfa_options.follow != 0);
+    if (pfa_options.follow == 0) {
         (void)pfa_sampler_set(0);
     }
-    if (pfa_tls.thread != NULL && pfa_session_is_open()) {
-        pfa_names_thread(pfa_tls.thread->number, pfa_clock_read(&pfa_tls));
+}
+
+/* The counts of the child begin with nothing, as its trace does. */
+static void make_trace(pfa_tls_t *tls)
+{
+    const char *path = pfa_session_child_path();
+    uint64_t inherited = pfa_load_relaxed(&pfa_extents_head->inherited);
+    int err = path != NULL ? pfa_inherit(path) : ENOENT;
+    pfa_store_relaxed(&pfa_extents_head->inherited, inherited);
+    pfa_session_after_fork(err);
+    if (!pfa_session_is_open()) {
+        (void)pfa_sampler_set(0);
+    } else if (tls->thread != NULL) {
+        pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
     }
+}
+
+void pfa_fork_go_on(pfa_tls_t *tls)
+{
+    int kept = errno;
+    uint8_t before_state = pfa_tls_pause(tls);
+    pfa_lock(PFA_LOCK_PROCESS);
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_fork_forget()) {
+        make_trace(tls);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+    pfa_unlock(PFA_LOCK_PROCESS);
+    pfa_tls_resume(tls, before_state);
+    errno = kept;
+}
+
+bool pfa_fork_forget(void)
+{
+    return pfa_swap_acq_rel(&pfa_fork_pending, false);
 }
 
 static void after_in_child(void)
@@ -70,7 +109,7 @@ static void after_in_child(void)
     pfa_backing_after_fork();
     pfa_background_after_fork();
     if (pfa_range.total_span != 0) {
-        go_on_in_child();
+        let_go_in_child();
     }
     pfa_process_after_fork();
     pfa_intervalmap_after_fork();

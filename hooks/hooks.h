@@ -90,5 +90,11 @@ void pfa_summary_print(void);
 
 /* --- hooks/fork.c */
 void pfa_fork_watch(void);
+/* In a child: its trace is yet to be made. */
+extern _Atomic bool pfa_fork_pending;
+/* Makes it, before the first chunk is recorded. */
+PFA_COLD void pfa_fork_go_on(pfa_tls_t *tls);
+/* It is not to be made any more; false: it was not pending. */
+bool pfa_fork_forget(void);
 
 #endif

@@ -158,6 +158,7 @@ static void configure(void)
     pfa_background_init(work_in_background);
     pfa_background_set_period(PERIOD_NS);
     pfa_stack_init(false);
+    pfa_fork_watch();
     pfa_session_init(pfa_options.out);
     if (pfa_options.prof != 0 && is_followed() && pfa_process_start(pfa_options.sample) == ENOMEM) {
         pfa_say("no address space for records (limit: %lu bytes): nothing is recorded",
@@ -210,6 +211,9 @@ void pfa_process_after_fork(void)
 void pfa_process_end_trace(void)
 {
     pfa_lock(PFA_LOCK_PROCESS);
+    if (pfa_fork_forget()) {
+        pfa_extents_head->ended = PFA_LIVE_ENDED; /* before it began */
+    }
     pfa_session_end(PFA_END_STOPPED);
     pfa_unlock(PFA_LOCK_PROCESS);
 }
@@ -247,7 +251,6 @@ static __attribute__((constructor)) void catch_up(void)
     (void)pfa_process_enter();
     pfa_stack_init(true);
     (void)pfa_thread_enter(&pfa_tls);
-    pfa_fork_watch();
     pfa_background_make_if_asked(); /* for what goes by the clock or by signals */
 }
 

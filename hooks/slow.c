@@ -68,6 +68,9 @@ static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
     if (tls->countdown >= 0) {
         return false;
     }
+    if (PFA_UNLIKELY(pfa_load_relaxed(&pfa_fork_pending))) {
+        pfa_fork_go_on(tls);
+    }
     if (tls->mode == PFA_MODE_FULL) {
         return true;
     }
