@@ -6,6 +6,7 @@
 #include "alloc/life.h"
 #include "base/message.h"
 #include "base/sys.h"
+#include "meta/extents.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -34,7 +35,9 @@ static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
 {
     static _Atomic bool said;
     tls->large_backoff = BACKOFF;
-    pfa_say_once(&said, what);
+    if (!pfa_extents_said_no_room()) {
+        pfa_say_once(&said, what);
+    }
     return NULL;
 }
 

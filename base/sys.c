@@ -344,9 +344,48 @@ void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count)
     (void)call(PFA_SYS_FUTEX, SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count, 0, 0, 0);
 }
 
+const char *pfa_sys_why(int err)
+{
+    switch (err) {
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case ENOENT:
+    case ENOTDIR:
+        return "no such folder";
+    case ENOSPC:
+    case EDQUOT:
+        return "no space left on the disk";
+    case EFBIG:
+        return "file size limit";
+    case EROFS:
+        return "read-only file system";
+    case ENAMETOOLONG:
+        return "the name is too long";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    case ENOMEM:
+        return "no memory";
+    default:
+        return "input/output error";
+    }
+}
+
 void pfa_sys_yield(void)
 {
     (void)pfa_raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+size_t pfa_sys_processors(void *set, size_t size)
+{
+    long used = pfa_raw_syscall(SYS_sched_getaffinity, 0, (long)size, (long)set, 0, 0, 0);
+    return used > 0 ? (size_t)used : 0;
+}
+
+void pfa_sys_set_processors(const void *set, size_t size)
+{
+    (void)pfa_raw_syscall(SYS_sched_setaffinity, 0, (long)size, (long)set, 0, 0, 0);
 }
 
 void pfa_sys_pause(uint64_t nanoseconds)

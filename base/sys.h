@@ -96,10 +96,16 @@ uint64_t pfa_sys_nanoseconds(void);
 uint64_t pfa_sys_unix_nanoseconds(void);
 int pfa_sys_parent_pid(void);
 
+/* What kept a file from being made or written, in words. */
+const char *pfa_sys_why(int err);
+
 /* Sleeps while *word == expected, at most timeout_ns (0: no limit). */
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+/* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
+size_t pfa_sys_processors(void *set, size_t size);
+void pfa_sys_set_processors(const void *set, size_t size);
 void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
  * before to be seen. */

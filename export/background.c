@@ -16,6 +16,12 @@ static _Atomic uint32_t state;   /* state_t */
 static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
 static _Atomic uint64_t period;
 
+/* Those of the process at its start. The thread is made by any thread of the program, and that may be pinned to one. */
+static struct {
+    uint64_t set[128];
+    size_t size;
+} processors;
+
 _Atomic bool pfa_background_asked;
 
 static void *run(void *unused)
@@ -23,6 +29,9 @@ static void *run(void *unused)
     /* Our own allocations are nobody's business: no set-up, no counting. */
     pfa_tls.state = PFA_THREAD_GONE;
     pfa_tls.countdown = PFA_COUNTDOWN_OFF;
+    if (processors.size != 0) {
+        pfa_sys_set_processors(processors.set, processors.size);
+    }
     for (;;) {
         uint64_t limit = pfa_load_relaxed(&period);
         while (pfa_swap_acq_rel(&pending, 0) == 0) {
@@ -60,6 +69,7 @@ static int make_thread(void)
 void pfa_background_init(void (*work)(void))
 {
     work_to_do = work;
+    processors.size = pfa_sys_processors(processors.set, sizeof processors.set);
 }
 
 void pfa_background_set_period(uint64_t nanoseconds)

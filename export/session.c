@@ -35,34 +35,6 @@ bool pfa_session_is_open(void)
     return pfa_load_acquire(&session.open);
 }
 
-static const char *why(int err)
-{
-    switch (err) {
-    case EACCES:
-    case EPERM:
-        return "permission denied";
-    case ENOENT:
-    case ENOTDIR:
-        return "no such folder";
-    case ENOSPC:
-    case EDQUOT:
-        return "no space left on the disk";
-    case EFBIG:
-        return "file size limit";
-    case EROFS:
-        return "read-only file system";
-    case ENAMETOOLONG:
-        return "the name is too long";
-    case EMFILE:
-    case ENFILE:
-        return "too many open files";
-    case ENOMEM:
-        return "no memory";
-    default:
-        return "it cannot be created";
-    }
-}
-
 static int write_start(bool forked, uint64_t sample)
 {
     char *payload = pfa_block_scratch();
@@ -108,7 +80,8 @@ static int open_trace(void)
 
 static void say_no_trace(int err)
 {
-    pfa_say("no trace can be written to '%s' (%s): chunks are counted and nothing more", session.trace, why(err));
+    pfa_say("no trace can be written to '%s' (%s): chunks are counted and nothing more", session.trace,
+            pfa_sys_why(err));
 }
 
 static void close_trace(void)

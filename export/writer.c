@@ -88,10 +88,7 @@ static void say_failed(int err)
 {
     static _Atomic bool said;
     if (err != 0 && !atomic_exchange(&said, true)) {
-        pfa_say("the trace cannot be written any more (%s): from here on only totals are kept",
-                err == ENOSPC  ? "no space left on the disk"
-                : err == EFBIG ? "file size limit"
-                               : "input/output error");
+        pfa_say("the trace cannot be written any more (%s): from here on only totals are kept", pfa_sys_why(err));
     }
 }
 

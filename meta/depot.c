@@ -89,32 +89,30 @@ static index_t *grown(index_t *old)
     return index;
 }
 
-/* Room for the node with this number. */
-static bool make_chunk(uint32_t number)
+/* Room for the node with this number; 0 or an errno value. */
+static int make_chunk(uint32_t number)
 {
     uint32_t chunk = number / PFA_LIVE_NODES;
     void *memory;
     uint32_t extent;
     if (chunk >= CHUNKS) {
-        return false;
+        return ENOSPC;
     }
     if (pfa_load_relaxed(&chunks[chunk]) != NULL) {
-        return true;
+        return 0;
     }
-    if (pfa_extents_add(PFA_EXTENT_NODES, chunk, NODES_SIZE, NULL, &memory, &extent) != 0) {
-        return false;
+    int err = pfa_extents_add(PFA_EXTENT_NODES, chunk, NODES_SIZE, NULL, &memory, &extent);
+    err = err != 0 ? err : pfa_extents_make_room(extent, 0, NODES_SIZE);
+    if (err == 0) {
+        pfa_store_release(&chunks[chunk], (pfa_live_node_t *)memory);
     }
-    if (pfa_extents_make_room(extent, 0, NODES_SIZE) != 0) {
-        return false;
-    }
-    pfa_store_release(&chunks[chunk], (pfa_live_node_t *)memory);
-    return true;
+    return err;
 }
 
 static uint32_t append(uint32_t parent, uintptr_t pc)
 {
     uint32_t number = pfa_load_relaxed(&pfa_extents_head->node_count);
-    if (!make_chunk(number)) {
+    if (make_chunk(number) != 0) {
         return 0;
     }
     pfa_live_node_t *node = node_at(number);
@@ -128,7 +126,9 @@ static uint32_t append(uint32_t parent, uintptr_t pc)
 static PFA_COLD uint32_t full(void)
 {
     static _Atomic bool said;
-    pfa_say_once(&said, "no room for more call stacks: those of some chunks are not recorded");
+    if (!pfa_extents_said_no_room()) {
+        pfa_say_once(&said, "no room for more call stacks: those of some chunks are not recorded");
+    }
     return PFA_NODE_UNKNOWN;
 }
 
@@ -177,18 +177,15 @@ int pfa_depot_open(void)
 {
     pfa_lock(PFA_LOCK_DEPOT);
     index_t *index = make_index(FIRST_INDEX);
-    bool made = index != NULL;
-    for (uint32_t root = 0; root < PFA_NODE_FIRST && made; root++) {
-        made = make_chunk(0);
-        if (made) {
-            (void)append(0, 0);
-        }
+    int err = index != NULL ? make_chunk(0) : ENOMEM;
+    for (uint32_t root = 0; root < PFA_NODE_FIRST && err == 0; root++) {
+        (void)append(0, 0);
     }
-    if (made) {
+    if (err == 0) {
         pfa_store_release(&current, index);
     }
     pfa_unlock(PFA_LOCK_DEPOT);
-    return made ? 0 : ENOMEM;
+    return err;
 }
 
 uint32_t pfa_depot_renew(void)

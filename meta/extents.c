@@ -1,6 +1,7 @@
 /* Owns the live table's file and the extents in it. See meta/extents.h for who may call what. */
 #include "meta/extents.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/sys.h"
 #include "export/format/trace.h"
 
@@ -119,6 +120,21 @@ int pfa_extents_open(const char *path)
     return 0;
 }
 
+static _Atomic bool said_no_room;
+
+static void say_no_room(int err)
+{
+    if (!pfa_swap_acq_rel(&said_no_room, true)) {
+        pfa_say("no room for the live table (%s): from here on some chunks are counted and not recorded",
+                pfa_sys_why(err));
+    }
+}
+
+bool pfa_extents_said_no_room(void)
+{
+    return pfa_load_relaxed(&said_no_room);
+}
+
 static int grow_file(uint64_t size)
 {
     if (!table.shared) {
@@ -127,6 +143,9 @@ static int grow_file(uint64_t size)
     int err = own_descriptor();
     /* Not by setting its size: another thread may have made it longer. */
     long written = err != 0 ? -err : pfa_sys_pwrite(table.fd, "", 1, size - 1);
+    if (written < 0) {
+        say_no_room((int)-written);
+    }
     return written < 0 ? (int)-written : 0;
 }
 
@@ -200,6 +219,7 @@ int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size)
     int err = own_descriptor();
     err = err != 0 ? err : -pfa_sys_make_room(table.fd, pfa_extents_head->extents[number].offset + offset, size);
     if (err != 0) {
+        say_no_room(err);
         pfa_store_relaxed(&table.full, true);
     }
     return err;
@@ -251,33 +271,43 @@ static bool keeps_content(const pfa_live_extent_t *extent)
     return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS;
 }
 
-static int remake_with_content(const pfa_live_extent_t *old, void *at)
+/* How much of it is in use, of the nodes that there are. */
+static size_t content_size(const pfa_live_extent_t *extent, uint32_t nodes)
+{
+    uint64_t first = (uint64_t)extent->index * PFA_LIVE_NODES;
+    if (extent->kind != PFA_EXTENT_NODES || nodes >= first + PFA_LIVE_NODES) {
+        return extent->size;
+    }
+    return nodes > first ? (nodes - first) * sizeof(pfa_live_node_t) : 0;
+}
+
+static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t size)
 {
     void *copy;
     uint32_t number;
-    int err = -pfa_sys_map(NULL, old->size, PROT_READ | PROT_WRITE, 0, &copy);
+    int err = -pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy);
     if (err != 0) {
         return err;
     }
-    memcpy(copy, at, old->size);
+    memcpy(copy, at, size);
     err = add((pfa_extent_kind_t)old->kind, old->index, old->size, &at, &number);
     err = err != 0 ? err : pfa_extents_make_room(number, 0, old->size);
     if (err == 0) {
-        memcpy(at, copy, old->size);
+        memcpy(at, copy, size);
     }
-    (void)pfa_sys_unmap(copy, old->size);
+    (void)pfa_sys_unmap(copy, size + 1);
     return err;
 }
 
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
-static int remake_extents(const pfa_live_extent_t *old, uint32_t count, bool rings)
+static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes, bool rings)
 {
     int err = 0;
     for (uint32_t i = 0; i < count && err == 0; i++) {
         void *at = table.at[i];
         uint32_t number;
         if (at != NULL && keeps_content(&old[i])) {
-            err = remake_with_content(&old[i], at);
+            err = remake_with_content(&old[i], at, content_size(&old[i], nodes));
         } else if (at != NULL && is_kept(&old[i], rings)) {
             err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
         } else {
@@ -319,14 +349,14 @@ int pfa_extents_reopen(const char *path, bool rings)
     }
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : remake_extents(copy, count, rings);
+    failed = failed != 0 ? failed : remake_extents(copy, count, nodes, rings);
     if (failed != 0 && table.shared) { /* the disk: then in memory */
         (void)pfa_sys_unlink(table.path);
         forget_file();
         err = failed;
         failed = pfa_extents_open(NULL);
         pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
-        failed = failed != 0 ? failed : remake_extents(copy, count, rings);
+        failed = failed != 0 ? failed : remake_extents(copy, count, nodes, rings);
     }
     memcpy(pfa_extents_head->weights, weights, sizeof weights);
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);

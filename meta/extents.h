@@ -31,6 +31,8 @@ int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *a
 int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size);
 /* Was there no room once? Then no more extents are added, but for folds, which are memory then. */
 bool pfa_extents_full(void);
+/* Was it said that the disk has no room? Then nothing need be said of what follows from that. */
+bool pfa_extents_said_no_room(void);
 /* PFA_EXTENT_NONE while it is being made. */
 pfa_extent_kind_t pfa_extents_kind(uint32_t number);
 /* Where an extent is mapped. */

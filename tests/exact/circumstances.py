@@ -184,13 +184,14 @@ def disk_full(folder):
 
 
 def examine_cut(found, notes, said, what):
-    """A trace of which something may be missing: then that is said, and what is there is not more than there was. Records
-    of chunks, of large ones, and the trace are three things that can fail; each is said once."""
+    """A trace of which something may be missing: then that is said, and what is there is not more than there was. The live
+    table and the trace are two things that can fail; each is said once, and why."""
     data = capture.check_trace(found[0], complete=False) if found else None
     if data is not None and data["complete"] is True:
         capture.check_noted(data, notes, what)
         return
-    check(1 <= len(said) <= 3 and len(set(said)) == len(said), f"messages: {said}")
+    check(1 <= len(said) <= 2 and len(set(said)) == len(said), f"messages: {said}")
+    check(all("no space left on the disk" in line or "file size limit" in line for line in said), f"messages: {said}")
     if data is None:
         return
     for kind, figures in notes.figures.items():

@@ -18,11 +18,14 @@ static _Atomic unsigned calls;
 static _Atomic int worker_tid;
 static _Atomic bool hold;
 static sigset_t worker_mask;
+static cpu_set_t processors_at_start;
+static cpu_set_t worker_processors;
 
 static void work(void)
 {
     atomic_store(&worker_tid, (int)syscall(SYS_gettid));
     (void)pthread_sigmask(SIG_SETMASK, NULL, &worker_mask);
+    (void)sched_getaffinity(0, sizeof worker_processors, &worker_processors);
     must(pfa_tls.thread == NULL && pfa_tls.state == PFA_THREAD_GONE); /* its allocations are nobody's business */
     atomic_fetch_add(&calls, 1);
     atomic_store(&done, atomic_load(&asked));
@@ -47,9 +50,25 @@ static void nothing_happens_before_there_is_work(void **state)
 {
     (void)state;
     pfa_background_wake(); /* before init: nobody there, nothing to do */
+    assert_int_equal(sched_getaffinity(0, sizeof processors_at_start, &processors_at_start), 0);
     pfa_background_init(work);
     usleep(10000);
     assert_int_equal(atomic_load(&calls), 0);
+}
+
+/* The thread is made by one that is pinned to a processor, as programs do with theirs. */
+static void it_runs_where_the_process_may(void **state)
+{
+    (void)state;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    atomic_fetch_add(&asked, 1);
+    pfa_background_wake();
+    assert_true(is_done_in_time());
+    assert_true(CPU_EQUAL(&worker_processors, &processors_at_start));
+    assert_int_equal(sched_setaffinity(0, sizeof processors_at_start, &processors_at_start), 0);
 }
 
 static void every_wake_is_followed_by_work(void **state)
@@ -157,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_happens_before_there_is_work),
+        cmocka_unit_test(it_runs_where_the_process_may),
         cmocka_unit_test(every_wake_is_followed_by_work),
         cmocka_unit_test(a_wake_during_work_makes_another_round),
         cmocka_unit_test(the_thread_blocks_all_signals),
