@@ -36,11 +36,10 @@ static counts_t current_counts(void)
     return counts;
 }
 
-bool pfa_modules_changed(bool *unloaded)
+bool pfa_modules_changed(void)
 {
     counts_t counts = current_counts();
-    *unloaded = counts.subs != seen_subs;
-    return *unloaded || counts.adds != seen_adds;
+    return counts.subs != seen_subs || counts.adds != seen_adds;
 }
 
 void pfa_modules_reset(void)
@@ -168,15 +167,66 @@ static void keep(const void *payload, size_t size)
     }
 }
 
-size_t pfa_modules_write(void *payload, size_t size, uint32_t first_node)
+/* The next entry of a list as it is written; NULL behind the last. */
+static const char *next_module(const char *at, const char *end, pfa_trace_module_t *module, size_t *size)
+{
+    if ((size_t)(end - at) < sizeof *module) {
+        return NULL;
+    }
+    memcpy(module, at, sizeof *module);
+    *size = sizeof *module + module->build_id_size + module->path_size;
+    return at;
+}
+
+static bool has_module(const char *list, const char *end, const char *wanted, size_t wanted_size)
+{
+    pfa_trace_module_t module;
+    size_t size;
+    for (const char *at = list; next_module(at, end, &module, &size) != NULL; at += size) {
+        if (size == wanted_size && memcmp(at, wanted, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was in the list before and is not any more. */
+static void find_gone(const char *list, const char *end, pfa_modules_gone_t *gone)
+{
+    pfa_trace_module_t module;
+    size_t size;
+    const char *before = kept.bytes;
+    gone->count = 0;
+    if (before == NULL) { /* the first list */
+        return;
+    }
+    if (kept.size == 0) { /* it was too long */
+        gone->ranges[gone->count++] = (pfa_depot_range_t){0, UINT64_MAX};
+        return;
+    }
+    for (const char *at = before + sizeof(pfa_trace_modules_t);
+         next_module(at, before + kept.size, &module, &size) != NULL; at += size) {
+        if (has_module(list, end, at, size)) {
+            continue;
+        }
+        if (gone->count == PFA_MODULES_GONE) {
+            gone->ranges[0] = (pfa_depot_range_t){0, UINT64_MAX};
+            return;
+        }
+        gone->ranges[gone->count++] = (pfa_depot_range_t){module.start, module.end};
+    }
+}
+
+size_t pfa_modules_write(void *payload, size_t size, pfa_modules_gone_t *gone)
 {
     static list_t list; /* under the writer's lock */
-    pfa_trace_modules_t head = {.first_node = first_node};
+    pfa_trace_modules_t head = {.first_node = 0};
     list = (list_t){.at = (char *)payload + sizeof head, .end = (char *)payload + size};
     find_program();
     pfa_lock(PFA_LOCK_MODULES);
     (void)dl_iterate_phdr(add_module, &list);
     pfa_unlock(PFA_LOCK_MODULES);
+    find_gone((char *)payload + sizeof head, list.at, gone);
     seen_adds = list.counts.adds;
     seen_subs = list.counts.subs;
     head.count = list.count;

@@ -101,17 +101,21 @@ int pfa_writer_block(pfa_block_kind_t kind, const void *payload, size_t size)
 
 void pfa_writer_modules(void)
 {
-    bool unloaded;
-    if (!pfa_modules_changed(&unloaded)) {
+    if (!pfa_modules_changed()) {
         return;
     }
+    static pfa_modules_gone_t gone; /* under the writer's lock */
+    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, &gone);
     /* A list that has only become longer holds for all nodes that the one before it did. */
-    if (unloaded) {
+    if (gone.count != 0) {
         pfa_unwind_forget();
-        writer.modules_from = pfa_depot_renew();
+        writer.modules_from = pfa_depot_renew(gone.ranges, gone.count);
         pfa_add_release(&pfa_stack_generation, 1);
     }
-    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, writer.modules_from);
+    pfa_trace_modules_t head;
+    memcpy(&head, pfa_block_scratch(), sizeof head);
+    head.first_node = writer.modules_from;
+    memcpy(pfa_block_scratch(), &head, sizeof head);
     (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
 }
 

@@ -14,6 +14,9 @@
 enum { CHUNKS = 4096, FIRST_INDEX = 1 << 13 };
 #define NODES_SIZE (PFA_LIVE_NODES * sizeof(pfa_live_node_t))
 
+/* In the slot of a node that is not to be found any more: a root, which has no pc and so is never what is looked for. */
+#define FORGOTTEN PFA_NODE_TRUNCATED
+
 /* Open addressing; a slot is a node's number, 0 if it is free (the roots are not in it). Never unmapped: readers may be
  * in an old one. */
 typedef struct index {
@@ -78,7 +81,7 @@ static index_t *grown(index_t *old)
     }
     for (uint32_t i = 0; i < size; i++) {
         uint32_t number = pfa_load_relaxed(&old->slots[i]);
-        if (number != 0) {
+        if (number >= PFA_NODE_FIRST) {
             uint32_t slot;
             (void)look(index, node_at(number)->parent, node_at(number)->pc, &slot);
             pfa_store_relaxed(&index->slots[slot], number);
@@ -188,14 +191,27 @@ int pfa_depot_open(void)
     return err;
 }
 
-uint32_t pfa_depot_renew(void)
+static bool is_gone(uintptr_t pc, const pfa_depot_range_t *gone, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pc - 1 - gone[i].start < gone[i].end - gone[i].start) { /* the call is before pc */
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t pfa_depot_renew(const pfa_depot_range_t *gone, size_t count)
 {
     pfa_lock(PFA_LOCK_DEPOT);
-    index_t *index = make_index(FIRST_INDEX);
-    if (index != NULL) {
-        pfa_store_release(&current, index);
-        pfa_add_release(&generation, 1);
+    index_t *index = pfa_load_relaxed(&current);
+    for (uint32_t i = 0; index != NULL && i <= index->mask; i++) {
+        uint32_t number = pfa_load_relaxed(&index->slots[i]);
+        if (number >= PFA_NODE_FIRST && is_gone(node_at(number)->pc, gone, count)) {
+            pfa_store_relaxed(&index->slots[i], FORGOTTEN);
+        }
     }
+    pfa_add_release(&generation, 1);
     uint32_t first = pfa_load_relaxed(&pfa_extents_head->node_count);
     pfa_unlock(PFA_LOCK_DEPOT);
     return first;

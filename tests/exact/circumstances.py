@@ -145,12 +145,21 @@ def libraries(folder):
                           f"void *lib_get(size_t n) {{ char *p = {name}(n); p[1] = 1; return p; }}\n")
         subprocess.run([os.environ["CC"], "-g", "-O1", "-fPIC", "-shared", "-o", folder / f"{name}.so", source], check=True)
     data = exact(folder, "load", *[f"./{name}.so" for name in names])
+    dump, _ = support.tool("dump", "--nodes", capture.trace(folder))
+    few = dump.count("\n  node ")
     for name in names:
         points = capture.points_of(data, name)
         equal(sum(p["allocations"] for p in points), 1001, f"chunks of {name}")
         for point in points:
             frame = next(f for f in point["stack"] if f["function"] == name)
             equal(Path(frame["module"]).name, f"{name}.so", "its module")
+    again = folder / "again"
+    again.mkdir()
+    exact(again, "load", *[f"../{name}.so" for name in names] * 50)
+    dump, _ = support.tool("dump", "--nodes", capture.trace(again))
+    many = dump.count("\n  node ")
+    # Frames in a library are new nodes each time it was loaded, all others are not.
+    check(many < few + 300 * 4, f"{few} nodes for 6 libraries, {many} for 300")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -103,7 +103,8 @@ static void forget_between(void)
         PFA_UNWIND_HERE(&start);
         numbers[i] = pfa_stack_take(&pfa_tls, &start);
         must(numbers[i] == pfa_stack_take(&pfa_tls, &start));
-        (void)pfa_depot_renew();
+        static const pfa_depot_range_t everywhere = {0, UINT64_MAX};
+        (void)pfa_depot_renew(&everywhere, 1);
         (void)pfa_add_release(&pfa_stack_generation, 1);
     }
     must(numbers[0] != numbers[1] && numbers[1] > numbers[0]);
