@@ -2,7 +2,6 @@
 #include "analyze/commands.h"
 #include "analyze/tally.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,14 +82,9 @@ static bool check_trace(pfa_trace_t *trace)
 
 int pfa_command_check(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     int status = 0;
-    int option = getopt_long(argc, argv, "h", options, NULL);
-    if (option == 'h' || option == '?' || optind == argc) {
-        fputs(usage, option == 'h' ? stdout : stderr);
-        return option == 'h' ? 0 : PFA_EXIT_USAGE;
-    }
-    for (int i = optind; i < argc; i++) {
+    int first = pfa_tool_files(argc, argv, usage, &status);
+    for (int i = first; first != 0 && i < argc; i++) {
         char *why = NULL;
         pfa_trace_t *trace = pfa_trace_open(argv[i], &why);
         if (trace == NULL) {

@@ -224,12 +224,7 @@ static void dump_span(void *to, const pfa_live_span_t *span)
 static void dump_record(void *to, const pfa_live_record_t *record)
 {
     dump_t *dump = to;
-    pfa_event_t event = {.alloc_time = record->alloc_time,
-                         .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
-                         .stack = record->stack,
-                         .type_link = record->type_link,
-                         .thread = record->thread,
-                         .tag = record->tag};
+    pfa_event_t event = pfa_live_event(record);
     if (!pfa_trace_has_died(dump->trace, record)) {
         dump_row(dump, &event, pfa_trace_weight(dump->trace, event.size_flags), true);
     }

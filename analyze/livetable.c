@@ -384,3 +384,15 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     span->missing += span->first > first && first < head ? span->first - first : 0;
     return 0;
 }
+
+pfa_event_t pfa_live_event(const pfa_live_record_t *record)
+{
+    return (pfa_event_t){.alloc_time = record->alloc_time,
+                         .free_time = UINT64_MAX,
+                         .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
+                         .stack = record->stack,
+                         .type_link = record->type_link,
+                         .thread = record->thread,
+                         .tag = record->tag,
+                         .last_thread = record->last_thread};
+}

@@ -59,4 +59,7 @@ bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent);
 uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent);
 int pfa_livetable_ring(const pfa_livetable_t *table, size_t extent, uint64_t first, pfa_live_span_t *span);
 
+/* A chunk that is alive as a row: with the free time UINT64_MAX. */
+pfa_event_t pfa_live_event(const pfa_live_record_t *record);
+
 #endif

@@ -15,25 +15,12 @@ static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
 static double weights[PFA_BATCH_ROWS];
 static pfa_bytes_t payload;
 
-static pfa_batch_kind_t kind_of(const pfa_event_t *event)
-{
-    return (pfa_batch_kind_t){.size_flags = event->size_flags,
-                              .stack = event->stack,
-                              .free_stack = event->free_stack,
-                              .type = event->type_link & PFA_TYPE_MASK,
-                              .thread = event->thread,
-                              .tag = event->tag,
-                              .free_thread = event->free_thread,
-                              .last_thread = event->last_thread,
-                              .rows = 1};
-}
-
 static void visit_single(const walk_t *walk, const pfa_event_t *event, bool live)
 {
     const pfa_visitor_t *visitor = walk->visitor;
     double weight = pfa_trace_weight(walk->trace, event->size_flags);
     if (visitor->kind != NULL) {
-        pfa_batch_kind_t kind = kind_of(event);
+        pfa_batch_kind_t kind = pfa_batch_kind_of(event);
         visitor->kind(visitor->to, &kind, weight, live);
     }
     if (visitor->row != NULL) {
@@ -162,14 +149,7 @@ static void visit_record(void *to, const pfa_live_record_t *record)
     if (pfa_trace_has_died(walk->trace, record)) {
         return;
     }
-    pfa_event_t event = {.alloc_time = record->alloc_time,
-                         .free_time = UINT64_MAX,
-                         .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
-                         .stack = record->stack,
-                         .type_link = record->type_link,
-                         .thread = record->thread,
-                         .tag = record->tag,
-                         .last_thread = record->last_thread};
+    pfa_event_t event = pfa_live_event(record);
     visit_single(walk, &event, true);
 }
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,13 +66,7 @@ static void add_record(void *to, const pfa_live_record_t *record)
     if (pfa_trace_has_died(sealing->trace, record)) {
         return;
     }
-    pfa_event_t event = {.alloc_time = record->alloc_time,
-                         .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
-                         .stack = record->stack,
-                         .type_link = record->type_link,
-                         .thread = record->thread,
-                         .tag = record->tag,
-                         .last_thread = record->last_thread};
+    pfa_event_t event = pfa_live_event(record);
     if (!pfa_batch_add(sealing->batch, &event)) {
         write_live(sealing, false);
         (void)pfa_batch_add(sealing->batch, &event);
@@ -260,14 +253,9 @@ static const char usage[] =
 
 int pfa_command_seal(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     int status = 0;
-    int option = getopt_long(argc, argv, "h", options, NULL);
-    if (option == 'h' || option == '?' || optind == argc) {
-        fputs(usage, option == 'h' ? stdout : stderr);
-        return option == 'h' ? 0 : PFA_EXIT_USAGE;
-    }
-    for (int i = optind; i < argc; i++) {
+    int first = pfa_tool_files(argc, argv, usage, &status);
+    for (int i = first; first != 0 && i < argc; i++) {
         char *why;
         pfa_sealed_t how = pfa_seal(argv[i], &why);
         if (why != NULL) {

@@ -3,6 +3,7 @@
 #include "analyze/commands.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -179,4 +180,16 @@ int pfa_tool_finish(const char *command, int status)
         return PFA_EXIT_FAILED;
     }
     return status;
+}
+
+int pfa_tool_files(int argc, char **argv, const char *usage, int *status)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    int option = getopt_long(argc, argv, "h", options, NULL);
+    if (option == 'h' || option == '?' || optind == argc) {
+        fputs(usage, option == 'h' ? stdout : stderr);
+        *status = option == 'h' ? 0 : PFA_EXIT_USAGE;
+        return 0;
+    }
+    return optind;
 }

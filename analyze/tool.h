@@ -51,6 +51,9 @@ void pfa_progress_end(pfa_progress_t *progress);
 
 /* "profalloc COMMAND: ..." on standard error. */
 __attribute__((format(printf, 2, 3))) void pfa_tool_say(const char *command, const char *format, ...);
+/* Of a command that has no option but --help and takes files: the index of the first of them. 0: *status is what to end
+ * with. */
+int pfa_tool_files(int argc, char **argv, const char *usage, int *status);
 /* Flushes standard output; the exit status: `status`, or failed if not all could be written. */
 int pfa_tool_finish(const char *command, int status);
 

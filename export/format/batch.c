@@ -140,19 +140,26 @@ static void add_death(pfa_batch_t *batch, const pfa_event_t *event)
     }
 }
 
+pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event)
+{
+    return (pfa_batch_kind_t){.size_flags = event->size_flags,
+                              .stack = event->stack,
+                              .free_stack = event->free_stack,
+                              .type = event->type_link & PFA_TYPE_MASK,
+                              .thread = event->thread,
+                              .tag = event->tag,
+                              .free_thread = event->free_thread,
+                              .last_thread = event->last_thread,
+                              .rows = 1};
+}
+
 bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
 {
     if (batch->head.rows == PFA_BATCH_ROWS) {
         return false;
     }
-    pfa_batch_kind_t kind = {.size_flags = event->size_flags,
-                             .stack = event->stack,
-                             .free_stack = event->free_stack,
-                             .type = event->type_link & PFA_TYPE_MASK,
-                             .thread = event->thread,
-                             .tag = event->tag,
-                             .free_thread = event->free_thread,
-                             .last_thread = event->last_thread};
+    pfa_batch_kind_t kind = pfa_batch_kind_of(event);
+    kind.rows = 0;
     if ((batch->head.flags & PFA_BATCH_SIZES) != 0) {
         kind.size_flags &= PFA_EVENT_FLAGS;
         batch->head.sizes_size =

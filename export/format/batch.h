@@ -106,6 +106,9 @@ typedef struct pfa_batch {
     pfa_batch_alive_t alive[2][PFA_BATCH_ROWS]; /* and room to sort them */
 } pfa_batch_t;
 
+/* One row of it. */
+pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event);
+
 void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
 /* The next rows are the entries of `ring` from `first` on. False: no room for another segment. */
 bool pfa_batch_segment(pfa_batch_t *batch, uint32_t ring, uint64_t first);
