@@ -1,13 +1,11 @@
 /* Owns the change from the parent's records to the child's own. See alloc/inherit.h. */
 #include "alloc/inherit.h"
 #include "alloc/region.h"
-#include "base/sys.h"
 #include "meta/extents.h"
-#include "meta/ring.h"
 
 #include <errno.h>
 
-enum { SLICES_PER_EXTENT = 16, LONG_ENOUGH_NS = 2000000 };
+enum { SLICES_PER_EXTENT = 16 };
 
 static unsigned back_of(uint64_t word)
 {
@@ -66,29 +64,14 @@ static int make_room(void)
     return err;
 }
 
-static int inherit(const char *path, bool rings)
+int pfa_inherit(const char *path)
 {
-    int err = pfa_extents_reopen(path, rings);
+    int err = pfa_extents_reopen(path);
     pfa_range.inherited = true;
     if (err == 0 && make_room() != 0) {
         pfa_extents_unlink();
-        (void)pfa_extents_reopen(NULL, rings);
+        (void)pfa_extents_reopen(NULL);
         err = ENOSPC;
     }
-    return err;
-}
-
-int pfa_inherit(const char *path)
-{
-    return inherit(path, false);
-}
-
-int pfa_inherit_anew(const char *path)
-{
-    /* Whoever was storing an event when they were closed is done by now. */
-    pfa_sys_fence_all();
-    pfa_sys_pause(LONG_ENOUGH_NS);
-    int err = inherit(path, true);
-    pfa_ring_begin_anew();
     return err;
 }

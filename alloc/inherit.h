@@ -7,8 +7,5 @@
 /* In the child, with all locks held or as its only thread: makes the extents anew, in a file of that name unless it is NULL. Returns 0 or an errno
  * value: there is no file then. */
 int pfa_inherit(const char *path);
-/* The same in a process that goes on with all its threads, for another trace after the end of one, while no events are
- * taken: rings stay with their threads and begin at 0. */
-int pfa_inherit_anew(const char *path);
 
 #endif

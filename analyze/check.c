@@ -35,8 +35,8 @@ static void compare(pfa_trace_t *trace, const char *what, double ours, uint64_t 
 static void compare_counters(pfa_trace_t *trace, const pfa_tally_t *tally)
 {
     const pfa_trace_counters_t *counters = &trace->counters;
-    if (!trace->has_counters || trace->end.how == PFA_END_STOPPED) { /* the threads went on while it was ended */
-        return;
+    if (!trace->has_counters || trace->end.how == PFA_END_STOPPED || trace->start.origin == PFA_ORIGIN_NEXT) {
+        return; /* threads went on while it began or ended */
     }
     compare(trace, "allocations", tally->frees + tally->live_chunks, counters->allocations);
     compare(trace, "frees", tally->frees, counters->frees);

@@ -193,7 +193,7 @@ static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trac
     *file = (pfa_file_total_t){.path = pfa_memory_text(trace->path, strlen(trace->path)),
                                .pid = trace->start.pid,
                                .parent_pid = trace->start.parent_pid,
-                               .forked = trace->start.forked != 0,
+                               .forked = trace->start.origin == PFA_ORIGIN_FORK,
                                .unix_ns = trace->start.unix_ns,
                                .sample = trace->start.sample,
                                .seconds = pfa_trace_seconds(trace, trace->last_time),

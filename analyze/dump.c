@@ -217,7 +217,9 @@ static void dump_span(void *to, const pfa_live_span_t *span)
 {
     dump_t *dump = to;
     for (size_t i = 0; i < span->count; i++) {
-        dump_row(dump, &span->events[i], pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
+        if ((span->events[i].size_flags & PFA_EVENT_BEFORE) == 0) {
+            dump_row(dump, &span->events[i], pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
+        }
     }
 }
 

@@ -178,7 +178,8 @@ static void each_record(void *to, const uint8_t *bytes, size_t size, uint64_t at
     for (size_t i = 0; i < size; i += walk->unit) {
         pfa_live_record_t record;
         memcpy(&record, bytes + i, sizeof record);
-        if ((record.size_flags & PFA_RECORD_STATE) == PFA_RECORD_LIVE) {
+        if ((record.size_flags & PFA_RECORD_STATE) == PFA_RECORD_LIVE &&
+            record.alloc_time >= walk->table->head->start_counter) {
             (*(pfa_live_record_visit_t **)walk->visit)(walk->to, &record);
         }
     }
@@ -292,6 +293,11 @@ static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t 
                        (ring->capacity & (ring->capacity - 1)) != 0)) {
         error = EBADMSG;
     }
+    if (error == 0) { /* from here on as the trace counts */
+        ring->head -= ring->base;
+        ring->tail -= ring->base;
+        ring->folded_from -= ring->folded_from != 0 ? ring->base : 0;
+    }
     return error;
 }
 
@@ -310,8 +316,8 @@ static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t 
     if (ring->folded_from == 0) {
         return first;
     }
-    if (log->state == 1 && log->ring == ring->number && log->tail > tail) {
-        tail = log->tail;
+    if (log->state == 1 && log->ring == ring->number && log->tail - ring->base > tail) {
+        tail = log->tail - ring->base;
     }
     uint64_t from = ring->folded_from - 1;
     span->missing = from > first ? from - first : 0;
@@ -323,7 +329,7 @@ static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *e
                         uint64_t first, pfa_event_t *events, size_t count)
 {
     for (size_t done = 0; done < count;) {
-        uint64_t slot = (first + done) & (ring->capacity - 1);
+        uint64_t slot = (ring->base + first + done) & (ring->capacity - 1);
         size_t run = count - done < ring->capacity - slot ? count - done : (size_t)(ring->capacity - slot);
         int error = pfa_file_read(table->fd, events + done, run * sizeof *events,
                                   extent->offset + PFA_LIVE_RING_ENTRIES + slot * sizeof *events);
@@ -381,6 +387,10 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     span->count -= (size_t)lost;
     memmove(span->events, span->events + lost, span->count * sizeof *span->events);
     span->first = from + lost;
+    for (size_t i = 0; i < span->count; i++) {
+        bool before = span->events[i].alloc_time < table->head->start_counter;
+        span->events[i].size_flags |= before ? PFA_EVENT_BEFORE : 0;
+    }
     span->missing += span->first > first && first < head ? span->first - first : 0;
     return 0;
 }

@@ -106,7 +106,8 @@ void pfa_trace_tell_missing(pfa_trace_t *trace)
                       counters->folded);
     }
     if (counters->inherited != 0) {
-        pfa_notes_add(&trace->remarks, "%" PRIu64 " chunks from before a fork were freed, which are another trace's",
+        pfa_notes_add(&trace->remarks,
+                      "%" PRIu64 " chunks from before a fork, or the trace, were freed, which are another trace's",
                       counters->inherited);
     }
     if (counters->bad_frees != 0) {

@@ -15,9 +15,17 @@ static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
 static double weights[PFA_BATCH_ROWS];
 static pfa_bytes_t payload;
 
+static bool is_counted(uint64_t size_flags, bool live)
+{
+    return live || (size_flags & PFA_EVENT_BEFORE) == 0;
+}
+
 static void visit_single(const walk_t *walk, const pfa_event_t *event, bool live)
 {
     const pfa_visitor_t *visitor = walk->visitor;
+    if (!is_counted(event->size_flags, live)) {
+        return;
+    }
     double weight = pfa_trace_weight(walk->trace, event->size_flags);
     if (visitor->kind != NULL) {
         pfa_batch_kind_t kind = pfa_batch_kind_of(event);
@@ -69,7 +77,9 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
         return walk_sizes(walk, reader);
     }
     for (uint32_t i = 0; visitor->kind != NULL && i < reader->head.kinds; i++) {
-        visitor->kind(visitor->to, &kinds[i], weights[i], false);
+        if (is_counted(kinds[i].size_flags, false)) {
+            visitor->kind(visitor->to, &kinds[i], weights[i], false);
+        }
     }
     if (visitor->row == NULL) {
         return true;
@@ -80,7 +90,9 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     while ((more = pfa_batch_next(reader, kinds, &event, &kind)) == 1) {
         /* A time that was kept whole against one that was cut. */
         event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
-        visitor->row(visitor->to, &event, weights[kind], false);
+        if (is_counted(event.size_flags, false)) {
+            visitor->row(visitor->to, &event, weights[kind], false);
+        }
     }
     return more == 0;
 }

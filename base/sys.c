@@ -180,6 +180,16 @@ int pfa_sys_unlink(const char *path)
     return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
 }
 
+int pfa_sys_rename(const char *from, const char *to)
+{
+    return (int)pfa_raw_syscall(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
+}
+
+int pfa_sys_symlink(const char *target, const char *path)
+{
+    return (int)pfa_raw_syscall(SYS_symlinkat, (long)target, AT_FDCWD, (long)path, 0, 0, 0);
+}
+
 long pfa_sys_readlink(const char *path, char *buf, size_t size)
 {
     return pfa_raw_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)buf, (long)size, 0, 0);

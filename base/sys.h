@@ -62,6 +62,8 @@ long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
  * there are none. Where the file system cannot say, all are. */
 bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit);
 int pfa_sys_unlink(const char *path);
+int pfa_sys_rename(const char *from, const char *to);
+int pfa_sys_symlink(const char *target, const char *path);
 long pfa_sys_readlink(const char *path, char *buf, size_t size);
 /* With the terminating 0 counted. */
 long pfa_sys_cwd(char *buf, size_t size);

@@ -54,6 +54,9 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event)
                            .thread = (uint16_t)tail,
                            .tag = (uint16_t)(tail >> 16),
                            .last_thread = (uint16_t)(tail >> 32)};
+    if (event->alloc_time < pfa_extents_head->start_counter) {
+        return false; /* another trace's */
+    }
     /* The next life in the same place may have the same size, but never the same time. */
     return pfa_load_relaxed(&record->size_flags) == size_flags && pfa_load_relaxed(&record->tail) == tail &&
            __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;

@@ -35,7 +35,7 @@ bool pfa_session_is_open(void)
     return pfa_load_acquire(&session.open);
 }
 
-static int write_start(bool forked, uint64_t sample)
+static int write_start(pfa_trace_origin_t origin, uint64_t sample)
 {
     char *payload = pfa_block_scratch();
     pfa_trace_start_t start = {.version = PFA_TRACE_VERSION,
@@ -50,7 +50,7 @@ static int write_start(bool forked, uint64_t sample)
                                .record_size = pfa_extents_head->record_size,
                                .stack_depth = (uint32_t)pfa_options.stack_depth,
                                .sample = sample,
-                               .forked = forked};
+                               .origin = origin};
     size_t at = sizeof start;
     start.program_size = (uint32_t)pfa_names_program(payload + at, PFA_NAMES_SIZE);
     at += start.program_size;
@@ -91,18 +91,19 @@ static void close_trace(void)
 }
 
 /* Writes the first block, without which a file is no trace. */
-static int begin_trace(bool forked, uint64_t sample)
+static int begin_trace(pfa_trace_origin_t origin, uint64_t sample)
 {
     pfa_extents_head->session = pfa_sys_random();
-    pfa_extents_head->start_counter = pfa_counter();
+    __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
+    pfa_extents_head->ended = PFA_LIVE_RUNNING;
     pfa_extents_head->record_size = pfa_options.accesses != 0 ? 64 : 32;
     pfa_writer_clock();
-    return write_start(forked, sample);
+    return write_start(origin, sample);
 }
 
-static void begin(bool forked)
+static void begin(pfa_trace_origin_t origin)
 {
-    if (forked) {
+    if (origin == PFA_ORIGIN_FORK) {
         pfa_writer_modules_again();
     } else {
         pfa_writer_modules();
@@ -120,7 +121,7 @@ int pfa_session_open(uint64_t sample)
     if (err == 0) {
         err = pfa_extents_open(session.live);
         err = err != 0 ? err : pfa_writer_reset();
-        err = err != 0 ? err : begin_trace(false, sample);
+        err = err != 0 ? err : begin_trace(PFA_ORIGIN_FIRST, sample);
         err = err != 0 ? err : pfa_depot_open();
         if (err != 0) {
             pfa_extents_unlink();
@@ -133,12 +134,18 @@ int pfa_session_open(uint64_t sample)
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 || err == 0 ? failed : pfa_depot_open();
     if (err == 0) {
-        begin(false);
+        begin(PFA_ORIGIN_FIRST);
     } else if (failed == 0) {
         pfa_extents_head->ended = PFA_LIVE_ENDED; /* another may be begun, under another name */
     }
     pfa_unlock(PFA_LOCK_WRITER);
     return failed;
+}
+
+static void remove_live(void)
+{
+    pfa_extents_unlink();
+    (void)pfa_sys_unlink(session.live); /* if that is another name for it */
 }
 
 /* The final picture while other threads may go on. What they free meanwhile is told from it by whole times. */
@@ -150,11 +157,12 @@ static int final_picture(void)
     return err;
 }
 
-/* The same where there are none, for a third of the size; a signal handler that frees nevertheless undoes it. */
+/* The same where there are none, for a third of the size; somebody who frees nevertheless undoes it. */
 static int final_picture_alone(void)
 {
     bool urgent;
     pfa_writer_drain(0);
+    pfa_ring_settle(); /* threads that have not allocated yet are not known, and may free */
     int err = pfa_writer_picture("", PFA_LIVE_FINAL, false);
     return pfa_ring_backlog(&urgent) == 0 ? err : final_picture();
 }
@@ -169,8 +177,19 @@ static void end_locked(pfa_end_t how)
     err = pfa_block_end(how) != 0 ? EIO : err;
     if (err == 0) { /* else the live table has what the trace has not */
         pfa_extents_head->ended = PFA_LIVE_ENDED;
-        pfa_extents_unlink();
+        if (how == PFA_END_EXIT) {
+            remove_live();
+        }
     }
+}
+
+void pfa_session_forget(void)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    if (!pfa_session_is_open() && pfa_extents_head != NULL && pfa_extents_head->ended == PFA_LIVE_ENDED) {
+        remove_live();
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
 }
 
 void pfa_session_end(pfa_end_t how)
@@ -276,11 +295,6 @@ bool pfa_session_try_round(void)
     return true;
 }
 
-bool pfa_session_may_reopen(void)
-{
-    return !pfa_session_is_open() && pfa_extents_head->ended == PFA_LIVE_ENDED;
-}
-
 static const char *new_live_path(void)
 {
     if (!pfa_names_wanted()) {
@@ -293,18 +307,39 @@ static const char *new_live_path(void)
     return err == 0 ? session.live : NULL;
 }
 
-const char *pfa_session_reopen_path(void)
+bool pfa_session_may_reopen(void)
 {
-    return new_live_path();
+    return !pfa_session_is_open() && pfa_extents_head->ended == PFA_LIVE_ENDED;
+}
+
+/* The live table is the same: threads are at work on it. */
+static void reopen_locked(const char *live, uint64_t sample)
+{
+    pfa_extents_rename(live);
+    pfa_store_relaxed(&pfa_extents_head->unrecorded, 0);
+    pfa_store_relaxed(&pfa_extents_head->inherited, 0);
+    int err = pfa_writer_reset();
+    err = err != 0 ? err : begin_trace(PFA_ORIGIN_NEXT, sample);
+    if (err != 0) {
+        say_no_trace(err);
+        close_trace();
+        pfa_extents_head->ended = PFA_LIVE_ENDED;
+        return;
+    }
+    pfa_ring_begin_again();
+    begin(PFA_ORIGIN_NEXT);
+    if (!pfa_extents_shared()) {
+        pfa_say("'%s' has its live table in memory: should the process be killed, chunks alive then are lost",
+                session.trace);
+    }
 }
 
 void pfa_session_reopen(uint64_t sample)
 {
     pfa_lock(PFA_LOCK_WRITER);
-    if (pfa_block_is_open() && pfa_writer_reset() == 0 && begin_trace(false, sample) == 0) {
-        begin(false);
-    } else {
-        pfa_extents_head->ended = PFA_LIVE_ENDED; /* so that it can be tried again, under another name */
+    const char *live = new_live_path();
+    if (live != NULL) {
+        reopen_locked(live, sample);
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }
@@ -329,9 +364,9 @@ void pfa_session_after_fork(int err)
         return;
     }
     err = err != 0 ? err : pfa_writer_reset();
-    err = err != 0 ? err : begin_trace(true, pfa_options.sample);
+    err = err != 0 ? err : begin_trace(PFA_ORIGIN_FORK, pfa_options.sample);
     if (err == 0) {
-        begin(true);
+        begin(PFA_ORIGIN_FORK);
     } else {
         say_no_trace(err);
         close_trace();

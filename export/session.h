@@ -17,9 +17,11 @@ void pfa_session_init(const char *pattern);
 int pfa_session_open(uint64_t sample);
 /* Is there a trace being written? */
 bool pfa_session_is_open(void);
-/* Writes what is pending, the live chunks and the end. The live table's file goes. What other threads do meanwhile
- * may be in it or not. */
+/* Writes what is pending, the live chunks and the end. What other threads do meanwhile may be in it or not. At the exit the
+ * live table's file goes; else there may be another session. */
 void pfa_session_end(pfa_end_t how);
+/* At the exit: there was none. */
+void pfa_session_forget(void);
 /* Writes what is pending and leaves the rest to the live table, for a process that is about to go. */
 void pfa_session_flush(void);
 
@@ -34,10 +36,9 @@ void pfa_session_modules(void);
 /* Recording was started or stopped. */
 void pfa_session_mark(pfa_mark_t what);
 
-/* Another session after the end of one: is that so? Then the name of its live table, made before the rest, or NULL; then
- * the rest. */
+/* Another session after the end of one: is that so? It begins while threads go on. The live table stays as it is, under
+ * another name; its records of chunks from before are not of this session. */
 bool pfa_session_may_reopen(void);
-const char *pfa_session_reopen_path(void);
 void pfa_session_reopen(uint64_t sample);
 
 /* In a fork child: the session is the parent's and goes on without us. Was there one? */

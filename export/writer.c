@@ -26,6 +26,7 @@ static struct {
     uint32_t nodes_written;
     uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
+    uint64_t start; /* of the trace, as the live table has it */
     uint32_t shift;
     bool fast; /* less than FAST_NS for each death since the last drain? */
     uint64_t drained_ns;
@@ -198,6 +199,16 @@ static void begin_batch(uint32_t flags)
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags | (writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0));
 }
 
+static bool add_event(const pfa_event_t *event)
+{
+    if (PFA_LIKELY(event->alloc_time >= writer.start)) {
+        return pfa_batch_add(writer.batch, event);
+    }
+    pfa_event_t marked = *event;
+    marked.size_flags |= pfa_ring_is_before(event) ? PFA_EVENT_BEFORE : 0;
+    return pfa_batch_add(writer.batch, &marked);
+}
+
 /* The entries of one ring but for the last `kept` of them; batches that get full on the way are written. */
 static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
 {
@@ -207,13 +218,12 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
     to = to - at > kept ? to - kept : at;
     while (at < to) {
         if (source_count == SOURCES || writer.batch->head.rows >= writer.rows_max ||
-            !pfa_batch_segment(writer.batch, number, at)) {
+            !pfa_batch_segment(writer.batch, number, at - ring->shared->base)) {
             flush_batch();
             begin_batch(flags);
             continue;
         }
-        while (at < to && writer.batch->head.rows < writer.rows_max &&
-               pfa_batch_add(writer.batch, &ring->entries[at & ring->mask])) {
+        while (at < to && writer.batch->head.rows < writer.rows_max && add_event(&ring->entries[at & ring->mask])) {
             at++;
         }
         sources[source_count].ring = ring;
@@ -223,6 +233,7 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
 
 static void drain(uint32_t flags, uint64_t kept)
 {
+    writer.start = pfa_extents_head->start_counter;
     begin_batch(flags);
     for (uint32_t i = 0; i < pfa_ring_count(); i++) {
         drain_ring(i, flags, kept);

@@ -8,7 +8,6 @@
 #include "export/background.h"
 #include "export/session.h"
 #include "export/triggers.h"
-#include "alloc/inherit.h"
 #include "alloc/life.h"
 #include "hooks/hooks.h"
 #include "include/profalloc.h"
@@ -226,10 +225,6 @@ void pfa_process_begin_trace(const char *pattern)
     }
     /* The first of all is begun by starting. */
     if (pfa_range.total_span != 0 && pfa_extents_head != NULL && pfa_session_may_reopen()) {
-        /* Nobody may be adding to the table that is made anew. */
-        (void)pfa_sampler_set(0);
-        pfa_thread_list_interrupt(pfa_load_relaxed(&pfa_sampling.epoch));
-        pfa_inherit_anew(pfa_session_reopen_path());
         pfa_session_reopen(last_period);
     }
     int err = start_locked(last_period);
@@ -263,6 +258,7 @@ static __attribute__((destructor)) void finish(void)
     } else {
         pfa_session_flush();
     }
+    pfa_session_forget();
     if (pfa_options.summary != 0) {
         pfa_summary_print();
     }

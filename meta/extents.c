@@ -245,10 +245,9 @@ void *pfa_extents_at(uint32_t number)
     return table.at[number];
 }
 
-static bool is_kept(const pfa_live_extent_t *extent, bool rings)
+static bool is_kept(const pfa_live_extent_t *extent)
 {
-    return (rings || extent->kind != PFA_EXTENT_RING) && extent->kind != PFA_EXTENT_FOLDS &&
-           extent->kind != PFA_EXTENT_NONE;
+    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE;
 }
 
 bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
@@ -300,7 +299,7 @@ static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t si
 }
 
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
-static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes, bool rings)
+static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes)
 {
     int err = 0;
     for (uint32_t i = 0; i < count && err == 0; i++) {
@@ -308,7 +307,7 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t
         uint32_t number;
         if (at != NULL && keeps_content(&old[i])) {
             err = remake_with_content(&old[i], at, content_size(&old[i], nodes));
-        } else if (at != NULL && is_kept(&old[i], rings)) {
+        } else if (at != NULL && is_kept(&old[i])) {
             err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
         } else {
             /* Its number stays taken: others know theirs. */
@@ -332,7 +331,7 @@ static uint32_t known_nodes(uint32_t nodes, const pfa_live_extent_t *extents, ui
     return nodes < room ? nodes : room;
 }
 
-int pfa_extents_reopen(const char *path, bool rings)
+int pfa_extents_reopen(const char *path)
 {
     uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
     size_t size = count * sizeof(pfa_live_extent_t);
@@ -349,14 +348,14 @@ int pfa_extents_reopen(const char *path, bool rings)
     }
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : remake_extents(copy, count, nodes, rings);
+    failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
     if (failed != 0 && table.shared) { /* the disk: then in memory */
         (void)pfa_sys_unlink(table.path);
         forget_file();
         err = failed;
         failed = pfa_extents_open(NULL);
         pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
-        failed = failed != 0 ? failed : remake_extents(copy, count, nodes, rings);
+        failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
     }
     memcpy(pfa_extents_head->weights, weights, sizeof weights);
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
@@ -368,5 +367,18 @@ void pfa_extents_unlink(void)
 {
     if (table.shared) {
         (void)pfa_sys_unlink(table.path);
+    }
+}
+
+void pfa_extents_rename(const char *path)
+{
+    size_t length = strlen(path);
+    if (!table.shared || length >= sizeof table.path) {
+        return;
+    }
+    if (pfa_sys_rename(table.path, path) == 0) {
+        memcpy(table.path, path, length + 1);
+    } else {
+        (void)pfa_sys_symlink(table.path, path); /* it lies on another file system */
     }
 }

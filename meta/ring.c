@@ -122,6 +122,15 @@ static bool wait_for_room(pfa_ring_t *ring)
     return !ring->impatient;
 }
 
+bool pfa_ring_is_before(const pfa_event_t *event)
+{
+    if (event->alloc_time >= __atomic_load_n(&pfa_extents_head->start_counter, __ATOMIC_RELAXED)) {
+        return false;
+    }
+    pfa_add_relaxed(&pfa_extents_head->inherited, 1);
+    return true;
+}
+
 static pfa_live_fold_t *folds_of(uint32_t stack)
 {
     uint32_t chunk = stack / PFA_LIVE_NODES;
@@ -183,6 +192,12 @@ static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t
 /* Adds a death to the totals of its stack; `tail`, if not 0, is what the ring's becomes by that. */
 static void fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
 {
+    if (pfa_ring_is_before(event)) {
+        if (tail != 0) {
+            pfa_store_release(&ring->shared->tail, tail);
+        }
+        return;
+    }
     pfa_live_fold_t *folds_near = folds_of(event->stack);
     if (folds_near == NULL) {
         pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
@@ -281,6 +296,12 @@ void pfa_ring_done(pfa_ring_t *ring, uint64_t to)
     pfa_sys_futex_wake(&progress, INT32_MAX);
 }
 
+void pfa_ring_settle(void)
+{
+    pfa_lock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_RINGS);
+}
+
 uint64_t pfa_ring_backlog(bool *urgent)
 {
     uint64_t sum = 0;
@@ -312,13 +333,23 @@ void pfa_ring_after_fork(pfa_tls_t *tls)
     tls->ring = NULL;
 }
 
-void pfa_ring_begin_anew(void)
+void pfa_ring_begin_again(void)
 {
-    memset(folds, 0, sizeof folds);
-    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
-        rings[i].head = 0;
-        rings[i].limit = rings[i].mask + 1;
-        rings[i].impatient = false;
-        describe(&rings[i]);
+    pfa_lock(PFA_LOCK_FOLDS);
+    for (uint32_t i = 0; i < FOLD_CHUNKS; i++) {
+        pfa_live_fold_t *memory = pfa_load_relaxed(&folds[i]);
+        if (memory != NULL) {
+            memset(memory, 0, FOLDS_SIZE);
+        }
     }
+    pfa_extents_head->folded_last = (pfa_live_folded_t){.alloc_time = 0};
+    pfa_store_relaxed(&pfa_extents_head->fold_log.state, 0);
+    pfa_store_relaxed(&pfa_extents_head->folded, 0);
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        pfa_live_ring_t *shared = rings[i].shared;
+        shared->folded_last = (pfa_live_folded_t){.alloc_time = 0};
+        shared->folded_from = 0;
+        shared->base = pfa_load_relaxed(&shared->tail);
+    }
+    pfa_unlock(PFA_LOCK_FOLDS);
 }

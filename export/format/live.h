@@ -75,9 +75,9 @@ typedef struct pfa_live_head {
     uint32_t pid;
     uint64_t session; /* as in the trace's first block */
     uint32_t record_size;
-    uint32_t ended; /* pfa_live_ended_t */
-    uint64_t start_counter;
-    uint64_t last_counter; /* a later reading of both clocks, refreshed now and then */
+    uint32_t ended;         /* pfa_live_ended_t */
+    uint64_t start_counter; /* records and entries of chunks from before are of another trace of the process */
+    uint64_t last_counter;  /* a later reading of both clocks, refreshed now and then */
     uint64_t last_monotonic_ns;
     _Atomic uint32_t node_count; /* nodes stored so far, roots included */
     _Atomic uint32_t extent_count;
@@ -140,7 +140,8 @@ typedef struct pfa_live_fold {
 } pfa_live_fold_t;
 
 /* One death. */
-#define PFA_EVENT_MOVED 1u /* in size_flags: realloc ended this life; the next one has its free_time and its link */
+#define PFA_EVENT_MOVED 1u  /* in size_flags: realloc ended this life; the next one has its free_time and its link */
+#define PFA_EVENT_BEFORE 2u /* of a chunk from before this trace: another's to tell, not counted */
 #define PFA_EVENT_FLAGS 0xffffu
 typedef struct pfa_event {
     uint64_t alloc_time;
@@ -162,7 +163,8 @@ typedef struct pfa_live_ring {
     uint32_t number;
     uint32_t entry_size; /* sizeof(pfa_event_t) */
     uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
-    uint64_t padding0[6];
+    uint64_t base;       /* the entry that the trace began with: EVENTS blocks count from it */
+    uint64_t padding0[5];
     _Atomic uint64_t head; /* entries stored so far; the owner's */
     pfa_live_folded_t folded_last;
     uint64_t padding1[4];

@@ -54,6 +54,13 @@ _Static_assert(sizeof(pfa_block_header_t) == 32, "layout as written");
 #define PFA_ARCH_X86_64 1u
 #define PFA_ARCH_ARM64 2u
 
+typedef enum pfa_trace_origin {
+    PFA_ORIGIN_FIRST = 0,
+    PFA_ORIGIN_FORK = 1, /* a fork child goes on in a trace of its own */
+    PFA_ORIGIN_NEXT =
+        2 /* the process had another before (mprof_restart); its threads may have been at work meanwhile */
+} pfa_trace_origin_t;
+
 typedef struct pfa_trace_start {
     uint32_t version;
     uint32_t arch;
@@ -67,7 +74,7 @@ typedef struct pfa_trace_start {
     uint32_t record_size;  /* 32, or 64 with accesses */
     uint32_t stack_depth;
     uint64_t sample;       /* mean bytes between samples, 1: every chunk */
-    uint32_t forked;       /* 1: a fork child that goes on in a trace of its own */
+    uint32_t origin;       /* pfa_trace_origin_t */
     uint32_t program_size; /* then follow the program's path, */
     uint32_t command_size; /* its arguments, each with a 0 behind, */
     uint32_t options_size; /* and the options in force, as text */

@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,6 +129,48 @@ static void become_daemon(const char *folder)
 
 __attribute__((weak)) void mprof_restart(const char *filename); /* of the library that is preloaded */
 
+enum { CHURNERS = 3, WINDOW = 64, RESTARTS = 30 };
+static atomic_bool churning = true;
+static atomic_ulong churned;
+
+static void *churn(void *unused)
+{
+    void *window[WINDOW] = {NULL};
+    unsigned long count = 0;
+    for (; atomic_load_explicit(&churning, memory_order_relaxed); count++) {
+        free(window[count % WINDOW]);
+        window[count % WINDOW] = malloc(777);
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        free(window[i]);
+    }
+    atomic_fetch_add(&churned, count);
+    return unused;
+}
+
+/* One trace after another, while threads go on. */
+static void restart_often(void)
+{
+    pthread_t threads[CHURNERS];
+    for (int i = 0; i < CHURNERS; i++) {
+        if (pthread_create(&threads[i], NULL, churn, NULL) != 0) {
+            _exit(89);
+        }
+    }
+    for (int i = 0; i < RESTARTS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "restarted.%d.pa", i);
+        usleep(1000);
+        mprof_restart(name);
+    }
+    atomic_store(&churning, false);
+    for (int i = 0; i < CHURNERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    printf("%lu\n", atomic_load(&churned));
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) {
@@ -135,6 +179,9 @@ int main(int argc, char **argv)
     const char *what = argv[2];
     if (strcmp(what, "restart") == 0) {
         mprof_restart(argv[3]);
+    }
+    if (strcmp(what, "restarts") == 0) {
+        restart_often();
     }
     noted_open(argv[1]);
     work(10000);

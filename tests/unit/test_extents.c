@@ -76,7 +76,7 @@ static void change_files(void)
     strcpy(records, "before");
     pfa_extents_head->weights[5] = 99;
     (void)unlink(path);
-    must(pfa_extents_reopen(path, false) == 0 && pfa_extents_shared());
+    must(pfa_extents_reopen(path) == 0 && pfa_extents_shared());
     must(((char *)records)[0] == '\0');
     strcpy(records, "after");
     check_file_has(number, 0, "after");
@@ -84,7 +84,7 @@ static void change_files(void)
     must(pfa_depot_node(node)->pc == 4711 && pfa_depot_add(&pfa_tls, PFA_NODE_COMPLETE, 4711) == node);
     must(pfa_depot_add(&pfa_tls, PFA_NODE_COMPLETE, 4712) == node + 1);
     /* And once more, without a file. */
-    must(pfa_extents_reopen(NULL, false) == 0 && !pfa_extents_shared());
+    must(pfa_extents_reopen(NULL) == 0 && !pfa_extents_shared());
     must(((char *)records)[0] == '\0' && pfa_depot_node(node + 1)->pc == 4712);
     (void)unlink(path);
 }
