@@ -15,7 +15,9 @@ typedef struct adding {
     pfa_thread_total_t *threads; /* by number */
     size_t thread_room;
     pfa_peak_t *peak;
-    uint64_t last_time; /* of any row */
+    pfa_together_t *together; /* NULL: none is looked for */
+    size_t number;            /* of the trace, there */
+    uint64_t last_time;       /* of any row */
 } adding_t;
 
 void pfa_report_begin(pfa_report_t *report)
@@ -37,6 +39,7 @@ void pfa_report_free(pfa_report_t *report)
     pfa_stacks_free(&report->stacks);
     pfa_symbols_free(report->symbols);
     pfa_notes_free(&report->remarks);
+    pfa_together_free(report->together);
     free(report->files);
     free(report->threads);
     free(report->points);
@@ -105,8 +108,19 @@ static void add_row(void *to, const pfa_event_t *event, double weight, bool live
     adding_t *adding = to;
     uint64_t time = live ? event->alloc_time : event->free_time;
     adding->last_time = time > adding->last_time ? time : adding->last_time;
-    pfa_peak_add(adding->peak, event->alloc_time, event->free_time,
-                 weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
+    double bytes = weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    pfa_peak_add(adding->peak, event->alloc_time, event->free_time, bytes);
+    if (adding->together != NULL) {
+        pfa_together_add(adding->together, event->alloc_time, event->free_time, bytes);
+    }
+}
+
+static void add_together(void *to, const pfa_event_t *event, double weight, bool live)
+{
+    adding_t *adding = to;
+    (void)live;
+    pfa_together_add(adding->together, event->alloc_time, event->free_time,
+                     weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
 }
 
 static void add_at_peak(void *to, const pfa_event_t *event, double weight, bool live)
@@ -114,7 +128,9 @@ static void add_at_peak(void *to, const pfa_event_t *event, double weight, bool 
     adding_t *adding = to;
     uint64_t time = adding->file->peak.time;
     (void)live;
-    if (event->alloc_time <= time && time < event->free_time) {
+    if (adding->together != NULL
+            ? pfa_together_alive(adding->together, adding->number, event->alloc_time, event->free_time)
+            : event->alloc_time <= time && time < event->free_time) {
         pfa_point_t *point = find_point(adding, event->stack);
         point->peak_chunks += weight;
         point->peak_bytes += weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
@@ -139,13 +155,22 @@ static int walk(adding_t *adding)
     pfa_visitor_t again = {.to = adding, .row = add_row};
     pfa_visitor_t at_peak = {.to = adding, .row = add_at_peak};
     adding->peak = pfa_peak_new(trace->start.counter, trace->last_time);
+    if (adding->together != NULL) {
+        pfa_together_begin(adding->together, adding->number, trace);
+    }
     int error = pfa_rows_walk(adding->trace, &first, true, "reading");
+    uint64_t last_time = adding->last_time > trace->last_time ? adding->last_time : trace->last_time;
+    adding->file->last_time = last_time;
+    if (adding->together != NULL) {
+        pfa_together_end(adding->together, last_time);
+        adding->together = NULL; /* one walk is enough, so far */
+    }
     if (error == 0 && pfa_peak_again(adding->peak)) {
         error = pfa_rows_walk(adding->trace, &again, false, "finding the peak");
     }
     adding->file->peak = pfa_peak_finish(adding->peak);
     pfa_peak_free(adding->peak);
-    if (error == 0 && adding->file->peak.bytes > 0) {
+    if (error == 0 && adding->file->peak.bytes > 0 && adding->report->together == NULL) {
         error = pfa_rows_walk(adding->trace, &at_peak, false, "looking at the peak");
     }
     return error;
@@ -219,6 +244,8 @@ static void add_tally(pfa_tally_t *to, const pfa_tally_t *from)
 int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
 {
     adding_t adding = {.report = report, .trace = trace, .file = make_file(report, trace)};
+    adding.together = report->together;
+    adding.number = report->file_count - 1;
     adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
     adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
     if (!pfa_symbolblock_read(trace, report->symbols)) {
@@ -242,6 +269,32 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     free(adding.known);
     free(adding.point_at);
     free(adding.threads);
+    return error;
+}
+
+int pfa_report_add_again(pfa_report_t *report, pfa_trace_t *trace, size_t number)
+{
+    adding_t adding = {.together = report->together};
+    pfa_visitor_t visitor = {.to = &adding, .row = add_together};
+    pfa_together_begin(report->together, number, trace);
+    int error = pfa_rows_walk(trace, &visitor, false, "finding the peak");
+    pfa_together_end(report->together, report->files[number].last_time);
+    return error;
+}
+
+int pfa_report_add_at_peak(pfa_report_t *report, pfa_trace_t *trace, size_t number)
+{
+    adding_t adding = {.report = report,
+                       .trace = trace,
+                       .file = &report->files[number],
+                       .together = report->together,
+                       .number = number};
+    pfa_visitor_t visitor = {.to = &adding, .row = add_at_peak};
+    adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
+    adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
+    int error = pfa_rows_walk(trace, &visitor, false, "looking at the peak");
+    free(adding.known);
+    free(adding.point_at);
     return error;
 }
 
@@ -290,13 +343,24 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
     return numbers;
 }
 
-double pfa_report_peak(const pfa_report_t *report)
+pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
 {
-    double bytes = 0;
-    for (size_t i = 0; i < report->file_count; i++) {
-        bytes += report->files[i].peak.bytes;
+    pfa_peak_result_t sum = report->all_peak;
+    for (size_t i = 0; i < report->file_count && report->together == NULL; i++) {
+        sum.bytes += report->files[i].peak.bytes;
+        sum.at_most += report->files[i].peak.at_most;
     }
-    return bytes;
+    return sum;
+}
+
+bool pfa_report_peak_is_one(const pfa_report_t *report)
+{
+    return report->file_count == 1 || report->together != NULL;
+}
+
+double pfa_report_peak_seconds(const pfa_report_t *report)
+{
+    return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
 bool pfa_report_complete(const pfa_report_t *report)

@@ -1,5 +1,6 @@
 /* Owns the use of elfutils. See analyze/dwarf.h. */
 #include "analyze/dwarf.h"
+#include "analyze/debuginfod.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -18,9 +19,20 @@ struct pfa_dwarf {
 /* Of the C++ runtime, which the tool is linked with for this. */
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
+/* In the standard places, then from servers. */
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                          const char *link, GElf_Word checksum, char **found)
+{
+    const unsigned char *bits;
+    GElf_Addr place;
+    int fd = dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
+    int size = fd < 0 ? dwfl_module_build_id(module, &bits, &place) : 0;
+    return size > 0 ? pfa_debuginfod_find(bits, (size_t)size, found) : fd;
+}
+
 static char *debug_path; /* the standard places */
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                         .find_debuginfo = dwfl_standard_find_debuginfo,
+                                         .find_debuginfo = find_debuginfo,
                                          .section_address = dwfl_offline_section_address,
                                          .debuginfo_path = &debug_path};
 
@@ -36,7 +48,8 @@ static bool same_build(Dwfl_Module *module, const uint8_t *build_id, size_t size
     return size == 0 || (length == (int)size && memcmp(bits, build_id, size) == 0);
 }
 
-/* Asks the standard places for the program of that build-id: it may be kept there though the path holds another now. */
+/* Asks the standard places and servers for the program of that build-id: it may be kept there though the path holds another
+ * now. */
 static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t size)
 {
     static const char hex[] = "0123456789abcdef";
@@ -53,7 +66,17 @@ static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t siz
         }
     }
     strcpy(at, ".debug");
-    return access(path, R_OK) == 0 ? dwfl_report_elf(dwfl, "module", path, -1, 0, true) : NULL;
+    if (access(path, R_OK) == 0) {
+        return dwfl_report_elf(dwfl, "module", path, -1, 0, true);
+    }
+    char *fetched = NULL;
+    int fd = pfa_debuginfod_find(build_id, size, &fetched);
+    Dwfl_Module *module = fd >= 0 ? dwfl_report_elf(dwfl, "module", fetched, fd, 0, true) : NULL;
+    if (module == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    free(fetched);
+    return module;
 }
 
 static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id, size_t size, const char **why)
@@ -78,6 +101,7 @@ static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id
 pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
 {
     pfa_dwarf_t *dwarf = pfa_memory_get(1, sizeof *dwarf);
+    pfa_debuginfod_hide();
     dwarf->dwfl = dwfl_begin(&callbacks);
     if (dwarf->dwfl != NULL) {
         dwarf->module = report(dwarf->dwfl, path, build_id, build_id_size, why);

@@ -126,6 +126,13 @@ void pfa_peak_add(pfa_peak_t *peak, uint64_t alloc_time, uint64_t free_time, dou
     }
 }
 
+void pfa_peak_take(pfa_peak_t *peak, uint64_t time, double bytes)
+{
+    if (bytes > 0) {
+        add_event(peak, time, -bytes);
+    }
+}
+
 static void offer(pfa_peak_t *peak, uint64_t time, double bytes)
 {
     if (bytes > peak->best.bytes) {

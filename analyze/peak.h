@@ -25,6 +25,8 @@ pfa_peak_t *pfa_peak_new(uint64_t first, uint64_t last);
 void pfa_peak_free(pfa_peak_t *peak);
 /* A chunk, free time UINT64_MAX for one that is alive; in the first walk and, once it was asked for, in the second. */
 void pfa_peak_add(pfa_peak_t *peak, uint64_t alloc_time, uint64_t free_time, double bytes);
+/* The end of many that were added as alive: so many bytes in all. */
+void pfa_peak_take(pfa_peak_t *peak, uint64_t time, double bytes);
 /* After the first walk: whether all chunks are to be added again. */
 bool pfa_peak_again(pfa_peak_t *peak);
 pfa_peak_result_t pfa_peak_finish(pfa_peak_t *peak);

@@ -1,5 +1,6 @@
 /* Owns `profalloc report`: its command line. */
 #include "analyze/report.h"
+#include "analyze/run.h"
 #include "analyze/commands.h"
 
 #include <errno.h>
@@ -29,7 +30,15 @@ static int parse_order(const char *name)
     return -1;
 }
 
-static int add_file(pfa_report_t *report, const char *path)
+typedef int walk_t(pfa_report_t *report, pfa_trace_t *trace, size_t number);
+
+static int add_first(pfa_report_t *report, pfa_trace_t *trace, size_t number)
+{
+    (void)number;
+    return pfa_report_add(report, trace);
+}
+
+static int walk_file(pfa_report_t *report, const char *path, size_t number, walk_t *walk)
 {
     char *why = NULL;
     pfa_trace_t *trace = pfa_trace_open(path, &why);
@@ -38,13 +47,49 @@ static int add_file(pfa_report_t *report, const char *path)
         free(why);
         return PFA_EXIT_USAGE;
     }
-    int error = pfa_report_add(report, trace);
+    int error = walk(report, trace, number);
     pfa_trace_close(trace);
     if (error != 0) {
         pfa_tool_say("report", "cannot read all of %s: %s", path, strerror(error));
         return PFA_EXIT_FAILED;
     }
     return 0;
+}
+
+static int walk_files(pfa_report_t *report, char **paths, size_t count, walk_t *walk)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        status = walk_file(report, paths[i], i, walk);
+    }
+    return status;
+}
+
+static pfa_together_t *begin_together(char **paths, size_t count)
+{
+    pfa_trace_start_t *starts = pfa_memory_get(count, sizeof *starts);
+    size_t known = 0;
+    while (known < count && pfa_run_read_start(paths[known], &starts[known])) {
+        known++;
+    }
+    pfa_together_t *together = known == count ? pfa_together_new(starts, count) : NULL;
+    free(starts);
+    return together;
+}
+
+/* Several traces are opened again and again rather than all kept open: there may be thousands. */
+static int add_files(pfa_report_t *report, char **paths, size_t count)
+{
+    report->together = count > 1 ? begin_together(paths, count) : NULL;
+    int status = walk_files(report, paths, count, add_first);
+    if (status != 0 || report->together == NULL) {
+        return status;
+    }
+    if (pfa_together_again(report->together)) {
+        status = walk_files(report, paths, count, pfa_report_add_again);
+    }
+    report->all_peak = pfa_together_finish(report->together);
+    return status != 0 ? status : walk_files(report, paths, count, pfa_report_add_at_peak);
 }
 
 int pfa_command_report(int argc, char **argv)
@@ -79,10 +124,7 @@ int pfa_command_report(int argc, char **argv)
     }
     pfa_report_t report;
     pfa_report_begin(&report);
-    int status = 0;
-    for (int i = optind; status == 0 && i < argc; i++) {
-        status = add_file(&report, argv[i]);
-    }
+    int status = add_files(&report, argv + optind, (size_t)(argc - optind));
     if (status == 0 && json) {
         pfa_report_json(&report, top != 0 ? top : SIZE_MAX, orders[0]);
     } else if (status == 0) {

@@ -5,6 +5,7 @@
 #include "analyze/peak.h"
 #include "analyze/stacks.h"
 #include "analyze/tally.h"
+#include "analyze/together.h"
 
 /* All chunks with the same allocation stack. */
 typedef struct pfa_point {
@@ -45,6 +46,7 @@ typedef struct pfa_file_total {
     bool forked;
     uint64_t unix_ns;
     uint64_t sample;
+    uint64_t last_time;
     double seconds; /* from the start to the last that is known */
     const char *end;
     pfa_tally_t tally;
@@ -72,6 +74,8 @@ typedef struct pfa_report {
     pfa_file_total_t *files;
     size_t file_count;
     size_t file_room;
+    pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
+    pfa_peak_result_t all_peak; /* then: of all of them */
     pfa_notes_t remarks;
 } pfa_report_t;
 
@@ -79,11 +83,19 @@ void pfa_report_begin(pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);
 /* Adds a trace. 0 or an error number: it could no longer be read. */
 int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace);
+/* Where there is a peak of all together, walks through the trace of this number again: to find it, if it takes two walks, and
+ * to tell which chunks were alive then. */
+int pfa_report_add_again(pfa_report_t *report, pfa_trace_t *trace, size_t number);
+int pfa_report_add_at_peak(pfa_report_t *report, pfa_trace_t *trace, size_t number);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
-/* The sum of all files' peaks. */
-double pfa_report_peak(const pfa_report_t *report);
+/* The only file's, that of all together, or, if that is not known, the sum of all files' peaks. */
+pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
+/* When it was, in seconds since the first trace began. */
+double pfa_report_peak_seconds(const pfa_report_t *report);
+/* Whether there is such a time: of a sum there is none. */
+bool pfa_report_peak_is_one(const pfa_report_t *report);
 bool pfa_report_complete(const pfa_report_t *report);
 
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);

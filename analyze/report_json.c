@@ -4,8 +4,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
 {
@@ -30,31 +31,56 @@ static void put_totals(pfa_json_t *json, const pfa_tally_t *tally)
     pfa_json_end(json, '}');
 }
 
-static void put_peak(pfa_json_t *json, const pfa_file_total_t *files, size_t count)
+/* Of a file, or of all. */
+typedef struct peak {
+    pfa_peak_result_t result;
+    bool one; /* at one time */
+    bool exact;
+    double seconds;
+    uint64_t counted;
+} peak_t;
+
+static void put_peak(pfa_json_t *json, const peak_t *peak)
 {
-    double bytes = 0;
-    double at_most = 0;
-    double counted = 0;
-    for (size_t i = 0; i < count; i++) {
-        bytes += files[i].peak.bytes;
-        at_most += files[i].peak.at_most;
-        counted += (double)files[i].counted_peak;
-    }
     pfa_json_begin(json, "peak", '{');
-    pfa_json_number(json, "bytes", bytes);
-    if (count == 1) {
-        pfa_json_number(json, "time", files[0].peak_seconds);
+    pfa_json_number(json, "bytes", peak->result.bytes);
+    if (peak->one) {
+        pfa_json_number(json, "time", peak->seconds);
     } else {
         pfa_json_text(json, "time", NULL);
     }
-    pfa_json_bool(json, "exact", count == 1 && at_most <= bytes && files[0].folded == 0);
-    pfa_json_number(json, "at_most", at_most);
-    if (counted > 0) {
-        pfa_json_number(json, "counted", counted);
+    pfa_json_bool(json, "exact", peak->exact && peak->one && peak->result.at_most <= peak->result.bytes);
+    pfa_json_number(json, "at_most", peak->result.at_most);
+    if (peak->counted > 0) {
+        pfa_json_number(json, "counted", (double)peak->counted);
     } else {
         pfa_json_text(json, "counted", NULL);
     }
     pfa_json_end(json, '}');
+}
+
+static void put_file_peak(pfa_json_t *json, const pfa_file_total_t *file)
+{
+    put_peak(json, &(peak_t){.result = file->peak,
+                             .one = true,
+                             .exact = file->folded == 0,
+                             .seconds = file->peak_seconds,
+                             .counted = file->counted_peak});
+}
+
+static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
+{
+    if (report->file_count == 1) {
+        put_file_peak(json, &report->files[0]);
+        return;
+    }
+    peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
+    peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
+    for (size_t i = 0; i < report->file_count; i++) {
+        /* What goes on has changed from one walk to the next. */
+        peak.exact = peak.exact && report->files[i].folded == 0 && strcmp(report->files[i].end, "running") != 0;
+    }
+    put_peak(json, &peak);
 }
 
 static void put_complete(pfa_json_t *json, const pfa_report_t *report)
@@ -93,7 +119,7 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
         pfa_json_whole(json, "sample", file->sample);
         pfa_json_text(json, "end", file->end);
         put_totals(json, &file->tally);
-        put_peak(json, file, 1);
+        put_file_peak(json, file);
         pfa_json_whole(json, "folded", file->folded);
         put_notes(json, "missing", &file->missing);
         put_notes(json, "remarks", &file->remarks);
@@ -208,7 +234,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_files(&json, report);
     put_complete(&json, report);
     put_totals(&json, &report->tally);
-    put_peak(&json, report->files, report->file_count);
+    put_all_peak(&json, report);
     put_points(&json, report, top, order);
     put_threads(&json, report);
     put_sizes(&json, report);

@@ -46,18 +46,19 @@ static void print_peak(const pfa_report_t *report)
 {
     char size[PFA_NUMBER_TEXT];
     char other[PFA_NUMBER_TEXT];
-    double bytes = pfa_report_peak(report);
-    printf("  %-10s %20s %14s  (%s bytes)", "peak", "", pfa_text_bytes(size, bytes), pfa_text_count(other, bytes));
-    if (report->file_count != 1) {
-        printf(", the sum of each file's own");
-    } else if (bytes > 0) {
-        const pfa_file_total_t *file = &report->files[0];
-        printf(" at %.3f s", file->peak_seconds);
-        if (file->peak.at_most > bytes) {
-            printf(", at most %s", pfa_text_bytes(size, file->peak.at_most));
+    pfa_peak_result_t peak = pfa_report_peak(report);
+    printf("  %-10s %20s %14s  (%s bytes)", "peak", "", pfa_text_bytes(size, peak.bytes),
+           pfa_text_count(other, peak.bytes));
+    if (!pfa_report_peak_is_one(report)) {
+        printf(", the sum of each file's own: their times cannot be compared");
+    } else if (peak.bytes > 0) {
+        printf(report->file_count == 1 ? " at %.3f s" : ", all together, %.3f s after the first began",
+               pfa_report_peak_seconds(report));
+        if (peak.at_most > peak.bytes) {
+            printf(", at most %s", pfa_text_bytes(size, peak.at_most));
         }
-        if ((double)file->counted_peak > bytes) {
-            printf("; counted by the library: %s", pfa_text_count(size, (double)file->counted_peak));
+        if (report->file_count == 1 && (double)report->files[0].counted_peak > peak.bytes) {
+            printf("; counted by the library: %s", pfa_text_count(size, (double)report->files[0].counted_peak));
         }
     }
     putchar('\n');
@@ -285,9 +286,11 @@ void pfa_report_summary(pfa_report_t *report)
             pfa_text_bytes(texts[1], tally->bytes_freed));
     fprintf(stderr, "  live       %s chunk%s, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
             pfa_text_plural(tally->live_chunks), pfa_text_bytes(texts[1], tally->live_bytes));
-    fprintf(stderr, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report)));
-    fprintf(stderr, report->file_count == 1 ? " at %.3f s\n" : "\n",
-            report->file_count == 1 ? report->files[0].peak_seconds : 0);
+    fprintf(stderr, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report).bytes));
+    if (pfa_report_peak_is_one(report)) {
+        fprintf(stderr, " at %.3f s", pfa_report_peak_seconds(report));
+    }
+    fputc('\n', stderr);
     if (report->point_count != 0) {
         uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES);
         const pfa_point_t *point = &report->points[numbers[0]];

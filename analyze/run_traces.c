@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A pattern of files: what stands for something in the trace's name stands for anything. */
-static char *make_glob(const char *pattern)
+/* A pattern of files: what stands for something in the trace's name stands for anything. `number` goes before the suffix. */
+static char *make_glob(const char *pattern, const char *number)
 {
-    char *made = pfa_memory_get(2 * strlen(pattern) + 2, 1);
+    size_t stem = strlen(pattern);
+    size_t suffix = strlen(PFA_TRACE_SUFFIX);
+    stem -= stem > suffix && strcmp(pattern + stem - suffix, PFA_TRACE_SUFFIX) == 0 ? suffix : 0;
+    char *made = pfa_memory_get(2 * stem + strlen(number) + suffix + 1, 1);
     char *to = made;
-    for (const char *at = pattern; *at != '\0'; at++) {
+    for (const char *at = pattern; at < pattern + stem; at++) {
         if (at[0] == '%' && at[1] != '\0' && strchr("pet", at[1]) != NULL) {
             *to++ = '*';
             at++;
@@ -28,7 +31,37 @@ static char *make_glob(const char *pattern)
             *to++ = *at;
         }
     }
+    to = stpcpy(to, number);
+    strcpy(to, pattern + stem);
     return made;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All that the pattern can have become: where a name is taken already the library puts a number into it. Each once. */
+static void find_traces(const char *pattern, glob_t *found)
+{
+    char *plain = make_glob(pattern, "");
+    char *numbered = make_glob(pattern, ".[0-9]*");
+    size_t kept = 0;
+    (void)glob(plain, 0, NULL, found);
+    (void)glob(numbered, found->gl_pathc != 0 ? GLOB_APPEND : 0, NULL, found);
+    if (found->gl_pathc != 0) {
+        qsort(found->gl_pathv, found->gl_pathc, sizeof *found->gl_pathv, compare_paths);
+    }
+    for (size_t i = 0; i < found->gl_pathc; i++) {
+        if (kept != 0 && strcmp(found->gl_pathv[kept - 1], found->gl_pathv[i]) == 0) {
+            free(found->gl_pathv[i]); /* as globfree does, with those that are left */
+        } else {
+            found->gl_pathv[kept++] = found->gl_pathv[i];
+        }
+    }
+    found->gl_pathc = kept;
+    free(plain);
+    free(numbered);
 }
 
 bool pfa_run_read_start(const char *path, pfa_trace_start_t *start)
@@ -152,7 +185,7 @@ static void write_list(const char *list, const char *first, const glob_t *found,
     if (first != NULL) {
         fprintf(file, "%s\n", first);
     }
-    for (size_t i = 0; found != NULL && i < found->gl_pathc; i++) {
+    for (size_t i = 0; i < found->gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found->gl_pathv[i];
         if (path != first && pfa_run_read_start(path, &start) && start.unix_ns >= begun) {
@@ -167,13 +200,12 @@ static void write_list(const char *list, const char *first, const glob_t *found,
 void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *program, const char *list)
 {
     glob_t found = {.gl_pathc = 0};
-    char *files = make_glob(pattern);
     const char *main_trace = NULL;
     const char *other = NULL;
     uint64_t main_start = 0;
     size_t others = 0;
-    bool there = glob(files, 0, NULL, &found) == 0;
-    for (size_t i = 0; there && i < found.gl_pathc; i++) {
+    find_traces(pattern, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found.gl_pathv[i];
         if (!pfa_run_read_start(path, &start) || start.unix_ns < begun) {
@@ -188,7 +220,7 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
         other = rest != NULL ? rest : other;
     }
     if (list != NULL) {
-        write_list(list, main_trace, there ? &found : NULL, begun);
+        write_list(list, main_trace, &found, begun);
     }
     if (main_trace != NULL) {
         pfa_tool_say("run", "the profile is %s", main_trace);
@@ -200,8 +232,5 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
         pfa_tool_say("run", "%zu more trace%s, of other processes or programs: %s%s", others, others == 1 ? "" : "s",
                      other, others == 1 ? "" : ", ...");
     }
-    if (there) {
-        globfree(&found);
-    }
-    free(files);
+    globfree(&found);
 }

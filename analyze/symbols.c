@@ -1,5 +1,6 @@
 /* Owns the cache of names and the list of modules. See analyze/symbols.h. */
 #include "analyze/symbols.h"
+#include "analyze/debuginfod.h"
 #include "analyze/dwarf.h"
 
 #include <stdlib.h>
@@ -253,4 +254,5 @@ void pfa_symbols_tell(const pfa_symbols_t *symbols, pfa_notes_t *remarks)
             pfa_notes_add(remarks, "no names for %s: %s", module->path, module->why != NULL ? module->why : "unknown");
         }
     }
+    pfa_debuginfod_tell(remarks);
 }

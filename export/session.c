@@ -232,6 +232,13 @@ int pfa_session_picture(const char *name)
     return err;
 }
 
+void pfa_session_pictures_every(uint64_t allocations)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    pfa_triggers_every(allocations);
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
 void pfa_session_modules(void)
 {
     if (pfa_session_is_open()) {

@@ -1,7 +1,7 @@
 /* A session: one trace with its live table, from its start to its end. The façade of export/ for the hooks.
  *
  * pfa_session_open, _end and the fork calls are made under PFA_LOCK_PROCESS or with all locks held; pfa_session_round, by the
- * background thread, and pfa_session_picture take PFA_LOCK_WRITER. None of them allocates. */
+ * background thread, and the calls for pictures take PFA_LOCK_WRITER. None of them allocates. */
 #ifndef PFA_EXPORT_SESSION_H
 #define PFA_EXPORT_SESSION_H
 
@@ -31,6 +31,8 @@ void pfa_session_round(void);
 bool pfa_session_try_round(void);
 /* A picture of the live chunks under a name; 0 or an errno value. */
 int pfa_session_picture(const char *name);
+/* Pictures after every so many allocations from now on; 0: no more of them once this returns. */
+void pfa_session_pictures_every(uint64_t allocations);
 /* The modules may have changed. */
 void pfa_session_modules(void);
 /* Recording was started or stopped. */

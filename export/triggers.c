@@ -14,11 +14,20 @@ static struct {
 } last;
 
 static _Atomic bool asked;
-static _Atomic uint64_t every; /* allocations */
+static uint64_t every; /* allocations */
+
+static pfa_figures_t count(void)
+{
+    static pfa_counters_t sum; /* too long for a stack */
+    pfa_counters_sum(&sum);
+    return pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+}
 
 void pfa_triggers_reset(void)
 {
-    last.bytes = 0;
+    pfa_figures_t so_far = count(); /* in traces before */
+    last.bytes = so_far.bytes;
+    last.allocations = so_far.allocations;
     last.peak = 0;
     last.time_ns = pfa_sys_nanoseconds();
     last.above_rss = false;
@@ -26,7 +35,13 @@ void pfa_triggers_reset(void)
 
 void pfa_triggers_every(uint64_t allocations)
 {
-    pfa_store_relaxed(&every, allocations);
+    every = allocations;
+    last.allocations = count().allocations;
+}
+
+bool pfa_triggers_by_number(void)
+{
+    return every != 0;
 }
 
 void pfa_triggers_ask(void)
@@ -45,8 +60,7 @@ static bool bytes_due(uint64_t allocated)
 
 static bool allocations_due(uint64_t made)
 {
-    uint64_t step = pfa_load_relaxed(&every);
-    if (step == 0 || made - last.allocations < step) {
+    if (every == 0 || made - last.allocations < every) {
         return false;
     }
     last.allocations = made;
@@ -84,7 +98,6 @@ static bool rss_due(void)
 
 const char *pfa_triggers_due(void)
 {
-    static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
     if (pfa_load_relaxed(&asked) && atomic_exchange(&asked, false)) {
         return "signal";
     }
@@ -94,11 +107,10 @@ const char *pfa_triggers_due(void)
     if (rss_due()) {
         return "rss";
     }
-    if (pfa_options.dump_bytes == 0 && pfa_options.dump_peak == 0 && pfa_load_relaxed(&every) == 0) {
+    if (pfa_options.dump_bytes == 0 && pfa_options.dump_peak == 0 && every == 0) {
         return NULL;
     }
-    pfa_counters_sum(&sum);
-    pfa_figures_t figures = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
+    pfa_figures_t figures = count();
     if (allocations_due(figures.allocations)) {
         return "autosave";
     }

@@ -2,7 +2,6 @@
 #include "include/profalloc.h"
 #include "base/options.h"
 #include "export/session.h"
-#include "export/triggers.h"
 #include "hooks/hooks.h"
 #include "meta/names.h"
 #include "meta/thread.h"
@@ -77,7 +76,7 @@ PFA_EXPORT void profalloc_tag_pop(void)
 
 PFA_EXPORT void set_mprof_autosave(int count)
 {
-    pfa_triggers_every(count > 0 ? (uint64_t)count : 0);
+    pfa_session_pictures_every(count > 0 ? (uint64_t)count : 0);
     pfa_process_ask_for_background_thread();
 }
 

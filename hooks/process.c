@@ -202,7 +202,7 @@ void pfa_process_ask_for_background_thread(void)
 
 void pfa_process_after_fork(void)
 {
-    if (has_dumps()) {
+    if (has_dumps() || pfa_triggers_by_number()) {
         pfa_store_relaxed(&pfa_background_asked, true);
     }
 }

@@ -34,8 +34,9 @@ int profalloc_dump(void);
 int profalloc_tag_push(const char *tag);
 void profalloc_tag_pop(void);
 
-/* The calls of mprof, for programs that have them. A picture of the live chunks each time so many allocations were made (0:
- * no more of them); recording ends and the trace with it; it begins anew, in a trace of that name (NULL: the usual one). */
+/* The calls of mprof, for programs that have them. A picture of the live chunks, named autosave, each time so many more
+ * allocations were recorded (0: no more of them); that is looked at four times a second, so it is one picture however many
+ * are due then. Recording ends and the trace with it; it begins anew, in a trace of that name (NULL: the usual one). */
 void set_mprof_autosave(int count);
 void mprof_stop(void);
 void mprof_restart(const char *filename);

@@ -120,7 +120,7 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     head->record_size = RECORD_SIZE;
     head->start_counter = heap->start;
     head->last_counter = heap->end;
-    head->last_monotonic_ns = heap->end;
+    head->last_monotonic_ns = heap->end + made->later + made->boot;
     head->node_count = NODE_COUNT;
     head->weights[CLASS] = made->sampled ? PERIOD : 0;
     head->file_size = (sizeof *head + PFA_LIVE_PAGE - 1) / PFA_LIVE_PAGE * PFA_LIVE_PAGE;

@@ -17,6 +17,8 @@
  *          plain     blocks are not compressed
  *          now       it began now, not in 2023
  *          pid=N     of the process
+ *          later=N   it began so many nanoseconds later than others; times on standard output do not tell that
+ *          boot=N    the machine had been up for so many nanoseconds more
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
 /* sources: tests/analyze/make_live.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
@@ -107,8 +109,8 @@ static void write_start(made_t *made, const heap_t *heap)
                            .session = SESSION,
                            .pid = (uint32_t)made->pid,
                            .counter = heap->start,
-                           .monotonic_ns = heap->start,
-                           .unix_ns = made->now ? now() : 1700000000000000000,
+                           .monotonic_ns = heap->start + made->later + made->boot,
+                           .unix_ns = made->now ? now() : 1700000000000000000 + made->later,
                            .counter_hz = 1000000000,
                            .record_size = 32,
                            .stack_depth = 64,
@@ -217,7 +219,7 @@ static void write_totals(made_t *made, const heap_t *heap, bool bare)
     if (!bare) {
         pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, sizeof counters);
     }
-    pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end};
+    pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end + made->later + made->boot};
     pfa_tracefile_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
 }
 
@@ -353,6 +355,8 @@ int main(int argc, char **argv)
     uint64_t chunks = strtoull(argv[3], NULL, 0);
     for (char **word = words; *word != NULL; word++) {
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
+        made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
+        made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
     }
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");

@@ -39,6 +39,8 @@ typedef struct made {
     bool sampled;
     bool now;
     bool unwritten;
+    uint64_t later; /* by both clocks, */
+    uint64_t boot;  /* and by the one since the boot alone */
 } made_t;
 
 /* The heap's stacks, and the module that their addresses are in. */

@@ -74,6 +74,57 @@ def traces(folder):
     check("left no trace" in said, f"an older trace is not this run's: {said}")
 
 
+def listed(folder):
+    """--list: the traces of this run, the command's own first: of what it became by exec."""
+    folder = folder.resolve()
+    support.make("ended", folder / "old.1.pa", 10, 1)
+    tool("run", "--list", "names", "--", "sh", "-c", "/bin/ls >&2; exec /bin/cat /dev/null", cwd=folder)
+    names = (folder / "names").read_text().splitlines()
+    check(os.path.basename(names[0]).startswith("cat."), f"the first is the command's own: {names}")
+    equal(len(names), 3, f"traces of sh, ls and cat: {names}")
+    equal(set(names), {str(p) for p in folder.glob("*.pa")} - {str(folder / "old.1.pa")}, "names in the list")
+    equal(support.report(names[0])["files"][0]["program"], os.path.realpath("/bin/cat"), "the program of the first")
+    tool("run", "--list", "names", "--conf", "prof:false", "--", "true", cwd=folder)
+    equal((folder / "names").read_text(), "", "the list of a run without traces")
+    _, said = tool("run", "--list", "absent/names", "--", "sh", "-c", "exit 7", status=7, cwd=folder)
+    check("cannot write absent/names" in said and "the profile is" in said, said)
+
+
+def fixed_name(folder):
+    """A name without %p: the next run replaces the trace, and nothing else."""
+    folder = folder.resolve()
+    trace = folder / "fixed.pa"
+
+    def run(*command, name="fixed.pa"):
+        """What it said, and the traces that it listed."""
+        _, said = tool("run", "-o", name, "--list", "names", "--", *command, cwd=folder)
+        return said, (folder / "names").read_text().splitlines()
+
+    pids = set()
+    for program in ("/bin/ls", "/bin/cat", "/bin/ls"):
+        said, names = run(program, "/dev/null")
+        equal(names, [str(trace)], "traces")
+        check(f"the profile is {trace}" in said, said)
+        data = support.report(trace)["files"][0]
+        equal((data["program"], data["end"]), (os.path.realpath(program), "exit"), "whose trace it is")
+        pids.add(data["pid"])
+        equal(sorted(p.name for p in folder.iterdir()), ["fixed.pa", "names"], "files")
+    equal(len(pids), 3, "processes")
+    # Its children and what it becomes cannot have the same name; those are not taken for the next run's to replace.
+    said, names = run("sh", "-c", "/bin/ls >&2; exec /bin/cat /dev/null")
+    equal(sorted(names), [str(folder / f"fixed{n}.pa") for n in (".2", ".3", "")], "traces of sh, ls and cat")
+    equal([os.path.basename(support.report(n)["files"][0]["program"]) for n in names[:1]], ["cat"], "the command's own")
+    check(f"the profile is {names[0]}" in said and "2 more traces" in said, said)
+    run("/bin/ls")
+    equal(len(list(folder.glob("fixed*.pa"))), 3, "traces of another run")
+    # What is no trace is not replaced.
+    (folder / "notes.pa").write_text("mine")
+    said, names = run("/bin/ls", name="notes.pa")
+    equal((folder / "notes.pa").read_text(), "mine", "a file of the same name")
+    equal(names, [str(folder / "notes.2.pa")], "traces")
+    check(f"the profile is {names[0]}" in said, said)
+
+
 def no_preload(folder):
     source = folder / "static.c"
     source.write_text("int main(void) { return 3; }\n")
@@ -82,4 +133,5 @@ def no_preload(folder):
     check("statically linked" in said, said)
 
 
-support.main(statuses=statuses, environment=environment, signals=signals, traces=traces, no_preload=no_preload)
+support.main(statuses=statuses, environment=environment, signals=signals, traces=traces, listed=listed, fixed_name=fixed_name,
+             no_preload=no_preload)

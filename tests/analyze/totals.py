@@ -10,7 +10,7 @@ def ended(folder):
         data = report(folder / "t.pa")
         support.check_report(data, chunks, folded="folded" in words)
         check(data["complete"] is True, f"complete: {data['complete']}")
-        check(data["schema"] == "profalloc-report" and data["version"] == 1, "schema")
+        check(data["schema"] == "profalloc-report" and data["version"] == 2, "schema")
         tool("check", folder / "t.pa")
 
 
@@ -80,9 +80,77 @@ def several(folder):
     both = report(folder / "a.pa", folder / "b.pa")
     equal(both["totals"]["allocations"], len(first) + len(second), "allocations of both")
     equal({p["id"] for p in both["points"]}, {p["id"] for p in one["points"]} | {p["id"] for p in two["points"]}, "points of both")
-    equal(both["peak"]["bytes"], one["peak"]["bytes"] + two["peak"]["bytes"], "the sum of peaks")
     equal(len(both["files"]), 2, "files")
-    equal(both["peak"]["time"], None, "there is no one time")
+    equal([f["peak"] for f in both["files"]], [one["peak"], two["peak"]], "each one's peak")
+
+
+def peak_of_all(traces, data):
+    """The peak of all together from their chunks, and its time; `traces` is (chunks, began later) of each. Times are counted in
+    sixteenths of a nanosecond, because a trace's chunks live until just after its end."""
+    changes = {}
+    for (chunks, later), file in zip(traces, data["files"]):
+        end = 16 * (round(file["seconds"] * 1e9) + 1000000 + later) + 1
+        for c in chunks:
+            for time, change in ((16 * (c.born + later), c.size * c.weight),
+                                 (16 * (c.died + later) if c.died else end, -c.size * c.weight)):
+                changes[time] = changes.get(time, 0) + change
+    live = peak = when = 0
+    for time in sorted(changes):
+        live += changes[time]
+        if live > peak * (1 + 1e-12):
+            peak, when = live, time
+    return peak, (when / 16 - 1000000 - min(later for _, later in traces)) * 1e-9
+
+
+def check_together(folder, *what, tolerance=0):
+    """Makes traces, each (form, chunks, seed, later, words...), and checks their peak together."""
+    traces, paths = [], []
+    for i, (form, count, seed, later, *words) in enumerate(what):
+        paths.append(folder / f"{i}.pa")
+        traces.append((make(form, paths[-1], count, seed, f"later={later}", *words), later))
+    data = report(*paths)
+    peak, when = peak_of_all(traces, data)
+    told = data["peak"]
+    equal(told["bytes"], peak, "the peak of all", tolerance)
+    equal(told["time"], when, "its time", 2e-9)
+    equal(sum(p["peak_bytes"] for p in data["points"]), peak, "the points' bytes at the peak", tolerance or 1e-12)
+    check(told["exact"] is True and told["counted"] is None, f"exact: {told}")
+    each = [f["peak"]["bytes"] for f in data["files"]]
+    check(max(each) <= peak * (1 + tolerance) and peak <= sum(each) * (1 + tolerance), f"{each} and {peak} of all")
+    return peak, each
+
+
+def together(folder):
+    at_once = ("ended", 3000, 1, 0), ("killed", 3000, 2, 0), ("ended", 3000, 3, 0)
+    peak, each = check_together(folder, *at_once)
+    check(max(each) < peak < sum(each), f"{each} and {peak} of all")
+    check_together(folder, ("ended", 3000, 1, 5000), ("killed", 2000, 2, 0), ("killed", 4000, 3, 17777))
+    # One after the other: what was live at the end of one is gone.
+    for form in ("ended", "killed"):
+        peak, each = check_together(folder, (form, 3000, 1, 10**9), (form, 3000, 2, 0), (form, 5000, 3, 2 * 10**9))
+        equal(peak, max(each), "the peak of all")
+    check_together(folder, ("ended", 3000, 1, 5000, "sampled"), ("killed", 2000, 2, 0, "sampled"), tolerance=1e-9)
+    # Different boots: the time of day tells.
+    check_together(folder, ("ended", 3000, 1, 5000, "boot=123456789012345"), ("killed", 2000, 2, 0))
+    check_together(folder, ("ended", 3000, 1, 5000), ("killed", 0, 2, 0))
+    out, _ = tool("report", folder / "0.pa", folder / "1.pa")
+    check("all together" in out and "after the first began" in out, out)
+
+
+def many_together(folder):
+    """So many chunks that it takes two walks."""
+    check_together(folder, ("ended", 1200000, 1, 0), ("killed", 1200000, 2, 3000000))
+
+
+def not_together(folder):
+    """Times that cannot be compared: the sum, and the report says so."""
+    make("ended", folder / "a.pa", 3000, 1)
+    make("ended", folder / "b.pa", 2000, 2, f"later={10 * 365 * 86400 * 10**9}", "boot=1000000000000")
+    each = [report(folder / name)["peak"]["bytes"] for name in ("a.pa", "b.pa")]
+    data = report(folder / "a.pa", folder / "b.pa")
+    equal((data["peak"]["bytes"], data["peak"]["time"], data["peak"]["exact"]), (sum(each), None, False), "the sum of peaks")
+    equal(sum(p["peak_bytes"] for p in data["points"]), sum(each), "the points' bytes at each one's peak")
+    check("the sum of each file's own" in tool("report", folder / "a.pa", folder / "b.pa")[0], "which is said")
 
 
 def text(folder):
@@ -100,4 +168,4 @@ def text(folder):
 
 
 support.main(ended=ended, empty=empty, killed=killed, unwritten=unwritten, times_cut=times_cut, sampled=sampled, by_point=by_point, several=several,
-             text=text)
+             together=together, many_together=many_together, not_together=not_together, text=text)

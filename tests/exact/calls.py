@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """The calls of the API, against what tests/exact/caller.c does with them: tags, pictures, two traces by mprof's calls, and
-places of frees several frames deep."""
+places of frees several frames deep. Pictures after numbers of allocations, as tests/exact/autosaver.c is told to make them."""
 import json
+import subprocess
+import time
 
 import capture
 import support
 from capture import check, equal
 
 CALLER = capture.program("exact/caller")
+AUTOSAVER = capture.program("exact/autosaver")
+ROUNDS = 0.8  # seconds in which the library looks three times whether a picture is due
 
 
 def rows(path, *more):
@@ -68,4 +72,61 @@ def places_of_frees(folder):
     equal((depth, stack), (3, 1), "frames of a free, and that there were more")
 
 
-support.main(calls=calls, places_of_frees=places_of_frees)
+def autosaves(path):
+    """For each picture by set_mprof_autosave, how many chunks of the program's size are in it."""
+    number, chunks = None, {}
+    for row in rows(path):
+        if row["type"] == "block":
+            number = row["picture"] if row["kind"] == "LIVE" and row["name"] == "autosave" else None
+            if number is not None:
+                chunks.setdefault(number, 0)
+        elif row["type"] == "live" and row["from"] == "trace" and number is not None:
+            chunks[number] += row["size"] == 1009
+    return [chunks[number] for number in sorted(chunks)]
+
+
+def autosave(folder):
+    process = capture.start(folder, [AUTOSAVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def do(*commands):
+        for command in commands:
+            process.stdin.write(f"{command}\n")
+            process.stdin.flush()
+            equal(process.stdout.readline(), "\n", f"the program's answer to '{command}'")
+
+    def none_more(path, expected, *commands):
+        do(*commands)
+        time.sleep(ROUNDS)
+        equal(autosaves(path), expected, f"chunks in each picture, after {commands}")
+
+    def one_more(path, expected, *commands):
+        do(*commands)
+        capture.wait_for(lambda: len(autosaves(path)) >= len(expected), f"a picture after {commands}")
+        none_more(path, expected)
+
+    do("m 1")
+    path = capture.trace(folder)
+    none_more(path, [], "m 5000", "a 1000")
+    none_more(path, [], "m 600", "m 399")
+    one_more(path, [5], "m 1")
+    none_more(path, [5], "m 999")
+    one_more(path, [5, 7], "m 1")
+    do("f 0", "m 500")
+    child, = set(capture.traces(folder)) - {path}
+    none_more(child, [], "m 450")
+    one_more(child, [3], "m 60")
+    process.stdin.write("q 0\n")
+    process.stdin.flush()
+    equal(process.stdout.readline(), "\n", "the parent goes on")
+    none_more(path, [5, 7], "m 999", "a 0", "m 5000")
+    none_more(path, [5, 7], "a 1000", "m 999")
+    one_more(path, [5, 7, 11], "m 1")
+    process.stdin.write("q 0\n")
+    process.stdin.close()
+    equal(process.wait(timeout=capture.TIME_LIMIT), 0, "status")
+    equal(process.stderr.read(), "", "what the library said")
+    for each in (path, child):
+        capture.check_trace(each)
+
+
+support.main(calls=calls, places_of_frees=places_of_frees, autosave=autosave)

@@ -10,7 +10,7 @@ work=${2:-$(mktemp -d)}
 
 command -v clang >/dev/null || { echo "clang is missing: install the package clang"; exit 1; }
 sources=()
-for name in tool blocks livetable trace meta merge missing rows tally tracefile seal symbols stacks symbolblock peak collect json \
+for name in tool blocks livetable trace meta merge missing rows tally tracefile seal symbols debuginfod stacks symbolblock peak together collect json \
     report_json report_text; do
     sources+=("$root/analyze/$name.c")
 done
