@@ -109,6 +109,7 @@ foreach(source ${sources})
     # Misusing free is what some of them are for.
     target_compile_options(${name} PRIVATE -Wall -Wextra -Werror $<$<C_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
         -Wno-use-after-free -Wno-free-nonheap-object)
+    target_compile_definitions(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:PFA_AS_SHIPPED>) # the library, that is
     target_link_libraries(${name} PRIVATE pthread)
     target_link_options(${name} PRIVATE -rdynamic) # the library reads profalloc_conf of a program that exports it
     if(name MATCHES "^prog_static_")

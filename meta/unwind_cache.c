@@ -64,12 +64,24 @@ pfa_unwind_step_t pfa_unwind_unpack(pfa_unwind_rule_t rule)
     };
 }
 
+/* The inverse of PFA_SHORT_UP. */
+static int32_t short_distance(const pfa_unwind_step_t *step, int32_t up)
+{
+    return PFA_UNWIND_SAVED_AT_TOP ? step->size - 1 - up : up;
+}
+
+/* In the frame, and short enough? */
+static bool is_near(const pfa_unwind_step_t *step, int32_t up, unsigned bits)
+{
+    return up >= 0 && up < step->size && short_distance(step, up) < 1 << bits;
+}
+
 /* What the walk does without checks is checked here: all it reads lies between the base and the frame's end. */
 static bool is_small(const pfa_unwind_step_t *step)
 {
-    return (step->kind == PFA_RULE_FROM_SP || step->kind == PFA_RULE_FROM_FP) && step->size > 0 && step->size < 1024 &&
-           step->ra_up >= 0 && step->ra_up < 512 && step->ra_up < step->size && step->fp_up >= 0 && step->fp_up < 256 &&
-           step->fp_up < step->size;
+    return (step->kind == PFA_RULE_FROM_SP || step->kind == PFA_RULE_FROM_FP) && step->size > 0 &&
+           step->size < 1 << PFA_UNWIND_SIZE_BITS && is_near(step, step->ra_up, PFA_UNWIND_RA_BITS) &&
+           (step->fp_kept || is_near(step, step->fp_up, PFA_UNWIND_FP_BITS));
 }
 
 static uint32_t number_of_long(pfa_unwind_rule_t rule)
@@ -97,8 +109,10 @@ uint32_t pfa_unwind_shorten(pfa_unwind_rule_t rule)
     if (!is_small(&step)) {
         return number_of_long(rule);
     }
+    uint32_t ra = (uint32_t)short_distance(&step, step.ra_up);
+    uint32_t fp = step.fp_kept ? 0 : (uint32_t)short_distance(&step, step.fp_up); /* 0: some word, read and not used */
     return (step.kind == PFA_RULE_FROM_FP ? PFA_SHORT_FROM_FP : 0) | (step.fp_kept ? PFA_SHORT_FP_KEPT : 0) |
-           (uint32_t)step.size << 3 | (uint32_t)step.ra_up << 13 | (uint32_t)step.fp_up << 22;
+           (uint32_t)step.size << 3 | ra << PFA_SHORT_RA_SHIFT | fp << PFA_SHORT_FP_SHIFT;
 }
 
 pfa_unwind_rule_t pfa_unwind_long(uint32_t short_rule)

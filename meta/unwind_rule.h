@@ -52,17 +52,24 @@ pfa_unwind_step_t pfa_unwind_unpack(pfa_unwind_rule_t rule);
 /* The short form, in 30 bits, of the frequent kinds with small distances; all others are PFA_SHORT_LONG and the number of
  * a long form.
  *
- *      bit 0        1         2         3..12   13..21   22..29
- *      from fp      long      fp kept   size    ra_up    fp_up
- */
+ *      bit 0        1         2         3...    ...     ...29
+ *      from fp      long      fp kept   size    ra      fp
+ *
+ * The last two are ra_up and fp_up where compilers save both at the bottom of a frame. Where they save them at its top, they
+ * are counted down from the topmost word. So they are small in large frames too. */
 #define PFA_SHORT_BITS 30
+#define PFA_SHORT_RA_SHIFT (3 + PFA_UNWIND_SIZE_BITS)
+#define PFA_SHORT_FP_SHIFT (PFA_SHORT_RA_SHIFT + PFA_UNWIND_RA_BITS)
 #define PFA_SHORT_FROM_FP 1u
 #define PFA_SHORT_LONG 2u
 #define PFA_SHORT_OUTERMOST (PFA_SHORT_LONG | PFA_SHORT_FROM_FP) /* every stack ends with it: it has no number */
 #define PFA_SHORT_FP_KEPT 4u
-#define PFA_SHORT_SIZE(rule) (((rule) >> 3) & 1023)
-#define PFA_SHORT_RA_UP(rule) (((rule) >> 13) & 511)
-#define PFA_SHORT_FP_UP(rule) (((rule) >> 22) & 255)
+#define PFA_SHORT_FIELD(rule, shift, bits) (((rule) >> (shift)) & ((1u << (bits)) - 1))
+#define PFA_SHORT_UP(rule, field) (PFA_UNWIND_SAVED_AT_TOP ? PFA_SHORT_SIZE(rule) - 1 - (field) : (field))
+#define PFA_SHORT_SIZE(rule) PFA_SHORT_FIELD(rule, 3, PFA_UNWIND_SIZE_BITS)
+#define PFA_SHORT_RA_UP(rule) PFA_SHORT_UP(rule, PFA_SHORT_FIELD(rule, PFA_SHORT_RA_SHIFT, PFA_UNWIND_RA_BITS))
+#define PFA_SHORT_FP_UP(rule) PFA_SHORT_UP(rule, PFA_SHORT_FIELD(rule, PFA_SHORT_FP_SHIFT, PFA_UNWIND_FP_BITS))
+_Static_assert(PFA_SHORT_FP_SHIFT + PFA_UNWIND_FP_BITS == PFA_SHORT_BITS, "the three distances fill the short form");
 
 /* The table of rules by key: sets of four words, each the part of the key that the set does not tell and a short rule. A
  * word holds all there is to an entry, so threads read and write entries without order or lock. */

@@ -2,6 +2,8 @@
 # Sourced by ./profile and ./check. Set-up and build steps that say what they do and show their output only if they fail.
 # Expects $root, the project's folder, and $name, what to call ourselves.
 
+sanitized=() # what a command begins with that runs programs built with a sanitizer; a build runs the tool, for a manual page
+
 say() {
     echo "$name: $*" >&2
 }
@@ -32,5 +34,5 @@ configure() {
 
 # build FOLDER [TARGET...]
 build() {
-    quietly "building $1" cmake --build "$root/$1" --parallel "$(nproc)" ${2:+--target "${@:2}"}
+    quietly "building $1" "${sanitized[@]}" cmake --build "$root/$1" --parallel "$(nproc)" ${2:+--target "${@:2}"}
 }

@@ -26,9 +26,10 @@ TABLES = ROOT / "tests/checks/golden"
 BOUNDS = {
     "malloc": {"total": 60, "loads": 20, "stores": 12, "branches": 12, "calls": 0, "atomics": 0},
     "free": {"total": 60, "loads": 20, "stores": 12, "branches": 12, "calls": 0, "atomics": 0},
-    # The two when everything is recorded. (A call: clang has a rare case of each in line.)
+    # The two when everything is recorded. (A call: clang has a rare case of each in line. Loads: x86-64 takes back each
+    # register that it saved by one of its own, where arm64 takes two at a time.)
     "pfa_slow_malloc": {"total": 100, "loads": 30, "stores": 20, "branches": 12, "calls": 2, "atomics": 0},
-    "pfa_slow_free": {"total": 180, "loads": 48, "stores": 30, "branches": 20, "calls": 1, "atomics": 0},
+    "pfa_slow_free": {"total": 180, "loads": 52, "stores": 30, "branches": 20, "calls": 1, "atomics": 0},
     "probe_lookup": {"total": 80, "loads": 20, "stores": 8, "branches": 12, "calls": 0, "atomics": 0},
 }
 KINDS = ("total", "loads", "stores", "branches", "calls", "atomics")

@@ -20,4 +20,4 @@ clang -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -fsanitize=fuzzer,address,undefi
     "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
 cd "$work"
 exec_options=(-max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1)
-"$build/tests/fuzz/fuzz_reader" "${exec_options[@]}" "$work/corpus" "$root/tests/fuzz/corpus" 2>&1 | tail -30
+"$root/scripts/unscattered.sh" "$build/tests/fuzz/fuzz_reader" "${exec_options[@]}" "$work/corpus" "$root/tests/fuzz/corpus" 2>&1 | tail -30
