@@ -12,6 +12,7 @@
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
+ *          sizes     batches of deaths have a column of sizes
  *          bare      without COUNTERS
  *          roots     nodes are written from 0 on
  *          plain     blocks are not compressed
@@ -59,6 +60,10 @@ static pfa_event_t random_event(uint64_t *random, uint64_t now, bool sampled)
     event.free_stack = (uint32_t)(PFA_NODE_FIRST + random_below(random, STACKS));
     event.thread = (uint16_t)(1 + random_below(random, RINGS));
     event.tag = random_below(random, 8) == 0;
+    if (random_below(random, 8) == 0) {
+        event.size_flags |= PFA_RECORD_REALLOC;
+        event.type_link = (uint32_t)random_below(random, PFA_LINK_MASK + 1) << PFA_TYPE_BITS;
+    }
     return event;
 }
 
@@ -78,6 +83,10 @@ static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
         life.event.free_time = now + 1 + random_below(&seed, 1 + random_below(&seed, 20000));
         life.event.free_thread = (uint16_t)(1 + random_below(&seed, RINGS));
         life.ring = life.event.free_thread - 1u;
+        if (random_below(&seed, 8) == 0) {
+            life.event.size_flags |= PFA_EVENT_MOVED;
+            life.event.moved_link = (uint32_t)random_below(&seed, PFA_LINK_MASK + 1);
+        }
         heap->deaths[heap->death_count++] = life;
     }
     heap->end = now + 30000;
@@ -130,7 +139,7 @@ static void flush_events(made_t *made, uint64_t time, uint32_t flags)
         size_t size = pfa_batch_finish(made->batch, made->bytes);
         pfa_tracefile_block(&made->writer, PFA_BLOCK_EVENTS, time, made->bytes, size);
     }
-    pfa_batch_begin(made->batch, made->shift, flags);
+    pfa_batch_begin(made->batch, made->shift, flags | made->form);
 }
 
 /* Deaths of each ring from from[] to before to[], in turns, `step` rows of each. */
@@ -138,7 +147,7 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
                          uint32_t flags)
 {
     bool more = true;
-    pfa_batch_begin(made->batch, made->shift, flags);
+    pfa_batch_begin(made->batch, made->shift, flags | made->form);
     while (more) {
         more = false;
         for (uint32_t ring = 0; ring < RINGS; ring++) {
@@ -363,6 +372,7 @@ int main(int argc, char **argv)
     made.now = has(words, "now");
     made.unwritten = has(words, "unwritten");
     made.shift = has(words, "shift") ? 6 : 0;
+    made.form = has(words, "sizes") ? PFA_BATCH_SIZES : 0;
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

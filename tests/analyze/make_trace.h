@@ -34,6 +34,7 @@ typedef struct made {
     pfa_batch_t *batch;
     uint8_t *bytes;
     uint32_t shift;
+    uint32_t form; /* flags of all batches of deaths */
     uint64_t pid;
     bool folded;
     bool sampled;

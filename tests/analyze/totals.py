@@ -47,6 +47,13 @@ def unwritten(folder):
         tool("seal", folder / "t.pa")
 
 
+def sizes_apart(folder):
+    for form in ("ended", "killed"):
+        chunks = make(form, folder / "t.pa", 5000, 8, "sizes", "folded")
+        support.check_report(report(folder / "t.pa"), chunks, folded=True)
+        tool("check", folder / "t.pa")
+
+
 def times_cut(folder):
     chunks = make("ended", folder / "t.pa", 5000, 7, "shift")
     support.check_report(report(folder / "t.pa"), chunks, step=64)
@@ -167,5 +174,5 @@ def text(folder):
         check("usage: profalloc " + command in tool(command, "--help")[0], f"help of {command}")
 
 
-support.main(ended=ended, empty=empty, killed=killed, unwritten=unwritten, times_cut=times_cut, sampled=sampled, by_point=by_point, several=several,
-             together=together, many_together=many_together, not_together=not_together, text=text)
+support.main(ended=ended, empty=empty, killed=killed, unwritten=unwritten, sizes_apart=sizes_apart,
+             times_cut=times_cut, sampled=sampled, by_point=by_point, several=several, together=together, many_together=many_together, not_together=not_together, text=text)

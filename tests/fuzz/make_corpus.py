@@ -37,7 +37,7 @@ def main():
         path = Path(folder) / "t.pa"
         for form, chunks, words in (("ended", 0, []), ("ended", 40, ["after", "folded"]), ("ended", 60, ["sampled", "shift", "plain"]),
                                     ("ended", 8, ["after", "folded", "plain"]), ("killed", 8, ["dying", "plain"]),
-                                    ("killed", 30, ["torn", "folded", "plain"])):
+                                    ("killed", 30, ["torn", "folded", "plain"]), ("ended", 50, ["sizes", "shift", "plain"])):
             subprocess.run([MAKER, form, path, str(chunks), "1", *words], check=True, stdout=subprocess.DEVNULL)
             # The maker's own path and build-id are of this machine.
             data = path.read_bytes().replace(str(MAKER).encode(), b"/" + b"m" * (len(str(MAKER)) - 1))
