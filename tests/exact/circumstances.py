@@ -2,6 +2,7 @@
 """Traces in circumstances that are hard on them: forks, libraries that come and go, disks that are full, daemons. The program
 is never harmed; the totals are exact, or what is missing is said."""
 import ctypes
+import json
 import os
 import resource
 import signal
@@ -296,6 +297,45 @@ def own_namespace(folder):
     exact(folder, "unshare")
 
 
+# --- sizes ------------------------------------------------------------------------------------------------------------
+
+
+SIZES = """
+#include <stdio.h>
+#include <stdlib.h>
+static void *window[100];
+__attribute__((noinline)) static void *sized(size_t n) { char *p = malloc(n); p[0] = 1; return p; }
+int main(void)
+{
+    unsigned long bytes = 0;
+    for (unsigned i = 0; i < 300000; i++) {
+        size_t size = 1 + i * 7919ul % 30011;
+        bytes += size;
+        free(window[i % 100]);
+        window[i % 100] = sized(size);
+    }
+    printf("%lu\\n", bytes);
+    return 0;
+}
+"""
+
+
+def many_sizes(folder):
+    """Nearly every chunk has a size of its own."""
+    (folder / "sizes.c").write_text(SIZES)
+    subprocess.run([os.environ["CC"], "-g", "-O1", "-o", folder / "sizes", folder / "sizes.c"], check=True)
+    process = capture.start(folder, [folder / "sizes"], stdout=subprocess.PIPE)
+    out, said = process.communicate(timeout=capture.TIME_LIMIT)
+    equal((process.returncode, said_by_us(said)), (0, []), "status, messages")
+    data = capture.check_trace(capture.trace(folder))
+    point, = capture.points_of(data, "sized")
+    equal((point["allocations"], point["frees"], point["bytes"]), (300000, 299900, int(out)), "chunks, frees, bytes")
+    # As kinds, 30 bytes and more for each row before compression; in a column of their own, 2.
+    dump, _ = support.tool("dump", "--json", capture.trace(folder))
+    raw = sum(block["raw_size"] for block in map(json.loads, dump.splitlines()) if block.get("kind") == "EVENTS")
+    check(raw < 12 * 300000, f"{raw} bytes of events before compression")
+
+
 # --- samples ----------------------------------------------------------------------------------------------------------
 
 
@@ -323,4 +363,4 @@ support.main(fork_children=fork_children, fork_not_followed=fork_not_followed,
              early_handlers=early_handlers, no_trace_yet=no_trace_yet, restarts=restarts, exec_followed=exec_followed,
              run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable, removed=removed, daemon=daemon,
              other_folder=other_folder, patterns=patterns, fixed_name=fixed_name, other_user=other_user, own_namespace=own_namespace,
-             size_limit=size_limit, disk_full=disk_full, sampled=sampled)
+             size_limit=size_limit, disk_full=disk_full, many_sizes=many_sizes, sampled=sampled)
