@@ -28,6 +28,8 @@ void pfa_lock(pfa_lock_rank_t rank)
     }
     _Atomic uint32_t *word = &locks[rank].word;
     uint32_t expected = FREE;
+    pfa_tls.locks++;
+    pfa_fence_compiler(); /* a handler that interrupts us finds it so */
     if (pfa_cas_acq_rel(word, &expected, TAKEN)) {
         return;
     }
@@ -39,7 +41,16 @@ void pfa_lock(pfa_lock_rank_t rank)
 bool pfa_try_lock(pfa_lock_rank_t rank)
 {
     uint32_t expected = FREE;
-    return holds_all() || pfa_cas_acq_rel(&locks[rank].word, &expected, TAKEN);
+    if (holds_all()) {
+        return true;
+    }
+    pfa_tls.locks++;
+    pfa_fence_compiler();
+    if (pfa_cas_acq_rel(&locks[rank].word, &expected, TAKEN)) {
+        return true;
+    }
+    pfa_tls.locks--;
+    return false;
 }
 
 void pfa_unlock(pfa_lock_rank_t rank)
@@ -51,6 +62,13 @@ void pfa_unlock(pfa_lock_rank_t rank)
     if (pfa_swap_acq_rel(word, FREE) == CONTENDED) {
         pfa_sys_futex_wake(word, 1);
     }
+    pfa_fence_compiler();
+    pfa_tls.locks--;
+}
+
+bool pfa_locks_held(void)
+{
+    return pfa_tls.locks != 0;
 }
 
 void pfa_locks_before_fork(void)
@@ -75,4 +93,5 @@ void pfa_locks_after_fork_child(void)
     for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
         pfa_store_relaxed(&locks[rank].word, FREE);
     }
+    pfa_tls.locks = 0;
 }

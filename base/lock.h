@@ -27,6 +27,9 @@ void pfa_lock(pfa_lock_rank_t rank);
 bool pfa_try_lock(pfa_lock_rank_t rank);
 void pfa_unlock(pfa_lock_rank_t rank);
 
+/* Does the calling thread hold one, or wait for one? In a signal handler: is it in the middle of something? */
+bool pfa_locks_held(void);
+
 /* Around fork, from the forking thread. */
 void pfa_locks_before_fork(void);
 void pfa_locks_after_fork_parent(void);

@@ -57,6 +57,7 @@ typedef struct pfa_tls {
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
     uint8_t in_depot; /* is it adding a node? */
+    uint8_t locks;    /* how many of ours it holds (base/lock.h) */
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -58,6 +59,10 @@ static int make_thread(void)
     }
     (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int policy = sched_getscheduler(0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) { /* the maker's, and not for us */
+        (void)pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    }
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&thread, &attributes, run, NULL);

@@ -109,6 +109,10 @@ static void begin(pfa_trace_origin_t origin)
         pfa_writer_modules();
     }
     pfa_triggers_reset();
+    pfa_ring_prepare();
+    if (origin == PFA_ORIGIN_NEXT) { /* chunks that were born since the last one have no stacks: they are of neither */
+        __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
+    }
     pfa_store_release(&session.open, true);
     pfa_store_release(&pfa_ring_closed, false);
 }
@@ -145,7 +149,9 @@ int pfa_session_open(uint64_t sample)
 static void remove_live(void)
 {
     pfa_extents_unlink();
-    (void)pfa_sys_unlink(session.live); /* if that is another name for it */
+    if (session.live[0] != '\0') { /* another name for it, perhaps */
+        (void)pfa_sys_unlink(session.live);
+    }
 }
 
 /* The final picture while other threads may go on. What they free meanwhile is told from it by whole times. */
@@ -199,6 +205,13 @@ void pfa_session_end(pfa_end_t how)
         end_locked(how);
     }
     pfa_unlock(PFA_LOCK_WRITER);
+}
+
+void pfa_session_abandon(void)
+{
+    if (pfa_session_is_open()) {
+        pfa_extents_head->ended = PFA_LIVE_LEFT;
+    }
 }
 
 void pfa_session_flush(void)
@@ -325,6 +338,7 @@ static void reopen_locked(const char *live, uint64_t sample)
     pfa_extents_rename(live);
     pfa_store_relaxed(&pfa_extents_head->unrecorded, 0);
     pfa_store_relaxed(&pfa_extents_head->inherited, 0);
+    pfa_ring_begin_again();
     int err = pfa_writer_reset();
     err = err != 0 ? err : begin_trace(PFA_ORIGIN_NEXT, sample);
     if (err != 0) {
@@ -333,7 +347,6 @@ static void reopen_locked(const char *live, uint64_t sample)
         pfa_extents_head->ended = PFA_LIVE_ENDED;
         return;
     }
-    pfa_ring_begin_again();
     begin(PFA_ORIGIN_NEXT);
     if (!pfa_extents_shared()) {
         pfa_say("'%s' has its live table in memory: should the process be killed, chunks alive then are lost",
@@ -357,6 +370,8 @@ bool pfa_session_leave(void)
     pfa_store_release(&session.open, false);
     pfa_store_release(&pfa_ring_closed, true);
     pfa_block_forget();
+    session.trace[0] = '\0';
+    session.live[0] = '\0';
     return open;
 }
 
@@ -365,17 +380,18 @@ const char *pfa_session_child_path(void)
     return new_live_path();
 }
 
-void pfa_session_after_fork(int err)
+void pfa_session_after_fork(int err, uint64_t sample)
 {
     if (!pfa_block_is_open()) {
         return;
     }
     err = err != 0 ? err : pfa_writer_reset();
-    err = err != 0 ? err : begin_trace(PFA_ORIGIN_FORK, pfa_options.sample);
+    err = err != 0 ? err : begin_trace(PFA_ORIGIN_FORK, sample);
     if (err == 0) {
         begin(PFA_ORIGIN_FORK);
     } else {
         say_no_trace(err);
+        pfa_extents_unlink();
         close_trace();
     }
 }

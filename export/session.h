@@ -22,6 +22,8 @@ bool pfa_session_is_open(void);
 void pfa_session_end(pfa_end_t how);
 /* At the exit: there was none. */
 void pfa_session_forget(void);
+/* Leaves all of it to the live table, where locks cannot be had. */
+void pfa_session_abandon(void);
 /* Writes what is pending and leaves the rest to the live table, for a process that is about to go. */
 void pfa_session_flush(void);
 
@@ -48,6 +50,6 @@ bool pfa_session_leave(void);
 /* Later, to have its own: the name of its live table, to be made before the rest, or NULL (that was said); then the rest, or
  * what making the table failed with. */
 const char *pfa_session_child_path(void);
-void pfa_session_after_fork(int err);
+void pfa_session_after_fork(int err, uint64_t sample);
 
 #endif

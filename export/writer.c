@@ -163,12 +163,12 @@ static void fold_sources(void)
     }
 }
 
-/* By the last batch of the usual form; which is tried again now and then. Weights of samples go by size and kind. */
+/* By the last batch of the usual form; which is tried again now and then. */
 static void choose_form(const pfa_batch_head_t *head)
 {
     if (writer.sizes_apart != 0) {
         writer.sizes_apart--;
-    } else if (head->rows >= WORTH_A_FORM && head->kinds > head->rows / 4 && pfa_options.sample == 1) {
+    } else if (head->rows >= WORTH_A_FORM && head->kinds > head->rows / 4) {
         writer.sizes_apart = FORM_KEPT;
     }
 }
@@ -205,8 +205,10 @@ static bool add_event(const pfa_event_t *event)
         return pfa_batch_add(writer.batch, event);
     }
     pfa_event_t marked = *event;
-    marked.size_flags |= pfa_ring_is_before(event) ? PFA_EVENT_BEFORE : 0;
-    return pfa_batch_add(writer.batch, &marked);
+    marked.size_flags |= PFA_EVENT_BEFORE;
+    bool added = pfa_batch_add(writer.batch, &marked);
+    pfa_add_relaxed(&pfa_extents_head->inherited, added);
+    return added;
 }
 
 /* The entries of one ring but for the last `kept` of them; batches that get full on the way are written. */
@@ -248,6 +250,7 @@ void pfa_writer_drain(uint32_t flags)
     writer.fast = now - writer.drained_ns < pfa_ring_backlog(&urgent) * FAST_NS;
     writer.drained_ns = now;
     pfa_block_effort(writer.fast ? 1 : EFFORT);
+    pfa_ring_prepare();
     drain(flags, 0);
 }
 
@@ -282,7 +285,9 @@ static void write_threads(void)
         if (thread == NULL || thread->number == 0) {
             continue;
         }
-        refresh_name(thread);
+        if (!pfa_names_has_ended((uint16_t)number)) {
+            refresh_name(thread);
+        }
         memcpy(at, thread, sizeof *thread);
         at += sizeof *thread;
     }

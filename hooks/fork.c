@@ -22,6 +22,7 @@
 #include <pthread.h>
 
 _Atomic bool pfa_fork_pending;
+static bool without_trace; /* is this a child that has none? Under PFA_LOCK_PROCESS */
 
 /* Set between before() and its counterpart: RCU is left alone until something was recorded. */
 static bool rcu_held;
@@ -38,8 +39,7 @@ static void before(void)
     }
     pfa_locks_before_fork();
     rcu_held = uses_rcu;
-    /* What other handlers in the child do before ours must not touch the parent's records; and what they do here is
-     * not worth a record. */
+    /* What handlers do between here and ours in the child is not worth a record. */
     state_before = pfa_tls_pause(&pfa_tls);
 }
 
@@ -60,35 +60,39 @@ static void let_go_in_child(void)
     (void)pfa_inherit(NULL);
     pfa_ring_after_fork(&pfa_tls);
     pfa_names_after_fork();
+    without_trace = true;
     pfa_store_relaxed(&pfa_fork_pending, traced && pfa_options.follow != 0);
     if (pfa_options.follow == 0) {
         (void)pfa_sampler_set(0);
     }
 }
 
-/* The counts of the child begin with nothing, as its trace does. */
 static void make_trace(pfa_tls_t *tls)
 {
     const char *path = pfa_session_child_path();
     uint64_t inherited = pfa_load_relaxed(&pfa_extents_head->inherited);
     int err = path != NULL ? pfa_inherit(path) : ENOENT;
     pfa_store_relaxed(&pfa_extents_head->inherited, inherited);
-    pfa_session_after_fork(err);
-    if (!pfa_session_is_open()) {
+    pfa_session_after_fork(err, pfa_process_period());
+    if (err == ENOMEM) {
         (void)pfa_sampler_set(0);
-    } else if (tls->thread != NULL) {
+    }
+    without_trace = !pfa_session_is_open();
+    if (!without_trace && tls->thread != NULL) {
         pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
     }
 }
 
+/* Other threads of the child that have something to record wait here until there is a trace. */
 void pfa_fork_go_on(pfa_tls_t *tls)
 {
     int kept = errno;
     uint8_t before_state = pfa_tls_pause(tls);
     pfa_lock(PFA_LOCK_PROCESS);
     pfa_lock(PFA_LOCK_WRITER);
-    if (pfa_fork_forget()) {
+    if (pfa_load_relaxed(&pfa_fork_pending)) {
         make_trace(tls);
+        pfa_store_release(&pfa_fork_pending, false);
     }
     pfa_unlock(PFA_LOCK_WRITER);
     pfa_unlock(PFA_LOCK_PROCESS);
@@ -96,9 +100,15 @@ void pfa_fork_go_on(pfa_tls_t *tls)
     errno = kept;
 }
 
-bool pfa_fork_forget(void)
+void pfa_fork_forget(void)
 {
-    return pfa_swap_acq_rel(&pfa_fork_pending, false);
+    pfa_store_relaxed(&pfa_fork_pending, false);
+}
+
+bool pfa_fork_ask(void)
+{
+    pfa_store_relaxed(&pfa_fork_pending, without_trace);
+    return without_trace;
 }
 
 static void after_in_child(void)

@@ -54,6 +54,8 @@ PFA_INLINE void pfa_fast_free(void *chunk)
 bool pfa_process_enter(void);
 int pfa_process_start(uint64_t period);
 void pfa_process_stop(void);
+/* Mean bytes between samples, as recording was started last. */
+uint64_t pfa_process_period(void);
 /* Also from a signal handler. */
 void pfa_process_ask_for_picture(void);
 void pfa_process_ask_for_background_thread(void);
@@ -94,7 +96,9 @@ void pfa_fork_watch(void);
 extern _Atomic bool pfa_fork_pending;
 /* Makes it, before the first chunk is recorded. */
 PFA_COLD void pfa_fork_go_on(pfa_tls_t *tls);
-/* It is not to be made any more; false: it was not pending. */
-bool pfa_fork_forget(void);
+/* It is not to be made any more, until it is asked for. Under PFA_LOCK_PROCESS. */
+void pfa_fork_forget(void);
+/* Asks for it; false: this is no child, or it has one. */
+bool pfa_fork_ask(void);
 
 #endif

@@ -72,10 +72,24 @@ static int start_locked(uint64_t period)
     return err;
 }
 
+/* Another trace, where there was one or where it could not be opened; the first of all is begun by starting. */
+static void begin_again(uint64_t period)
+{
+    if (pfa_range.total_span != 0 && pfa_extents_head != NULL && !pfa_fork_ask() && pfa_session_may_reopen()) {
+        pfa_session_reopen(period);
+    }
+}
+
+uint64_t pfa_process_period(void)
+{
+    return last_period;
+}
+
 int pfa_process_start(uint64_t period)
 {
     pfa_lock(PFA_LOCK_PROCESS);
     bool was_on = pfa_session_is_open();
+    begin_again(period);
     int err = start_locked(period);
     if (was_on) {
         pfa_session_mark(PFA_MARK_STARTED);
@@ -210,9 +224,7 @@ void pfa_process_after_fork(void)
 void pfa_process_end_trace(void)
 {
     pfa_lock(PFA_LOCK_PROCESS);
-    if (pfa_fork_forget()) {
-        pfa_extents_head->ended = PFA_LIVE_ENDED; /* before it began */
-    }
+    pfa_fork_forget();
     pfa_session_end(PFA_END_STOPPED);
     pfa_unlock(PFA_LOCK_PROCESS);
 }
@@ -223,10 +235,7 @@ void pfa_process_begin_trace(const char *pattern)
     if (pattern != NULL) {
         pfa_session_init(pattern);
     }
-    /* The first of all is begun by starting. */
-    if (pfa_range.total_span != 0 && pfa_extents_head != NULL && pfa_session_may_reopen()) {
-        pfa_session_reopen(last_period);
-    }
+    begin_again(last_period);
     int err = start_locked(last_period);
     pfa_unlock(PFA_LOCK_PROCESS);
     if (err == ENOMEM) {
@@ -253,6 +262,10 @@ static __attribute__((destructor)) void finish(void)
 {
     /* Threads that exit() finds in the middle of things go on until the process is no more. The live table has all that
      * they do; an end would not. */
+    if (pfa_locks_held()) { /* exit was called by a signal handler that came into the middle of our own doings */
+        pfa_session_abandon();
+        return;
+    }
     if (pfa_options.end != 0 && pfa_thread_list_alone(pfa_tls.thread)) {
         pfa_session_end(PFA_END_EXIT);
     } else {

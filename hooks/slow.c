@@ -106,6 +106,8 @@ static inline void make_background_thread(void)
             pfa_unwind_start_t start_;                                                                                 \
             PFA_UNWIND_HERE(&start_);                                                                                  \
             (tls)->stack = pfa_stack_take((tls), &start_);                                                             \
+        } else {                                                                                                       \
+            (tls)->stack = PFA_NODE_UNKNOWN;                                                                           \
         }                                                                                                              \
     } while (0)
 

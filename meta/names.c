@@ -5,6 +5,7 @@
 #include "base/sys.h"
 #include "meta/extents.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { EXTENTS = 65536 / PFA_LIVE_THREADS, TAGS_MAX = PFA_LIVE_TAGS };
@@ -13,6 +14,7 @@ enum { EXTENTS = 65536 / PFA_LIVE_THREADS, TAGS_MAX = PFA_LIVE_TAGS };
 _Static_assert(THREADS_SIZE % PFA_LIVE_PAGE == 0 && TAGS_SIZE % PFA_LIVE_PAGE == 0, "extents are whole pages");
 
 static _Atomic(pfa_trace_thread_t *) threads[EXTENTS];
+static _Atomic bool ended[65536]; /* has the thread that last had this number? */
 static char *tags;
 static _Atomic uint32_t tag_count;
 
@@ -54,7 +56,13 @@ void pfa_names_thread(uint16_t number, uint64_t start)
         thread->start = start;
         pfa_sys_thread_name(thread->name);
         thread->number = number;
+        pfa_store_relaxed(&ended[number], false);
     }
+}
+
+bool pfa_names_has_ended(uint16_t number)
+{
+    return pfa_load_relaxed(&ended[number]);
 }
 
 void pfa_names_thread_again(uint16_t number)
@@ -62,6 +70,7 @@ void pfa_names_thread_again(uint16_t number)
     pfa_trace_thread_t *thread = pfa_names_thread_at(number);
     if (thread != NULL && thread->number == number) {
         pfa_sys_thread_name(thread->name);
+        pfa_store_relaxed(&ended[number], true);
     }
 }
 

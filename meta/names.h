@@ -8,13 +8,16 @@
 #include "export/format/live.h"
 #include "export/format/trace.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The calling thread's entry, under its number. */
 void pfa_names_thread(uint16_t number, uint64_t start);
-/* Reads the calling thread's name again: it may have got another since. */
+/* At the calling thread's end: reads its name again, which may be another by now. */
 void pfa_names_thread_again(uint16_t number);
+/* Has that been? Then its name can be had nowhere else. */
+bool pfa_names_has_ended(uint16_t number);
 /* The entry of a number, or NULL. */
 pfa_trace_thread_t *pfa_names_thread_at(uint32_t number);
 

@@ -122,13 +122,10 @@ static bool wait_for_room(pfa_ring_t *ring)
     return !ring->impatient;
 }
 
-bool pfa_ring_is_before(const pfa_event_t *event)
+/* Is it of a chunk from before the trace? */
+static bool is_before(const pfa_event_t *event)
 {
-    if (event->alloc_time >= __atomic_load_n(&pfa_extents_head->start_counter, __ATOMIC_RELAXED)) {
-        return false;
-    }
-    pfa_add_relaxed(&pfa_extents_head->inherited, 1);
-    return true;
+    return event->alloc_time < __atomic_load_n(&pfa_extents_head->start_counter, __ATOMIC_RELAXED);
 }
 
 static pfa_live_fold_t *folds_of(uint32_t stack)
@@ -192,9 +189,11 @@ static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t
 /* Adds a death to the totals of its stack; `tail`, if not 0, is what the ring's becomes by that. */
 static void fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
 {
-    if (pfa_ring_is_before(event)) {
-        if (tail != 0) {
+    if (is_before(event)) {
+        if (tail != 0) { /* it was counted when it was tried to write it */
             pfa_store_release(&ring->shared->tail, tail);
+        } else {
+            pfa_add_relaxed(&pfa_extents_head->inherited, 1);
         }
         return;
     }
@@ -294,6 +293,14 @@ void pfa_ring_done(pfa_ring_t *ring, uint64_t to)
     pfa_store_release(&ring->shared->tail, to); /* partner: has_room() */
     pfa_add_release(&progress, 1);
     pfa_sys_futex_wake(&progress, INT32_MAX);
+}
+
+void pfa_ring_prepare(void)
+{
+    uint32_t nodes = pfa_load_acquire(&pfa_extents_head->node_count);
+    for (uint32_t stack = 0; stack < nodes; stack += PFA_LIVE_NODES) {
+        (void)folds_of(stack);
+    }
 }
 
 void pfa_ring_settle(void)

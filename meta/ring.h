@@ -73,6 +73,8 @@ uint32_t pfa_ring_count(void);
 pfa_ring_t *pfa_ring_pending(uint32_t number, uint64_t *from, uint64_t *to);
 /* The entries before `to` are in the trace. */
 void pfa_ring_done(pfa_ring_t *ring, uint64_t to);
+/* Makes room for the totals of all stacks that there are, while there is some: on a full disk they would be lost. */
+void pfa_ring_prepare(void);
 /* Waits for whoever stores an event in the ring of threads without one, until the record says so too. */
 void pfa_ring_settle(void);
 /* How many wait in all rings. */
@@ -87,8 +89,6 @@ extern void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *b
 
 /* For another trace: what is in the rings now is of it, and there are no folds. */
 void pfa_ring_begin_again(void);
-/* Is it of a chunk from before the trace? Counts it, if so. */
-bool pfa_ring_is_before(const pfa_event_t *event);
 /* In a fork child: there are no rings and no folds yet. */
 void pfa_ring_after_fork(pfa_tls_t *tls);
 

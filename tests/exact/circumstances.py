@@ -101,6 +101,91 @@ def early_handlers(folder):
     equal(len(reports), 6, "traces")
 
 
+CALLS = """
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern void mprof_stop(void), mprof_restart(const char *);
+extern int profalloc_start(size_t), profalloc_snapshot(const char *);
+#pragma weak mprof_stop
+#pragma weak mprof_restart
+#pragma weak profalloc_start
+#pragma weak profalloc_snapshot
+static void *kept[5000];
+static void make(int from, int count) { for (int i = 0; i < count; i++) kept[from + i] = malloc(100); }
+static void *make_some(void *at) { make((int)(size_t)at * 100, 100); return NULL; }
+static void leave(int signal) { exit(signal - SIGALRM); }
+static void in_child(const char *what)
+{
+    pthread_t threads[8];
+    if (strcmp(what, "stops") == 0) {
+        mprof_stop();
+    } else if (strcmp(what, "restarts") == 0) {
+        mprof_restart("child.pa");
+        make(1000, 700);
+        kill(getpid(), SIGKILL);
+    } else { /* threads whose first allocations come at once */
+        for (size_t i = 0; i < 8; i++) pthread_create(&threads[i], NULL, make_some, (void *)i);
+        for (size_t i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+    }
+    exit(0);
+}
+int main(int argc, char **argv)
+{
+    make(0, 1000);
+    if (strcmp(argv[1], "again") == 0) {
+        mprof_stop();
+        make(1000, 10);
+        if (profalloc_start(1) != 0) return 2;
+        make(2000, 500);
+        return profalloc_snapshot("now") != 0;
+    }
+    if (strcmp(argv[1], "exit") == 0) {
+        struct itimerval soon = {.it_value = {.tv_usec = atoi(argv[2])}};
+        signal(SIGALRM, leave);
+        setitimer(ITIMER_REAL, &soon, NULL);
+        for (;;) profalloc_snapshot("again");
+    }
+    if (strcmp(argv[1], "stopped") == 0) mprof_stop();
+    if (fork() == 0) in_child(argc > 2 ? argv[2] : "restarts");
+    wait(NULL);
+    if (strcmp(argv[1], "killed") == 0) kill(getpid(), SIGKILL);
+    return 0;
+}
+"""
+
+
+def calls_around_forks(folder):
+    """mprof's calls in children, and exit where a signal handler calls it: everything is told by somebody, once."""
+    (folder / "calls.c").write_text(CALLS)
+    program = folder / "calls"
+    subprocess.run([os.environ["CC"], "-g", "-O0", "-o", program, folder / "calls.c", "-pthread"], check=True)
+
+    def told(name, *arguments, status=0):
+        place = folder / name
+        place.mkdir()
+        equal(said_by_us(capture.capture(place, [program, *arguments], status=status)), [], f"{name}: messages")
+        found = {}
+        for path in capture.traces(place):
+            data = capture.check_trace(path)
+            origin = "child" if data["files"][0]["forked"] else path.name.removeprefix("calls.").split(".", 1)[-1]
+            functions = [p for f in ("make", "make_some") for p in capture.points_of(data, f)]
+            found[origin] = sum({p["id"]: p["live_chunks"] for p in functions}.values())
+        return found
+
+    equal(told("stops", "killed", "stops", status=-signal.SIGKILL), {"pa": 1000}, "a child that stops leaves its parent alone")
+    equal(told("restarts", "ends", "restarts"), {"pa": 1000, "child": 700}, "a child that goes on elsewhere, killed")
+    equal(told("stopped", "stopped", "restarts"), {"pa": 1000, "child": 700}, "the same where the parent has stopped")
+    equal(told("threads", "ends", "threads"), {"pa": 1000, "child": 800}, "threads of a child")
+    equal(told("again", "again"), {"pa": 1000, "2.pa": 500}, "profalloc_start after mprof_stop")
+    for moment in range(1000, 20000, 1700):
+        equal(told(f"exit-{moment}", "exit", str(moment)), {"pa": 1000}, "exit in a handler")
+
+
 def no_trace_yet(folder):
     """A name that cannot be written to, then mprof_restart with one that can."""
     said = said_by_us(capture.capture(folder, [PROGRAM, "notes", "restart", folder / "second.pa"],
@@ -359,8 +444,9 @@ def sampled(folder):
     check(abs(sum(z)) / len(z) ** 0.5 < 4, f"the mean is off, in standard deviations: {z}")
 
 
-support.main(fork_children=fork_children, fork_not_followed=fork_not_followed,
-             early_handlers=early_handlers, no_trace_yet=no_trace_yet, restarts=restarts, exec_followed=exec_followed,
-             run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable, removed=removed, daemon=daemon,
-             other_folder=other_folder, patterns=patterns, fixed_name=fixed_name, other_user=other_user, own_namespace=own_namespace,
-             size_limit=size_limit, disk_full=disk_full, many_sizes=many_sizes, sampled=sampled)
+support.main(fork_children=fork_children, fork_not_followed=fork_not_followed, early_handlers=early_handlers,
+             no_trace_yet=no_trace_yet, calls_around_forks=calls_around_forks, restarts=restarts,
+             exec_followed=exec_followed, run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable,
+             removed=removed, daemon=daemon, other_folder=other_folder, patterns=patterns, fixed_name=fixed_name,
+             other_user=other_user, own_namespace=own_namespace, size_limit=size_limit, disk_full=disk_full,
+             many_sizes=many_sizes, sampled=sampled)
