@@ -102,7 +102,7 @@ void pfa_trace_tell_missing(pfa_trace_t *trace)
     }
     if (trace->fold_count != 0) {
         pfa_notes_add(&trace->remarks,
-                      "%" PRIu64 " deaths are counted but not listed one by one: the writer could not keep up",
+                      "%" PRIu64 " deaths are counted but not listed one by one: they came faster than they could be written, or there was no room",
                       counters->folded);
     }
     if (counters->inherited != 0) {
