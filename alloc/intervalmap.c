@@ -160,8 +160,10 @@ int pfa_intervalmap_insert(pfa_intervalmap_t *map, pfa_large_t *node)
             return err;
         }
     }
-    /* The first granule last: whoever can remove the node finds it in all of them. */
-    for (uintptr_t at = last_granule(node) + 1; at-- > first_granule(node->start);) {
+    /* The first granule last: whoever can remove the node finds it in all of them. After that the node may be gone, so
+     * nothing is read of it. */
+    uintptr_t first = first_granule(node->start);
+    for (uintptr_t at = last_granule(node) + 1; at-- > first;) {
         /* Partner: the acquire in find. */
         pfa_store_release(granule_of(map, at << PFA_GRANULE_SHIFT), entry_for(node, at << PFA_GRANULE_SHIFT));
     }

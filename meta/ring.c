@@ -18,8 +18,8 @@ _Atomic bool pfa_ring_closed = true;
 static pfa_ring_t rings[PFA_RINGS];
 static _Atomic uint32_t ring_count;
 static uint64_t memory_used;
-static pfa_ring_t *of_orphans;    /* of all threads without one; under PFA_LOCK_RINGS */
-static _Atomic uint32_t progress; /* counts what the writer has emptied; those who wait sleep on it */
+static _Atomic(pfa_ring_t *) of_orphans; /* of all threads without one; under PFA_LOCK_RINGS */
+static _Atomic uint32_t progress;        /* counts what the writer has emptied; those who wait sleep on it */
 static _Atomic(pfa_live_fold_t *) folds[FOLD_CHUNKS];
 
 /* What readers of the live table are told. */
@@ -106,7 +106,8 @@ static bool wait_for_room(pfa_ring_t *ring)
     if (ring->impatient) {
         return false;
     }
-    if (ring != of_orphans && pfa_ring_write_here != NULL && pfa_ring_write_here() && has_room(ring)) {
+    if (ring != pfa_load_relaxed(&of_orphans) && pfa_ring_write_here != NULL && pfa_ring_write_here() &&
+        has_room(ring)) {
         return true;
     }
     uint64_t until = pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS;
@@ -235,11 +236,13 @@ static void put(pfa_ring_t *ring, const pfa_event_t *event)
 static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
 {
     pfa_lock(PFA_LOCK_RINGS);
-    if (of_orphans == NULL) {
-        of_orphans = find_ring();
+    pfa_ring_t *ring = pfa_load_relaxed(&of_orphans);
+    if (ring == NULL) {
+        ring = find_ring();
+        pfa_store_relaxed(&of_orphans, ring);
     }
-    if (of_orphans != NULL) {
-        put(of_orphans, event);
+    if (ring != NULL) {
+        put(ring, event);
     } else {
         fold_event(event, NULL, 0);
     }
@@ -336,7 +339,7 @@ void pfa_ring_after_fork(pfa_tls_t *tls)
     memset(folds, 0, sizeof folds);
     pfa_store_relaxed(&ring_count, 0);
     memory_used = 0;
-    of_orphans = NULL;
+    pfa_store_relaxed(&of_orphans, (pfa_ring_t *)NULL);
     tls->ring = NULL;
 }
 
