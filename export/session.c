@@ -315,7 +315,7 @@ bool pfa_session_try_round(void)
     return true;
 }
 
-static const char *new_live_path(void)
+const char *pfa_session_new_path(void)
 {
     if (!pfa_names_wanted()) {
         return NULL;
@@ -357,7 +357,7 @@ static void reopen_locked(const char *live, uint64_t sample)
 void pfa_session_reopen(uint64_t sample)
 {
     pfa_lock(PFA_LOCK_WRITER);
-    const char *live = new_live_path();
+    const char *live = pfa_session_new_path();
     if (live != NULL) {
         reopen_locked(live, sample);
     }
@@ -373,11 +373,6 @@ bool pfa_session_leave(void)
     session.trace[0] = '\0';
     session.live[0] = '\0';
     return open;
-}
-
-const char *pfa_session_child_path(void)
-{
-    return new_live_path();
 }
 
 void pfa_session_after_fork(int err, uint64_t sample)

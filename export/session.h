@@ -49,7 +49,7 @@ void pfa_session_reopen(uint64_t sample);
 bool pfa_session_leave(void);
 /* Later, to have its own: the name of its live table, to be made before the rest, or NULL (that was said); then the rest, or
  * what making the table failed with. */
-const char *pfa_session_child_path(void);
+const char *pfa_session_new_path(void);
 void pfa_session_after_fork(int err, uint64_t sample);
 
 #endif

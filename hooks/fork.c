@@ -69,7 +69,7 @@ static void let_go_in_child(void)
 
 static void make_trace(pfa_tls_t *tls)
 {
-    const char *path = pfa_session_child_path();
+    const char *path = pfa_session_new_path();
     uint64_t inherited = pfa_load_relaxed(&pfa_extents_head->inherited);
     int err = path != NULL ? pfa_inherit(path) : ENOENT;
     pfa_store_relaxed(&pfa_extents_head->inherited, inherited);

@@ -105,8 +105,8 @@ typedef struct pfa_live_record {
 } pfa_live_record_t;
 _Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
 
-/* Each thread numbers its reallocs. A number comes again after 4096 of them, which take longer than the time_step that
- * times are cut to: thread, number and time link a life that realloc ended with the one that it began. */
+/* Each thread numbers its reallocs. A number comes again after 4096 of them, which take longer than the steps that times
+ * are cut to (unless the option time_step asks for long ones): thread, number and time link a life that realloc ended with the one that it began. */
 #define PFA_TYPE_BITS 20
 #define PFA_TYPE_MASK ((1u << PFA_TYPE_BITS) - 1)
 #define PFA_LINK_MASK (UINT32_MAX >> PFA_TYPE_BITS)
