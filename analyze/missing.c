@@ -101,9 +101,11 @@ void pfa_trace_tell_missing(pfa_trace_t *trace)
         pfa_notes_add(&trace->missing, "%" PRIu64 " chunks that there was no room to record", counters->unrecorded);
     }
     if (trace->fold_count != 0) {
-        pfa_notes_add(&trace->remarks,
-                      "%" PRIu64 " deaths are counted but not listed one by one: they came faster than they could be written, or there was no room",
-                      counters->folded);
+        pfa_notes_add(
+            &trace->remarks,
+            "%" PRIu64
+            " deaths are counted but not listed one by one: they came faster than they could be written, or there was no room",
+            counters->folded);
     }
     if (counters->inherited != 0) {
         pfa_notes_add(&trace->remarks,
