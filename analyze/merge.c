@@ -108,16 +108,20 @@ void pfa_trace_read_rings(pfa_trace_t *trace)
     pfa_bytes_free(&payload);
 }
 
+static pfa_chunk_key_t make_key(uint64_t alloc_time, uint64_t size_flags, uint32_t stack, uint16_t thread)
+{
+    uint64_t size = size_flags >> PFA_RECORD_SIZE_SHIFT;
+    return (pfa_chunk_key_t){
+        .alloc_time = alloc_time, .size_thread = size << PFA_RECORD_SIZE_SHIFT | thread, .stack = stack};
+}
+
 void pfa_trace_put_died(pfa_trace_t *trace, const pfa_event_t *event)
 {
     if (trace->died_count == DIED_MAX) {
         return;
     }
     trace->died = pfa_memory_grow(trace->died, &trace->died_room, trace->died_count + 1, sizeof *trace->died);
-    trace->died[trace->died_count++] = (pfa_chunk_key_t){.alloc_time = event->alloc_time,
-                                                         .size = event->size_flags >> PFA_RECORD_SIZE_SHIFT,
-                                                         .stack = event->stack,
-                                                         .thread = event->thread};
+    trace->died[trace->died_count++] = make_key(event->alloc_time, event->size_flags, event->stack, event->thread);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -127,13 +131,10 @@ static int compare_keys(const void *a, const void *b)
     if (left->alloc_time != right->alloc_time) {
         return left->alloc_time < right->alloc_time ? -1 : 1;
     }
-    if (left->thread != right->thread) {
-        return left->thread < right->thread ? -1 : 1;
-    }
     if (left->stack != right->stack) {
         return left->stack < right->stack ? -1 : 1;
     }
-    return left->size < right->size ? -1 : left->size > right->size;
+    return left->size_thread < right->size_thread ? -1 : left->size_thread > right->size_thread;
 }
 
 void pfa_trace_sort_died(pfa_trace_t *trace)
@@ -145,10 +146,7 @@ void pfa_trace_sort_died(pfa_trace_t *trace)
 
 bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
 {
-    pfa_chunk_key_t key = {.alloc_time = record->alloc_time,
-                           .size = record->size_flags >> PFA_RECORD_SIZE_SHIFT,
-                           .stack = record->stack,
-                           .thread = record->thread};
+    pfa_chunk_key_t key = make_key(record->alloc_time, record->size_flags, record->stack, record->thread);
     size_t low = 0;
     size_t high = trace->died_count;
     while (low < high) {
@@ -159,19 +157,18 @@ bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
             high = middle;
         }
     }
-    for (; low < trace->died_count && compare_keys(&trace->died[low], &key) == 0; low++) {
-        if (!trace->died[low].used) {
-            trace->died[low].used = true;
-            return true;
-        }
+    size_t next = low < trace->died_count ? low + trace->died[low].used : low;
+    if (next >= trace->died_count || compare_keys(&trace->died[next], &key) != 0) {
+        return false;
     }
-    return false;
+    trace->died[low].used++;
+    return true;
 }
 
 void pfa_trace_forget_died(pfa_trace_t *trace)
 {
     for (size_t i = 0; i < trace->died_count; i++) {
-        trace->died[i].used = false;
+        trace->died[i].used = 0;
     }
 }
 

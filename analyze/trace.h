@@ -42,10 +42,9 @@ typedef struct pfa_tag {
 /* Of a chunk of the final picture that died while it was taken; sorted. */
 typedef struct pfa_chunk_key {
     uint64_t alloc_time;
-    uint64_t size;
+    uint64_t size_thread; /* size << 16 | thread */
     uint32_t stack;
-    uint16_t thread;
-    bool used;
+    uint32_t used; /* in the first of equal ones: so many of them have answered */
 } pfa_chunk_key_t;
 
 typedef struct pfa_trace {

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Small files that are made to cost much: the tool answers, whatever it says of them, in little time and memory."""
+import ctypes
+import ctypes.util
+import os
+import resource
+import struct
+import subprocess
+import time
+
+import support
+from support import check, tool
+
+START, NODES, MODULES, EVENTS, LIVE, END, SYMBOLS = 1, 2, 3, 5, 6, 13, 14
+ROWS = 32768
+SESSION = 42
+MASK = (1 << 64) - 1
+SECONDS = 20
+MEMORY = 1 << 30
+SANITIZED = b"__asan_init" in open(support.TOOL, "rb").read()
+
+
+def mix(lane, word):
+    lane = (lane ^ word) * 0x9e3779b97f4a7c15 & MASK
+    return lane ^ lane >> 29
+
+
+def checksum(seed, data):
+    """As pfa_checksum of export/format/trace.h."""
+    lanes = [seed ^ 0x243f6a8885a308d3, seed ^ 0x13198a2e03707344, seed ^ 0xa4093822299f31d0, seed ^ len(data)]
+    for at in range(0, len(data), 8):
+        lanes[at // 8 % 4] = mix(lanes[at // 8 % 4], int.from_bytes(data[at:at + 8], "little"))
+    return mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3])
+
+
+def pack(data):
+    zstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    for name in ("ZSTD_compressBound", "ZSTD_compress"):
+        getattr(zstd, name).restype = ctypes.c_size_t
+    room = zstd.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    packed = ctypes.create_string_buffer(room)
+    size = zstd.ZSTD_compress(packed, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), 19)
+    check(size <= room, "zstd packs")
+    return packed.raw[:size]
+
+
+def block(kind, payload, packed=False):
+    """Packed payloads are made as long as the tool wants them for what they unpack to, with a frame to be skipped."""
+    stored = pack(payload) if packed else payload
+    least = (len(payload) - (1 << 20) + 4095) // 4096
+    if packed and least > len(stored):
+        more = max(least - len(stored), 8)
+        stored += struct.pack("<II", 0x184d2a50, more - 8) + bytes(more - 8)
+    head = struct.pack("<IHHIIQQ", 0x4b414650, kind, int(packed), len(payload), len(stored), 1000, 0)
+    return head[:-8] + struct.pack("<Q", checksum(checksum(0, head), stored)) + stored
+
+
+def start():
+    return block(START, struct.pack("<IIQIIQQQQIIQIIII", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, 32, 64, 1, 0, 0, 0, 0))
+
+
+def end(blocks=2):
+    return block(END, struct.pack("<II", 1, blocks))
+
+
+def number(value):
+    """LEB128."""
+    out = b""
+    while value >= 128:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def batch(flags, segments=b"", rows=ROWS):
+    """Rows of one kind, born at 2000 and, if they are deaths, dead at once."""
+    kind = struct.pack("<QIIIHHHHI", 16 << 16, 4, 4, 0, 1, 0, 1, 1, rows)
+    times = number(2 * 2000) + bytes(rows - 1)
+    lives = b"" if flags & 1 else bytes(rows)
+    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, 0)
+    return head + segments + kind + bytes(2 * rows) + times + lives
+
+
+def limited(*arguments, status=0, memory=MEMORY):
+    """Runs the tool with little memory (a sanitizer's is another matter) and little time."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    begun = time.monotonic()
+    try:
+        out, said = tool(*arguments, status=status, timeout=SECONDS * (10 if SANITIZED else 1),
+                         preexec_fn=None if SANITIZED else limit)
+    except subprocess.TimeoutExpired:
+        check(False, f"profalloc {arguments} takes more than {SECONDS} s")
+    print(f"  {arguments[0]}: {time.monotonic() - begun:.2f} s")
+    return out, said
+
+
+def write(path, *blocks):
+    path.write_bytes(b"".join(blocks))
+    return path
+
+
+def equal_deaths(folder):
+    """Deaths that are all alike, and as many live chunks like them: each takes one away."""
+    count = 24
+    deaths = [block(EVENTS, batch(2, struct.pack("<QII", i * ROWS, 1, ROWS)), True) for i in range(count)]
+    picture = batch(1)
+    lives = [block(LIVE, struct.pack("<IIQII", 1, 2 + (i == count), 2000, 0, 0) + picture, True) for i in range(count + 1)]
+    path = write(folder / "t.pa", start(), *deaths, *lives, end(2 * count + 3))
+    out, _ = limited("report", "--json", path)
+    live = support.json.loads(out)["live"]["chunks"]
+    support.equal(live, ROWS, "live chunks that did not die")
+
+
+support.main(equal_deaths=equal_deaths)
