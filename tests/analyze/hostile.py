@@ -111,4 +111,13 @@ def equal_deaths(folder):
     support.equal(live, ROWS, "live chunks that did not die")
 
 
-support.main(equal_deaths=equal_deaths)
+def magic_numbers(folder):
+    """Nothing but the beginnings of blocks, before a block, behind it, and alone."""
+    noise = b"PFAK" * (1 << 20)
+    limited("report", write(folder / "t.pa", start(), noise, end()))
+    out, _ = limited("dump", "--json", write(folder / "t.pa", noise, start(), noise[:4096], end()))
+    support.equal(out.count('"type":"block"') + out.count('"type": "block"'), 2, "blocks found in the noise")
+    limited("report", write(folder / "t.pa", noise), status=2)
+
+
+support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers)
