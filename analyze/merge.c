@@ -9,8 +9,8 @@
 /* Chunks that died while the final picture was taken: as many as rings have room for, never so many. */
 enum { DIED_MAX = 16 << 20 };
 
-/* Sorted by number, as they are met: mostly in order. */
-pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
+/* Where the ring is, or where it is to be put: they are sorted by number, and mostly met in order. */
+static size_t find_ring(const pfa_trace_t *trace, uint32_t number)
 {
     size_t i = 0;
     size_t high = trace->ring_count;
@@ -22,6 +22,18 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
             high = middle;
         }
     }
+    return i;
+}
+
+static bool has_ring(const pfa_trace_t *trace, uint32_t number)
+{
+    size_t i = find_ring(trace, number);
+    return i < trace->ring_count && trace->rings[i].number == number;
+}
+
+pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
+{
+    size_t i = find_ring(trace, number);
     if (i == trace->ring_count || trace->rings[i].number != number) {
         trace->rings = pfa_memory_grow(trace->rings, &trace->ring_room, trace->ring_count + 1, sizeof *trace->rings);
         memmove(&trace->rings[i + 1], &trace->rings[i], (trace->ring_count - i) * sizeof *trace->rings);
@@ -31,21 +43,27 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
     return &trace->rings[i];
 }
 
-static void add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
+/* False if it makes no sense. */
+static bool add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
 {
-    if (segment->first > UINT64_MAX - segment->rows) {
-        trace->bad_blocks++;
-        return;
+    if (segment->rows == 0) {
+        return true;
+    }
+    /* A process has no more rings than its live table has extents. */
+    bool too_many = trace->ring_count >= PFA_LIVE_EXTENTS && !has_ring(trace, segment->ring);
+    if (segment->first > UINT64_MAX - segment->rows || too_many) {
+        return false;
     }
     pfa_ring_t *ring = pfa_trace_ring(trace, segment->ring);
     uint64_t end = segment->first + segment->rows;
     if (segment->first > ring->end) {
         ring->missing += segment->first - ring->end;
-    } else if (segment->rows != 0) {
+    } else {
         uint64_t known = end < ring->end ? end : ring->end;
         ring->repeated += known - segment->first;
     }
     ring->end = end > ring->end ? end : ring->end;
+    return true;
 }
 
 /* Heads and segments are at the start of a batch; they are read without unpacking all of it. */
@@ -63,14 +81,16 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
         return;
     }
     uint64_t rows = 0;
+    bool sane = true;
     for (uint32_t i = 0; i < head.segments; i++) {
         pfa_batch_segment_t segment;
         memcpy(&segment, start->bytes + sizeof head + i * sizeof segment, sizeof segment);
         rows += segment.rows;
         if (rows <= head.rows) {
-            add_segment(trace, &segment);
+            sane = add_segment(trace, &segment) && sane;
         }
     }
+    trace->bad_blocks += !sane;
     trace->last_time = head.last_time > trace->last_time ? head.last_time : trace->last_time;
     trace->shift = head.shift > trace->shift && head.shift <= PFA_BATCH_SHIFT_MAX ? head.shift : trace->shift;
     *after_live = (head.flags & PFA_BATCH_AFTER_LIVE) != 0;

@@ -120,4 +120,16 @@ def magic_numbers(folder):
     limited("report", write(folder / "t.pa", noise), status=2)
 
 
-support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers)
+def many_rings(folder):
+    """Entries of ever other rings, the highest first: of no rows, and of one row each."""
+    def segments(first, rows):
+        return b"".join(struct.pack("<QII", 0, 0xfffffff0 - first - i, rows) for i in range(4096))
+    empty = [block(EVENTS, batch(0, segments(4096 * i, 0), 1), True) for i in range(100)]
+    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(12)]
+    limited("report", write(folder / "t.pa", start(), *empty, end()))
+    limited("report", write(folder / "t.pa", start(), *single, end()))
+    out, said = limited("check", folder / "t.pa", status=1)
+    check("4 blocks that cannot be decoded" in out + said, out + said)
+
+
+support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings)
