@@ -132,4 +132,34 @@ def many_rings(folder):
     check("4 blocks that cannot be decoded" in out + said, out + said)
 
 
-support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings)
+def modules(first_node, count, path=b""):
+    one = struct.pack("<QQQHHI", 0, 4096, 8192, 0, len(path), 0) + path
+    return struct.pack("<II", first_node, count) + one * count
+
+
+def nodes(first, count):
+    return struct.pack("<II", first, count) + bytes((count * 4 + 7) // 8 * 8) + struct.pack("<Q", 4097) * count
+
+
+def much_meta(folder):
+    """Lists that unpack to thousands of times their size, alike and not, and the same nodes again and again."""
+    same = block(MODULES, modules(4, (1 << 20) // 32 - 1), True)
+    others = [block(MODULES, modules(4, (1 << 20) // 33 - 33 - i, b"/"), True) for i in range(2)]
+    again = block(NODES, nodes(4, (1 << 20) // 12 - 1), True)
+    for name, blocks in (("lists alike", [same] * 400), ("lists by turns", others * 200), ("nodes", [again] * 400)):
+        out, said = limited("report", write(folder / "t.pa", start(), *blocks, end()), memory=1 << 29)
+        check("blocks that cannot be decoded" in out + said, f"{name}: what is over the limit is said: {out}{said}")
+
+
+def many_lists(folder):
+    """A list of modules for each node, and nodes."""
+    lists = [block(MODULES, modules(20000 - i, 1, b"/%d" % (i % 7))) for i in range(20000)]
+    out, _ = limited("dump", "--nodes", write(folder / "t.pa", start(), block(NODES, nodes(4, 300000)), *lists, end()))
+    # A node's list is the last that begins with it or before it.
+    for node in (4, 5, 12345, 20000, 200000):
+        expected = (20000 - min(node, 20000)) % 7
+        check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
+
+
+support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+             many_lists=many_lists)
