@@ -13,11 +13,47 @@
 
 enum { STEP = 1 << 18 }; /* a multiple of all sizes of things in extents */
 
-/* Extents in the file, and no more of them than it has room for: overlapping ones would be read again and again. */
+static int compare_places(const void *a, const void *b)
+{
+    const pfa_live_extent_t *left = *(const pfa_live_extent_t *const *)a;
+    const pfa_live_extent_t *right = *(const pfa_live_extent_t *const *)b;
+    if (left->offset != right->offset) {
+        return left->offset < right->offset ? -1 : 1;
+    }
+    return left < right ? -1 : left > right;
+}
+
+/* Takes away all that begin in another: they would be read again and again. */
+static void drop_overlapping(pfa_livetable_t *table)
+{
+    pfa_live_extent_t **places = pfa_memory_get(table->extent_count, sizeof *places);
+    uint64_t end = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < table->extent_count; i++) {
+        places[i] = &table->extents[i];
+    }
+    qsort(places, table->extent_count, sizeof *places, compare_places);
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (places[i]->offset < end) {
+            places[i]->kind = PFA_EXTENT_NONE;
+        } else {
+            end = places[i]->offset + places[i]->size;
+        }
+    }
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (table->extents[i].kind != PFA_EXTENT_NONE) {
+            table->extents[kept++] = table->extents[i];
+        }
+    }
+    table->ignored += table->extent_count - kept;
+    table->extent_count = kept;
+    free(places);
+}
+
+/* Extents that lie in the file, each in a place of its own. */
 static void keep_extents(pfa_livetable_t *table)
 {
     uint32_t count = table->head->extent_count;
-    uint64_t budget = 2 * table->size;
     count = count < PFA_LIVE_EXTENTS ? count : PFA_LIVE_EXTENTS;
     table->extents = pfa_memory_get(count, sizeof *table->extents);
     for (uint32_t i = 0; i < count; i++) {
@@ -25,13 +61,13 @@ static void keep_extents(pfa_livetable_t *table)
         if (extent->kind == PFA_EXTENT_NONE) {
             continue;
         }
-        if (extent->offset > table->size || extent->size > table->size - extent->offset || extent->size > budget) {
+        if (extent->offset > table->size || extent->size > table->size - extent->offset) {
             table->ignored++;
             continue;
         }
-        budget -= extent->size;
         table->extents[table->extent_count++] = *extent;
     }
+    drop_overlapping(table);
 }
 
 static int read_head(pfa_livetable_t *table, uint64_t session)
@@ -341,6 +377,26 @@ static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *e
     return 0;
 }
 
+/* Bytes of an extent that are no holes. */
+static uint64_t data_in(const pfa_livetable_t *table, const pfa_live_extent_t *extent)
+{
+    off_t end = (off_t)(extent->offset + extent->size);
+    uint64_t sum = 0;
+    for (off_t at = (off_t)extent->offset; at < end;) {
+        off_t data = lseek(table->fd, at, SEEK_DATA);
+        if (data < 0 && errno != ENXIO) {
+            return table->data; /* nobody can tell */
+        }
+        off_t hole = data >= 0 && data < end ? lseek(table->fd, data, SEEK_HOLE) : -1;
+        if (hole <= at) {
+            break;
+        }
+        at = hole < end ? hole : end;
+        sum += (uint64_t)(at - data);
+    }
+    return sum;
+}
+
 int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t first, pfa_live_span_t *span)
 {
     const pfa_live_extent_t *extent = &table->extents[number];
@@ -364,9 +420,9 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     uint64_t from = first > oldest ? first : oldest;
     span->head = head;
     span->count = from < head ? (size_t)(head - from) : 0;
-    if (span->count > table->data / sizeof *span->events) {
+    if (span->count > data_in(table, extent) / sizeof *span->events) {
         span->count = 0;
-        return EBADMSG; /* more than there are bytes in the file that are no holes */
+        return EBADMSG; /* more than was ever stored there */
     }
     span->events = pfa_memory_get(span->count, sizeof *span->events);
     error = read_entries(table, extent, &ring, from, span->events, span->count);

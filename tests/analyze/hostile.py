@@ -161,5 +161,41 @@ def many_lists(folder):
         check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
 
 
-support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+def live_table(path, extents, size, pid=0, ticks=0, boot=0):
+    """A live table that is a hole but for its head; returns the file, open."""
+    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x314556494c414650, 1, pid, SESSION, 32, 0, 1000, 2000, 2000, 4, len(extents), size,
+                        0, 0, 0)
+    fixed += bytes(64 + 24) + struct.pack("<QQ", ticks, boot) + bytes(24 + 512)
+    file = open(f"{path}.live", "wb")
+    file.write(fixed + b"".join(struct.pack("<IIQQ", *extent) for extent in extents))
+    file.truncate(size)
+    return file
+
+
+def overlapping_extents(folder):
+    """A file of a terabyte that has 64 MiB, and thousands of extents with all of them."""
+    path = write(folder / "t.pa", start())
+    size, data = 1 << 40, 64 << 20
+    with live_table(path, [(1, 0, 1 << 20, data + i) for i in range(32768)], size) as file:
+        file.seek(1 << 20)
+        file.write(struct.pack("<QQIIHHHH", 3000, 16 << 16 | 1, 4, 0, 1, 0, 1, 0) * (data // 32))
+    out, _ = limited("report", "--json", path)
+    result = support.json.loads(out)
+    support.equal(result["live"]["chunks"], data // 32, "live chunks, each once")
+    check(any("32767 parts of the live table" in line for line in result["complete"]), str(result["complete"]))
+
+
+def rings_of_holes(folder):
+    """Rings that say they are full and are holes but for their heads."""
+    path = write(folder / "t.pa", start())
+    count, room, capacity = 3000, 1 << 20, 16384
+    with live_table(path, [(5, i + 1, (i + 1) * room, room) for i in range(count)], (count + 1) * room) as file:
+        for i in range(count):
+            file.seek((i + 1) * room)
+            file.write(struct.pack("<IIQQ40xQ", i + 1, 48, capacity, 0, capacity) + bytes(120))
+    out, _ = limited("report", "--json", path)
+    check("3000 rings" in out, out[:2000])
+
+
+support.main(overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes, equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
              many_lists=many_lists)
