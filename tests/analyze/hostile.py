@@ -197,5 +197,36 @@ def rings_of_holes(folder):
     check("3000 rings" in out, out[:2000])
 
 
-support.main(overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes, equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+def clean_paths(folder):
+    """What a module's path does to a terminal."""
+    path = write(folder / "t.pa", start(), block(NODES, nodes(4, 1)), block(MODULES, modules(4, 1, b"/a\x1b]0;b\x07c")), end())
+    out, _ = limited("dump", "--nodes", path)
+    check(not set(out) & {"\x1b", "\x07"}, repr(out))
+    support.equal(out.count("/a ]0;b c"), 2, "the path of the module, cleaned")
+    out, _ = limited("dump", "--nodes", "--json", path)
+    check("/a\\u001b]0;b\\u0007c" in out, out)
+
+
+def symbols(addresses, frames, texts):
+    return (struct.pack("<IIII", 1, len(addresses), len(frames), len(texts))
+            + b"".join(struct.pack("<QIIII", *address, 0) for address in addresses)
+            + b"".join(struct.pack("<IIII", *frame, 1, 0) for frame in frames) + texts)
+
+
+def many_names(folder):
+    """Names of thousands of modules, addresses that share long chains of frames, and long texts that they share."""
+    texts = b"\0" + b"".join(b"%05x\0" % i for i in range(4090))
+    count = 16000
+    of_modules = symbols([(i, 1 + 6 * (4089 - i % 64), i, 1) for i in range(count)], [(1, 1)] * count, texts)
+    all_modules = symbols([(i, 1 + 6 * i, i, 1) for i in range(4090)], [(1, 1)] * 4090, texts)
+    blocks = [block(SYMBOLS, all_modules, True)] + [block(SYMBOLS, of_modules, True)] * 200
+    limited("report", write(folder / "t.pa", start(), *blocks, end()))
+    chains = symbols([(i, 1, 0, 4096) for i in range(40000)], [(1, 1)] * 4096, b"\0a\0")
+    out, said = limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, chains, True)] * 200, end()))
+    check("cannot be decoded" in out + said, "chains that are shared make no sense")
+    long = symbols([(i, 1, i, 1) for i in range(10000)], [(1, 1)] * 10000, b"\0" + b"a" * 600000 + b"\0")
+    limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, long, True)] * 20, end()))
+
+
+support.main(clean_paths=clean_paths, many_names=many_names, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes, equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
              many_lists=many_lists)
