@@ -138,10 +138,36 @@ static bool maps_mention(FILE *maps, uint64_t inode, const char *path)
     return found;
 }
 
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+/* Whether the process of this number, which everyone may ask for its beginning, is surely not the one of the table. */
+static bool is_another(const pfa_live_head_t *head)
+{
+    char name[64];
+    char text[1024];
+    if (head->boot != 0 && read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) && pfa_live_boot(text) != head->boot) {
+        return true;
+    }
+    snprintf(name, sizeof name, "/proc/%u/stat", head->pid);
+    return head->start_ticks != 0 && read_text(name, text, sizeof text) && pfa_live_ticks(text) != head->start_ticks;
+}
+
 bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
 {
     char name[64];
     struct stat status;
+    if (is_another(table->head)) {
+        return false;
+    }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
     FILE *maps = fopen(name, "re");
     if (maps == NULL) {

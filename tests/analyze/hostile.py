@@ -2,6 +2,7 @@
 """Small files that are made to cost much: the tool answers, whatever it says of them, in little time and memory."""
 import ctypes
 import ctypes.util
+import mmap
 import os
 import resource
 import struct
@@ -228,5 +229,53 @@ def many_names(folder):
     limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, long, True)] * 20, end()))
 
 
-support.main(clean_paths=clean_paths, many_names=many_names, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes, equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
-             many_lists=many_lists)
+def ticks_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[19])
+
+
+def boot():
+    value = 0xcbf29ce484222325
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        for byte in file.read().strip():
+            value = (value ^ byte) * 0x100000001b3 & MASK
+    return value
+
+
+def another_process(folder):
+    """The number of a process that was killed is another's now, which has even mapped the file."""
+    path = folder / "t.pa"
+    size = 1 << 20
+    pid = os.getpid()
+    for who, ticks, where, sealed in ((1, ticks_of(1) + 1, boot(), True), (pid, ticks_of(pid) + 1, boot(), True),
+                                      (pid, ticks_of(pid), boot() ^ 1, True), (pid, ticks_of(pid), boot(), False),
+                                      (pid, 0, 0, False)):
+        write(path, start())
+        live_table(path, [], size, who, ticks, where).close()
+        with open(f"{path}.live", "r+b") as file, mmap.mmap(file.fileno(), 4096):
+            out, said = limited("seal", path, status=0 if sealed else 1)
+        check(sealed or "goes on" in said, out + said)
+
+
+def this_process(folder):
+    """The library says who it is: a name with brackets does not mislead it."""
+    lib = os.environ.get("PROFALLOC_LIB", "")
+    if SANITIZED or not os.path.exists(lib):
+        return
+    sleeper = folder / "a) b (c"
+    (folder / "sleeper.c").write_text(
+        '#include <unistd.h>\nint main(void) { return write(1, "x", 1) != 1 || pause() != 0; }\n')
+    subprocess.run([os.environ["CC"], "-o", sleeper, folder / "sleeper.c"], check=True)
+    environment = dict(os.environ, LD_PRELOAD=lib, PROFALLOC_CONF="prof:true")
+    with subprocess.Popen([sleeper], env=environment, cwd=folder, stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        ticks = ticks_of(process.pid)
+        tables = list(folder.glob("*.live"))
+        found = [struct.unpack_from("<QQ", table.read_bytes(), 184) for table in tables]
+        process.kill()
+    support.equal(found, [(ticks, boot())], "the beginning of the process, and the boot")
+
+
+support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+             many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
+             clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
