@@ -73,21 +73,40 @@ static int verify(int fd, uint64_t offset, uint64_t size, pfa_bytes_t *payload, 
     return error;
 }
 
-/* The next place from `offset` on where a block's magic number is, or `size`. */
-static uint64_t find_magic(int fd, uint64_t offset, uint64_t size, pfa_bytes_t *buffer)
+/* The part of the file that the search for a magic number has read: bytes.size of it from `offset` on. */
+typedef struct search {
+    pfa_bytes_t bytes;
+    uint64_t offset;
+} search_t;
+
+static bool read_part(search_t *search, int fd, uint64_t offset, uint64_t size, uint64_t *wasted)
+{
+    pfa_bytes_room(&search->bytes, SEARCH_STEP);
+    search->offset = offset;
+    search->bytes.size = size - offset < SEARCH_STEP ? (size_t)(size - offset) : SEARCH_STEP;
+    *wasted += search->bytes.size;
+    if (pfa_file_read(fd, search->bytes.bytes, search->bytes.size, offset) != 0) {
+        search->bytes.size = 0;
+    }
+    return search->bytes.size != 0;
+}
+
+/* The next place from `offset` on where a block's magic number is, or `size`. Offsets only grow from call to call. */
+static uint64_t find_magic(search_t *search, int fd, uint64_t offset, uint64_t size, uint64_t *wasted)
 {
     static const uint32_t magic = PFA_BLOCK_MAGIC;
-    pfa_bytes_room(buffer, SEARCH_STEP);
-    while (size - offset >= sizeof magic) {
-        size_t length = size - offset < SEARCH_STEP ? (size_t)(size - offset) : SEARCH_STEP;
-        if (pfa_file_read(fd, buffer->bytes, length, offset) != 0) {
+    while (offset < size && size - offset >= sizeof magic) {
+        uint64_t end = search->offset + search->bytes.size;
+        if ((offset >= end || end - offset < sizeof magic) && !read_part(search, fd, offset, size, wasted)) {
             break;
         }
-        const uint8_t *found = memmem(buffer->bytes, length, &magic, sizeof magic);
+        size_t from = (size_t)(offset - search->offset);
+        const uint8_t *bytes = search->bytes.bytes;
+        const uint8_t *found = memmem(bytes + from, search->bytes.size - from, &magic, sizeof magic);
         if (found != NULL) {
-            return offset + (uint64_t)(found - buffer->bytes);
+            return search->offset + (uint64_t)(found - bytes);
         }
-        offset += length - (sizeof magic - 1);
+        offset = search->offset + search->bytes.size - (sizeof magic - 1);
     }
     return size;
 }
@@ -109,6 +128,7 @@ static void add_block(pfa_blocks_t *blocks, const pfa_block_header_t *header, ui
 int pfa_blocks_scan(int fd, uint64_t size, pfa_blocks_t *blocks)
 {
     pfa_bytes_t payload = {.bytes = NULL};
+    search_t search = {.offset = 0};
     pfa_progress_t progress;
     uint64_t wasted = 0;
     int error = 0;
@@ -126,13 +146,14 @@ int pfa_blocks_scan(int fd, uint64_t size, pfa_blocks_t *blocks)
             blocks->given_up = true;
             break;
         } else {
-            next = find_magic(fd, offset + 1, size, &payload);
+            next = find_magic(&search, fd, offset + 1, size, &wasted);
         }
         pfa_progress_step(&progress, next - offset);
         offset = next;
         error = 0;
     }
     pfa_progress_end(&progress);
+    pfa_bytes_free(&search.bytes);
     pfa_bytes_free(&payload);
     return error == EBADMSG || error == ENODATA ? 0 : error;
 }

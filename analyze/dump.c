@@ -138,6 +138,18 @@ static void dump_block(dump_t *dump, size_t number)
     }
 }
 
+/* A path for people to read; it stays as it is in JSON, which has its own way with such characters. */
+static const char *clean_path(const pfa_module_t *module)
+{
+    static char *path;
+    static size_t room;
+    size_t size = strlen(module->path);
+    path = pfa_memory_grow(path, &room, size + 1, 1);
+    memcpy(path, module->path, size + 1);
+    pfa_text_clean(path, size);
+    return path;
+}
+
 static void dump_node(dump_t *dump, uint32_t number)
 {
     const pfa_trace_t *trace = dump->trace;
@@ -145,7 +157,7 @@ static void dump_node(dump_t *dump, uint32_t number)
     uint64_t address = trace->pcs[number] - (module != NULL ? module->bias : 0);
     if (!dump->as_json) {
         printf("  node %" PRIu32 " caller %" PRIu32 " pc 0x%" PRIx64 " %s+0x%" PRIx64 "\n", number,
-               trace->parents[number], trace->pcs[number], module != NULL ? module->path : "?", address);
+               trace->parents[number], trace->pcs[number], module != NULL ? clean_path(module) : "?", address);
         return;
     }
     pfa_json_begin(&dump->json, NULL, '{');
@@ -166,7 +178,7 @@ static void dump_module(dump_t *dump, const pfa_module_list_t *list, const pfa_m
     }
     if (!dump->as_json) {
         printf("  module %s 0x%" PRIx64 "-0x%" PRIx64 " bias 0x%" PRIx64 " build-id %s from node %" PRIu32 "\n",
-               module->path, module->start, module->end, module->bias, id, list->first_node);
+               clean_path(module), module->start, module->end, module->bias, id, list->first_node);
         return;
     }
     pfa_json_begin(&dump->json, NULL, '{');

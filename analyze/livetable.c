@@ -1,4 +1,4 @@
-/* Owns the reading of live tables. See analyze/livetable.h. */
+/* Owns the reading of live tables, but for rings (analyze/livetable_ring.c). See analyze/livetable.h. */
 #include "analyze/livetable.h"
 #include "analyze/blocks.h"
 #include "analyze/tool.h"
@@ -13,11 +13,47 @@
 
 enum { STEP = 1 << 18 }; /* a multiple of all sizes of things in extents */
 
-/* Extents in the file, and no more of them than it has room for: overlapping ones would be read again and again. */
+static int compare_places(const void *a, const void *b)
+{
+    const pfa_live_extent_t *left = *(const pfa_live_extent_t *const *)a;
+    const pfa_live_extent_t *right = *(const pfa_live_extent_t *const *)b;
+    if (left->offset != right->offset) {
+        return left->offset < right->offset ? -1 : 1;
+    }
+    return left < right ? -1 : left > right;
+}
+
+/* Takes away all that begin in another: they would be read again and again. */
+static void drop_overlapping(pfa_livetable_t *table)
+{
+    pfa_live_extent_t **places = pfa_memory_get(table->extent_count, sizeof *places);
+    uint64_t end = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < table->extent_count; i++) {
+        places[i] = &table->extents[i];
+    }
+    qsort(places, table->extent_count, sizeof *places, compare_places);
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (places[i]->offset < end) {
+            places[i]->kind = PFA_EXTENT_NONE;
+        } else {
+            end = places[i]->offset + places[i]->size;
+        }
+    }
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (table->extents[i].kind != PFA_EXTENT_NONE) {
+            table->extents[kept++] = table->extents[i];
+        }
+    }
+    table->ignored += table->extent_count - kept;
+    table->extent_count = kept;
+    free(places);
+}
+
+/* Extents that lie in the file, each in a place of its own. */
 static void keep_extents(pfa_livetable_t *table)
 {
     uint32_t count = table->head->extent_count;
-    uint64_t budget = 2 * table->size;
     count = count < PFA_LIVE_EXTENTS ? count : PFA_LIVE_EXTENTS;
     table->extents = pfa_memory_get(count, sizeof *table->extents);
     for (uint32_t i = 0; i < count; i++) {
@@ -25,13 +61,13 @@ static void keep_extents(pfa_livetable_t *table)
         if (extent->kind == PFA_EXTENT_NONE) {
             continue;
         }
-        if (extent->offset > table->size || extent->size > table->size - extent->offset || extent->size > budget) {
+        if (extent->offset > table->size || extent->size > table->size - extent->offset) {
             table->ignored++;
             continue;
         }
-        budget -= extent->size;
         table->extents[table->extent_count++] = *extent;
     }
+    drop_overlapping(table);
 }
 
 static int read_head(pfa_livetable_t *table, uint64_t session)
@@ -102,10 +138,36 @@ static bool maps_mention(FILE *maps, uint64_t inode, const char *path)
     return found;
 }
 
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+/* Whether the process of this number, which everyone may ask for its beginning, is surely not the one of the table. */
+static bool is_another(const pfa_live_head_t *head)
+{
+    char name[64];
+    char text[1024];
+    if (head->boot != 0 && read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) && pfa_live_boot(text) != head->boot) {
+        return true;
+    }
+    snprintf(name, sizeof name, "/proc/%u/stat", head->pid);
+    return head->start_ticks != 0 && read_text(name, text, sizeof text) && pfa_live_ticks(text) != head->start_ticks;
+}
+
 bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
 {
     char name[64];
     struct stat status;
+    if (is_another(table->head)) {
+        return false;
+    }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
     FILE *maps = fopen(name, "re");
     if (maps == NULL) {
@@ -270,129 +332,6 @@ int pfa_livetable_tags(const pfa_livetable_t *table, pfa_live_tag_visit_t *visit
 {
     walk_t walk = {.visit = &visit, .to = to};
     return walk_kind(table, PFA_EXTENT_TAGS, PFA_LIVE_TAG_SIZE, each_tag, &walk);
-}
-
-bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent)
-{
-    return table->extents[extent].kind == PFA_EXTENT_RING;
-}
-
-uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent)
-{
-    return table->extents[extent].index;
-}
-
-static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t *extent, pfa_live_ring_t *ring)
-{
-    if (extent->size < PFA_LIVE_RING_ENTRIES) {
-        return EBADMSG;
-    }
-    int error = pfa_file_read(table->fd, ring, sizeof *ring, extent->offset);
-    uint64_t most = (extent->size - PFA_LIVE_RING_ENTRIES) / sizeof(pfa_event_t);
-    if (error == 0 && (ring->entry_size != sizeof(pfa_event_t) || ring->capacity > most || ring->capacity == 0 ||
-                       (ring->capacity & (ring->capacity - 1)) != 0)) {
-        error = EBADMSG;
-    }
-    if (error == 0) { /* from here on as the trace counts */
-        ring->head -= ring->base;
-        ring->tail -= ring->base;
-        ring->folded_from -= ring->folded_from != 0 ? ring->base : 0;
-    }
-    return error;
-}
-
-/* Its place was made, and nothing was stored in it when the process was killed. */
-static bool is_unused(const pfa_live_ring_t *ring)
-{
-    return ring->head == 0 && ring->tail == 0;
-}
-
-/* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
-static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
-                            pfa_live_span_t *span)
-{
-    const pfa_live_fold_log_t *log = &table->head->fold_log;
-    uint64_t tail = ring->tail;
-    if (ring->folded_from == 0) {
-        return first;
-    }
-    if (log->state == 1 && log->ring == ring->number && log->tail - ring->base > tail) {
-        tail = log->tail - ring->base;
-    }
-    uint64_t from = ring->folded_from - 1;
-    span->missing = from > first ? from - first : 0;
-    return tail > first ? tail : first;
-}
-
-/* Entries from `first` on, in the one or two runs that they lie in. */
-static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
-                        uint64_t first, pfa_event_t *events, size_t count)
-{
-    for (size_t done = 0; done < count;) {
-        uint64_t slot = (ring->base + first + done) & (ring->capacity - 1);
-        size_t run = count - done < ring->capacity - slot ? count - done : (size_t)(ring->capacity - slot);
-        int error = pfa_file_read(table->fd, events + done, run * sizeof *events,
-                                  extent->offset + PFA_LIVE_RING_ENTRIES + slot * sizeof *events);
-        if (error != 0) {
-            return error;
-        }
-        done += run;
-    }
-    return 0;
-}
-
-int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t first, pfa_live_span_t *span)
-{
-    const pfa_live_extent_t *extent = &table->extents[number];
-    pfa_live_ring_t ring;
-    pfa_live_ring_t later;
-    *span = (pfa_live_span_t){.ring = extent->index, .first = first};
-    int error = read_ring_head(table, extent, &ring);
-    if (error == EBADMSG && extent->size >= PFA_LIVE_RING_ENTRIES && is_unused(&ring)) {
-        return 0;
-    }
-    if (error != 0) {
-        return error;
-    }
-    span->folded = ring.folded_last;
-    first = skip_folded(table, &ring, first, span);
-    uint64_t head = ring.head;
-    uint64_t oldest = head > ring.capacity ? head - ring.capacity : 0;
-    /* What is before the tail was dealt with: it is in the trace, or, if that could not be written, in the folds. */
-    oldest = ring.tail > oldest ? ring.tail : oldest;
-    oldest = oldest < head ? oldest : head;
-    uint64_t from = first > oldest ? first : oldest;
-    span->head = head;
-    span->count = from < head ? (size_t)(head - from) : 0;
-    if (span->count > table->data / sizeof *span->events) {
-        span->count = 0;
-        return EBADMSG; /* more than there are bytes in the file that are no holes */
-    }
-    span->events = pfa_memory_get(span->count, sizeof *span->events);
-    error = read_entries(table, extent, &ring, from, span->events, span->count);
-    if (error == 0 && head != 0) {
-        error = read_entries(table, extent, &ring, head - 1, &span->last, 1);
-        span->has_last = error == 0;
-    }
-    if (error != 0 || (error = read_ring_head(table, extent, &later)) != 0) {
-        free(span->events);
-        span->events = NULL;
-        span->count = 0;
-        return error;
-    }
-    /* What a running process has written over meanwhile. */
-    uint64_t kept = later.head > ring.capacity ? later.head - ring.capacity : 0;
-    uint64_t lost = kept > from ? kept - from : 0;
-    lost = lost < span->count ? lost : span->count;
-    span->count -= (size_t)lost;
-    memmove(span->events, span->events + lost, span->count * sizeof *span->events);
-    span->first = from + lost;
-    for (size_t i = 0; i < span->count; i++) {
-        bool before = span->events[i].alloc_time < table->head->start_counter;
-        span->events[i].size_flags |= before ? PFA_EVENT_BEFORE : 0;
-    }
-    span->missing += span->first > first && first < head ? span->first - first : 0;
-    return 0;
 }
 
 pfa_event_t pfa_live_event(const pfa_live_record_t *record)

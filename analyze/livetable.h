@@ -31,7 +31,7 @@ typedef struct pfa_livetable {
     pfa_live_head_t *head;
     pfa_live_extent_t *extents; /* that lie in the file */
     size_t extent_count;
-    size_t ignored; /* extents that do not */
+    size_t ignored; /* extents that do not, or overlap with another */
 } pfa_livetable_t;
 
 /* The table of this session beside the trace at `path`. 0; ENOENT: there is none; ESTALE: it is of another session;

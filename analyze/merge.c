@@ -9,8 +9,8 @@
 /* Chunks that died while the final picture was taken: as many as rings have room for, never so many. */
 enum { DIED_MAX = 16 << 20 };
 
-/* Sorted by number, as they are met: mostly in order. */
-pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
+/* Where the ring is, or where it is to be put: they are sorted by number, and mostly met in order. */
+static size_t find_ring(const pfa_trace_t *trace, uint32_t number)
 {
     size_t i = 0;
     size_t high = trace->ring_count;
@@ -22,6 +22,18 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
             high = middle;
         }
     }
+    return i;
+}
+
+static bool has_ring(const pfa_trace_t *trace, uint32_t number)
+{
+    size_t i = find_ring(trace, number);
+    return i < trace->ring_count && trace->rings[i].number == number;
+}
+
+pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
+{
+    size_t i = find_ring(trace, number);
     if (i == trace->ring_count || trace->rings[i].number != number) {
         trace->rings = pfa_memory_grow(trace->rings, &trace->ring_room, trace->ring_count + 1, sizeof *trace->rings);
         memmove(&trace->rings[i + 1], &trace->rings[i], (trace->ring_count - i) * sizeof *trace->rings);
@@ -31,21 +43,27 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
     return &trace->rings[i];
 }
 
-static void add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
+/* False if it makes no sense. */
+static bool add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
 {
-    if (segment->first > UINT64_MAX - segment->rows) {
-        trace->bad_blocks++;
-        return;
+    if (segment->rows == 0) {
+        return true;
+    }
+    /* A process has no more rings than its live table has extents. */
+    bool too_many = trace->ring_count >= PFA_LIVE_EXTENTS && !has_ring(trace, segment->ring);
+    if (segment->first > UINT64_MAX - segment->rows || too_many) {
+        return false;
     }
     pfa_ring_t *ring = pfa_trace_ring(trace, segment->ring);
     uint64_t end = segment->first + segment->rows;
     if (segment->first > ring->end) {
         ring->missing += segment->first - ring->end;
-    } else if (segment->rows != 0) {
+    } else {
         uint64_t known = end < ring->end ? end : ring->end;
         ring->repeated += known - segment->first;
     }
     ring->end = end > ring->end ? end : ring->end;
+    return true;
 }
 
 /* Heads and segments are at the start of a batch; they are read without unpacking all of it. */
@@ -63,14 +81,16 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
         return;
     }
     uint64_t rows = 0;
+    bool sane = true;
     for (uint32_t i = 0; i < head.segments; i++) {
         pfa_batch_segment_t segment;
         memcpy(&segment, start->bytes + sizeof head + i * sizeof segment, sizeof segment);
         rows += segment.rows;
         if (rows <= head.rows) {
-            add_segment(trace, &segment);
+            sane = add_segment(trace, &segment) && sane;
         }
     }
+    trace->bad_blocks += !sane;
     trace->last_time = head.last_time > trace->last_time ? head.last_time : trace->last_time;
     trace->shift = head.shift > trace->shift && head.shift <= PFA_BATCH_SHIFT_MAX ? head.shift : trace->shift;
     *after_live = (head.flags & PFA_BATCH_AFTER_LIVE) != 0;
@@ -108,16 +128,20 @@ void pfa_trace_read_rings(pfa_trace_t *trace)
     pfa_bytes_free(&payload);
 }
 
+static pfa_chunk_key_t make_key(uint64_t alloc_time, uint64_t size_flags, uint32_t stack, uint16_t thread)
+{
+    uint64_t size = size_flags >> PFA_RECORD_SIZE_SHIFT;
+    return (pfa_chunk_key_t){
+        .alloc_time = alloc_time, .size_thread = size << PFA_RECORD_SIZE_SHIFT | thread, .stack = stack};
+}
+
 void pfa_trace_put_died(pfa_trace_t *trace, const pfa_event_t *event)
 {
     if (trace->died_count == DIED_MAX) {
         return;
     }
     trace->died = pfa_memory_grow(trace->died, &trace->died_room, trace->died_count + 1, sizeof *trace->died);
-    trace->died[trace->died_count++] = (pfa_chunk_key_t){.alloc_time = event->alloc_time,
-                                                         .size = event->size_flags >> PFA_RECORD_SIZE_SHIFT,
-                                                         .stack = event->stack,
-                                                         .thread = event->thread};
+    trace->died[trace->died_count++] = make_key(event->alloc_time, event->size_flags, event->stack, event->thread);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -127,13 +151,10 @@ static int compare_keys(const void *a, const void *b)
     if (left->alloc_time != right->alloc_time) {
         return left->alloc_time < right->alloc_time ? -1 : 1;
     }
-    if (left->thread != right->thread) {
-        return left->thread < right->thread ? -1 : 1;
-    }
     if (left->stack != right->stack) {
         return left->stack < right->stack ? -1 : 1;
     }
-    return left->size < right->size ? -1 : left->size > right->size;
+    return left->size_thread < right->size_thread ? -1 : left->size_thread > right->size_thread;
 }
 
 void pfa_trace_sort_died(pfa_trace_t *trace)
@@ -145,10 +166,7 @@ void pfa_trace_sort_died(pfa_trace_t *trace)
 
 bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
 {
-    pfa_chunk_key_t key = {.alloc_time = record->alloc_time,
-                           .size = record->size_flags >> PFA_RECORD_SIZE_SHIFT,
-                           .stack = record->stack,
-                           .thread = record->thread};
+    pfa_chunk_key_t key = make_key(record->alloc_time, record->size_flags, record->stack, record->thread);
     size_t low = 0;
     size_t high = trace->died_count;
     while (low < high) {
@@ -159,19 +177,18 @@ bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
             high = middle;
         }
     }
-    for (; low < trace->died_count && compare_keys(&trace->died[low], &key) == 0; low++) {
-        if (!trace->died[low].used) {
-            trace->died[low].used = true;
-            return true;
-        }
+    size_t next = low < trace->died_count ? low + trace->died[low].used : low;
+    if (next >= trace->died_count || compare_keys(&trace->died[next], &key) != 0) {
+        return false;
     }
-    return false;
+    trace->died[low].used++;
+    return true;
 }
 
 void pfa_trace_forget_died(pfa_trace_t *trace)
 {
     for (size_t i = 0; i < trace->died_count; i++) {
-        trace->died[i].used = false;
+        trace->died[i].used = 0;
     }
 }
 

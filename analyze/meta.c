@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of all lists together. A process has some hundreds, and a list for each time that it loaded one. */
+enum { MODULES_MAX = 1 << 20 };
+
 static bool take_text(pfa_cursor_t *cursor, size_t size, char **text)
 {
     const char *from = pfa_cursor_take(cursor, size);
@@ -102,23 +105,78 @@ static bool take_module(pfa_cursor_t *cursor, pfa_module_t *module)
     return true;
 }
 
+static void free_modules(pfa_module_list_t *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->modules[i].build_id);
+        free(list->modules[i].path);
+    }
+    free(list->modules);
+}
+
+static bool same_modules(const pfa_module_list_t *a, const pfa_module_list_t *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const pfa_module_t *left = &a->modules[i];
+        const pfa_module_t *right = &b->modules[i];
+        same = left->bias == right->bias && left->start == right->start && left->end == right->end &&
+               left->build_id_size == right->build_id_size &&
+               memcmp(left->build_id, right->build_id, left->build_id_size) == 0 &&
+               strcmp(left->path, right->path) == 0;
+    }
+    return same;
+}
+
+/* A list that says what the one before said is not kept. */
+static void put_modules(pfa_trace_t *trace, pfa_module_list_t *list)
+{
+    size_t count = trace->module_list_count;
+    const pfa_module_list_t *last = count != 0 ? &trace->module_lists[count - 1] : NULL;
+    if (last != NULL && last->first_node <= list->first_node && same_modules(last, list)) {
+        free_modules(list);
+        return;
+    }
+    trace->module_lists =
+        pfa_memory_grow(trace->module_lists, &trace->module_list_room, count + 1, sizeof *trace->module_lists);
+    list->order = (uint32_t)count;
+    trace->module_lists[trace->module_list_count++] = *list;
+    trace->module_count += list->count;
+}
+
 static bool take_modules(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
     pfa_trace_modules_t head;
-    if (!pfa_cursor_copy(&cursor, &head, sizeof head) || head.count > cursor.left / sizeof(pfa_trace_module_t)) {
+    if (!pfa_cursor_copy(&cursor, &head, sizeof head) || head.count > cursor.left / sizeof(pfa_trace_module_t) ||
+        head.count > MODULES_MAX - trace->module_count) {
         return false;
     }
-    trace->module_lists = pfa_memory_grow(trace->module_lists, &trace->module_list_room, trace->module_list_count + 1,
-                                          sizeof *trace->module_lists);
-    pfa_module_list_t *list = &trace->module_lists[trace->module_list_count++];
-    *list = (pfa_module_list_t){.first_node = head.first_node};
-    list->modules = pfa_memory_get(head.count, sizeof *list->modules);
-    while (list->count < head.count && take_module(&cursor, &list->modules[list->count])) {
-        list->count++;
+    pfa_module_list_t list = {.first_node = head.first_node};
+    list.modules = pfa_memory_get(head.count, sizeof *list.modules);
+    while (list.count < head.count && take_module(&cursor, &list.modules[list.count])) {
+        list.count++;
     }
-    bool whole = list->count == head.count;
-    qsort(list->modules, list->count, sizeof *list->modules, compare_modules);
+    bool whole = list.count == head.count;
+    qsort(list.modules, list.count, sizeof *list.modules, compare_modules);
+    put_modules(trace, &list);
     return whole;
+}
+
+static int compare_lists(const void *a, const void *b)
+{
+    const pfa_module_list_t *left = a;
+    const pfa_module_list_t *right = b;
+    if (left->first_node != right->first_node) {
+        return left->first_node < right->first_node ? -1 : 1;
+    }
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+void pfa_trace_sort_modules(pfa_trace_t *trace)
+{
+    if (trace->module_list_count != 0) {
+        qsort(trace->module_lists, trace->module_list_count, sizeof *trace->module_lists, compare_lists);
+    }
 }
 
 void pfa_trace_put_thread(pfa_trace_t *trace, const pfa_trace_thread_t *thread)
@@ -175,11 +233,21 @@ static bool take_folds(pfa_trace_t *trace, pfa_cursor_t cursor)
 void pfa_trace_put_tag(pfa_trace_t *trace, uint32_t number, const char *name, size_t size)
 {
     size_t i = 0;
-    while (i < trace->tag_count && trace->tags[i].number != number) {
-        i++;
+    size_t high = trace->tag_count;
+    while (i < high) { /* sorted by number */
+        size_t middle = (i + high) / 2;
+        if (trace->tags[middle].number < number) {
+            i = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    trace->tags = pfa_memory_grow(trace->tags, &trace->tag_room, i + 1, sizeof *trace->tags);
-    trace->tag_count = trace->tag_count > i ? trace->tag_count : i + 1;
+    if (i == trace->tag_count || trace->tags[i].number != number) {
+        trace->tags = pfa_memory_grow(trace->tags, &trace->tag_room, trace->tag_count + 1, sizeof *trace->tags);
+        memmove(&trace->tags[i + 1], &trace->tags[i], (trace->tag_count - i) * sizeof *trace->tags);
+        trace->tags[i].name = NULL;
+        trace->tag_count++;
+    }
     free(trace->tags[i].name);
     trace->tags[i] = (pfa_tag_t){.number = number, .name = pfa_memory_text(name, size)};
 }
@@ -258,11 +326,7 @@ bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_byte
 void pfa_trace_free_meta(pfa_trace_t *trace)
 {
     for (size_t i = 0; i < trace->module_list_count; i++) {
-        for (size_t j = 0; j < trace->module_lists[i].count; j++) {
-            free(trace->module_lists[i].modules[j].build_id);
-            free(trace->module_lists[i].modules[j].path);
-        }
-        free(trace->module_lists[i].modules);
+        free_modules(&trace->module_lists[i]);
     }
     for (size_t i = 0; i < trace->tag_count; i++) {
         free(trace->tags[i].name);

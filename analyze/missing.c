@@ -80,7 +80,8 @@ static void tell_end(pfa_trace_t *trace)
         return;
     }
     if (trace->live->ignored != 0) {
-        pfa_notes_add(&trace->missing, "%zu parts of the live table that lie outside its file", trace->live->ignored);
+        pfa_notes_add(&trace->missing, "%zu parts of the live table that lie outside its file or in one another",
+                      trace->live->ignored);
     }
     if (trace->running) {
         pfa_notes_add(&trace->missing, "process %" PRIu32 " goes on: this is the picture of a moment",

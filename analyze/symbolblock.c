@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum { VERSION = 1, ADDRESSES_MAX = 1 << 16, TEXTS_MAX = 24 << 20, CHAIN_MAX = 4096 };
+/* All blocks together unpack to at most so many times the file, and some more; so do names, which frames share. */
+enum { RATIO_MAX = 64, RATIO_FREE = 64 << 20, TEXTS_RATIO = 1024, TEXTS_FREE = 256 << 20 };
 
 typedef struct building {
     pfa_symbolblock_address_t *addresses;
@@ -170,21 +172,33 @@ typedef struct reading {
     const uint8_t *addresses;
     const uint8_t *frames;
     const char *texts;
+    uint64_t *texts_left; /* characters that may still be read of texts */
+    uint64_t frames_read; /* each address has its own: never more than there are */
 } reading_t;
 
-static const char *text_at(const reading_t *reading, uint32_t at)
+/* What many frames share is read again for each: within limits. */
+static const char *text_at(reading_t *reading, uint32_t at)
 {
-    return at == 0 || at >= reading->head.texts_size ? NULL : reading->texts + at;
+    if (at == 0 || at >= reading->head.texts_size) {
+        return NULL;
+    }
+    size_t size = strnlen(reading->texts + at, *reading->texts_left + 1);
+    if (size > *reading->texts_left) {
+        return NULL;
+    }
+    *reading->texts_left -= size;
+    return reading->texts + at;
 }
 
-static bool read_address(const reading_t *reading, uint32_t number, pfa_symbols_t *symbols)
+static bool read_address(reading_t *reading, uint32_t number, pfa_symbols_t *symbols)
 {
     static pfa_symbol_t list[CHAIN_MAX];
     pfa_symbolblock_address_t address;
     memcpy(&address, reading->addresses + number * sizeof address, sizeof address);
     const char *module = text_at(reading, address.module);
     if (module == NULL || address.count == 0 || address.count > CHAIN_MAX || address.first > reading->head.frames ||
-        address.count > reading->head.frames - address.first) {
+        address.count > reading->head.frames - address.first ||
+        (reading->frames_read += address.count) > reading->head.frames) {
         return false;
     }
     for (uint32_t i = 0; i < address.count; i++) {
@@ -199,10 +213,10 @@ static bool read_address(const reading_t *reading, uint32_t number, pfa_symbols_
     return true;
 }
 
-static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols)
+static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols, uint64_t *texts_left)
 {
     pfa_cursor_t cursor = {.at = payload->bytes, .left = payload->size};
-    reading_t reading;
+    reading_t reading = {.texts_left = texts_left};
     if (!pfa_cursor_copy(&cursor, &reading.head, sizeof reading.head)) {
         return false;
     }
@@ -227,12 +241,18 @@ static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols)
 bool pfa_symbolblock_read(const pfa_trace_t *trace, pfa_symbols_t *symbols)
 {
     pfa_bytes_t payload = {.bytes = NULL};
+    uint64_t budget = RATIO_MAX * trace->blocks.size + RATIO_FREE;
+    uint64_t texts_left = TEXTS_RATIO * trace->blocks.size + TEXTS_FREE;
     bool fine = true;
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
-        if (block->kind == PFA_BLOCK_SYMBOLS) {
-            fine = pfa_block_load(trace->fd, block, &payload) == 0 && read_block(&payload, symbols) && fine;
+        if (block->kind != PFA_BLOCK_SYMBOLS) {
+            continue;
         }
+        bool affordable = block->raw_size <= budget;
+        budget -= affordable ? block->raw_size : 0;
+        fine = affordable && pfa_block_load(trace->fd, block, &payload) == 0 &&
+               read_block(&payload, symbols, &texts_left) && fine;
     }
     pfa_bytes_free(&payload);
     return fine;

@@ -32,6 +32,8 @@ struct pfa_symbols {
     module_t *modules; /* number 0 is none */
     size_t module_count;
     size_t module_room;
+    uint32_t *module_slots; /* 1 and the number, by identity; 0: a free slot */
+    size_t module_slot_count;
     entry_t *entries;
     size_t entry_count;
     size_t entry_slots; /* a power of two */
@@ -111,19 +113,46 @@ static entry_t *make_entry(pfa_symbols_t *symbols, uint32_t module, uint64_t add
     return entry_slot(symbols->entries, symbols->entry_slots, module, address);
 }
 
+/* The slot of the module with this identity, or, without one, the free slot that it belongs in. */
+static uint32_t *module_slot(pfa_symbols_t *symbols, const char *identity, uint64_t hash)
+{
+    size_t at = hash & (symbols->module_slot_count - 1);
+    for (; symbols->module_slots[at] != 0; at = (at + 1) & (symbols->module_slot_count - 1)) {
+        const module_t *module = &symbols->modules[symbols->module_slots[at] - 1];
+        if (identity != NULL && module->hash == hash && strcmp(module->identity, identity) == 0) {
+            break;
+        }
+    }
+    return &symbols->module_slots[at];
+}
+
+static void grow_module_slots(pfa_symbols_t *symbols)
+{
+    if (2 * (symbols->module_count + 1) <= symbols->module_slot_count) {
+        return;
+    }
+    free(symbols->module_slots);
+    symbols->module_slot_count = symbols->module_slot_count != 0 ? 2 * symbols->module_slot_count : 1024;
+    symbols->module_slots = pfa_memory_get(symbols->module_slot_count, sizeof *symbols->module_slots);
+    for (size_t i = 0; i < symbols->module_count; i++) {
+        *module_slot(symbols, NULL, symbols->modules[i].hash) = (uint32_t)i + 1;
+    }
+}
+
 static uint32_t find_module(pfa_symbols_t *symbols, const char *identity)
 {
     uint64_t hash = hash_text(identity);
-    for (size_t i = 0; i < symbols->module_count; i++) {
-        if (symbols->modules[i].hash == hash && strcmp(symbols->modules[i].identity, identity) == 0) {
-            return (uint32_t)i;
-        }
+    grow_module_slots(symbols);
+    uint32_t *slot = module_slot(symbols, identity, hash);
+    if (*slot != 0) {
+        return *slot - 1;
     }
     symbols->modules =
         pfa_memory_grow(symbols->modules, &symbols->module_room, symbols->module_count + 1, sizeof *symbols->modules);
     symbols->modules[symbols->module_count].identity = pfa_memory_copy(identity, strlen(identity));
     symbols->modules[symbols->module_count].hash = hash;
-    return (uint32_t)symbols->module_count++;
+    *slot = (uint32_t)++symbols->module_count;
+    return *slot - 1;
 }
 
 pfa_symbols_t *pfa_symbols_new(void)
@@ -149,6 +178,7 @@ void pfa_symbols_free(pfa_symbols_t *symbols)
         free(symbols->texts[i]);
     }
     free(symbols->modules);
+    free(symbols->module_slots);
     free(symbols->entries);
     free(symbols->texts);
     free(symbols);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { META_RATIO = 64, META_FREE = 64 << 20 };
+
 __attribute__((format(printf, 2, 3))) static int fail(char **why, const char *format, ...)
 {
     va_list arguments;
@@ -58,17 +60,27 @@ static bool is_meta(uint16_t kind)
     return kind != PFA_BLOCK_EVENTS && kind != PFA_BLOCK_LIVE && kind != PFA_BLOCK_SYMBOLS;
 }
 
+/* What is no rows is kept in memory: all of it together is not much longer than the file, unless that is short. */
+static bool read_meta(pfa_trace_t *trace, const pfa_block_t *block, uint64_t *budget, pfa_bytes_t *payload)
+{
+    if (block->raw_size > *budget) {
+        return false;
+    }
+    *budget -= block->raw_size;
+    return pfa_block_load(trace->fd, block, payload) == 0 && pfa_trace_take(trace, block, payload);
+}
+
 static int read_blocks(pfa_trace_t *trace, char **why)
 {
     pfa_bytes_t payload = {.bytes = NULL};
+    uint64_t budget = META_RATIO * trace->blocks.size + META_FREE;
     int result = 0;
     for (size_t i = 0; result == 0 && i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
         trace->last_time = block->time > trace->last_time ? block->time : trace->last_time;
         if (block->kind == PFA_BLOCK_LIVE) {
             note_picture(trace, block);
-        } else if (is_meta(block->kind) &&
-                   (pfa_block_load(trace->fd, block, &payload) != 0 || !pfa_trace_take(trace, block, &payload))) {
+        } else if (is_meta(block->kind) && !read_meta(trace, block, &budget, &payload)) {
             trace->bad_blocks++;
         }
         if (trace->has_start && trace->start.version > PFA_TRACE_VERSION) {
@@ -77,6 +89,7 @@ static int read_blocks(pfa_trace_t *trace, char **why)
         }
     }
     pfa_bytes_free(&payload);
+    pfa_trace_sort_modules(trace);
     return result;
 }
 
@@ -171,13 +184,26 @@ void pfa_trace_close(pfa_trace_t *trace)
     free(trace);
 }
 
+/* The last list that begins at the node or before it; the first is for those before it, too. */
+static const pfa_module_list_t *modules_for(const pfa_trace_t *trace, uint32_t node)
+{
+    size_t low = trace->module_list_count != 0 ? 1 : 0;
+    size_t high = trace->module_list_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (trace->module_lists[middle].first_node <= node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low != 0 ? &trace->module_lists[low - 1] : NULL;
+}
+
 pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node)
 {
     uint64_t pc = trace->pcs[node] - 1;
-    const pfa_module_list_t *list = NULL;
-    for (size_t i = 0; i < trace->module_list_count; i++) {
-        list = trace->module_lists[i].first_node <= node || i == 0 ? &trace->module_lists[i] : list;
-    }
+    const pfa_module_list_t *list = modules_for(trace, node);
     size_t low = 0;
     size_t high = list != NULL ? list->count : 0;
     while (low < high) {

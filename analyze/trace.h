@@ -22,6 +22,7 @@ typedef struct pfa_module {
 /* The modules for the nodes from first_node on, by address. */
 typedef struct pfa_module_list {
     uint32_t first_node;
+    uint32_t order; /* in the file */
     pfa_module_t *modules;
     size_t count;
 } pfa_module_list_t;
@@ -42,10 +43,9 @@ typedef struct pfa_tag {
 /* Of a chunk of the final picture that died while it was taken; sorted. */
 typedef struct pfa_chunk_key {
     uint64_t alloc_time;
-    uint64_t size;
+    uint64_t size_thread; /* size << 16 | thread */
     uint32_t stack;
-    uint16_t thread;
-    bool used;
+    uint32_t used; /* in the first of equal ones: so many of them have answered */
 } pfa_chunk_key_t;
 
 typedef struct pfa_trace {
@@ -70,9 +70,10 @@ typedef struct pfa_trace {
     uint64_t nodes_seen; /* in blocks */
     uint32_t nodes_end;  /* of those in blocks, the highest and one */
 
-    pfa_module_list_t *module_lists;
+    pfa_module_list_t *module_lists; /* by first_node, once all are read */
     size_t module_list_count;
     size_t module_list_room;
+    size_t module_count; /* of all lists together */
     pfa_trace_thread_t *threads;
     size_t thread_count;
     size_t thread_room;
@@ -114,6 +115,7 @@ void pfa_trace_close(pfa_trace_t *trace);
 
 /* Reads one block that is not rows into the trace; false if it makes no sense. (analyze/meta.c) */
 bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_bytes_t *payload);
+void pfa_trace_sort_modules(pfa_trace_t *trace);
 /* Stores a node, with those between that were not seen. */
 void pfa_trace_put_node(pfa_trace_t *trace, uint32_t number, uint32_t parent, uint64_t pc);
 void pfa_trace_put_thread(pfa_trace_t *trace, const pfa_trace_thread_t *thread);

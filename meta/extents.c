@@ -90,6 +90,14 @@ static int map_at(void *at, size_t size, uint64_t offset)
     return err != 0 ? err : -pfa_sys_map_file(at, size, table.fd, offset);
 }
 
+/* So that nobody takes another process of the same number for this one. */
+static void say_who(pfa_live_head_t *head)
+{
+    char text[1024];
+    head->start_ticks = pfa_sys_read_text("/proc/self/stat", text, sizeof text) ? pfa_live_ticks(text) : 0;
+    head->boot = pfa_sys_read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) ? pfa_live_boot(text) : 0;
+}
+
 int pfa_extents_open(const char *path)
 {
     if (table.shared) {
@@ -116,6 +124,9 @@ int pfa_extents_open(const char *path)
     pfa_extents_head->magic = PFA_LIVE_MAGIC;
     pfa_extents_head->version = PFA_TRACE_VERSION;
     pfa_extents_head->pid = (uint32_t)pfa_sys_pid();
+    if (path != NULL) {
+        say_who(pfa_extents_head);
+    }
     pfa_store_relaxed(&pfa_extents_head->file_size, HEAD_SIZE);
     return 0;
 }

@@ -87,10 +87,42 @@ typedef struct pfa_live_head {
     _Atomic uint64_t inherited;
     pfa_live_fold_log_t fold_log;
     pfa_live_folded_t folded_last; /* of threads without a ring */
-    uint64_t reserved[5];
+    uint64_t start_ticks;          /* when the process began, as /proc/PID/stat says; 0: not known */
+    uint64_t boot;                 /* pfa_live_boot of the machine; 0: not known */
+    uint64_t reserved[3];
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
 } pfa_live_head_t;
+_Static_assert(sizeof(pfa_live_head_t) == 736 + 24 * PFA_LIVE_EXTENTS, "layout as written");
+
+/* A number may be another process's by now: it is the same one if it began at the same time of the same boot. The text of
+ * /proc/PID/stat has that time in its field 22; the name in field 2 may have anything in it, but is in brackets. */
+static inline uint64_t pfa_live_ticks(const char *stat)
+{
+    const char *at = stat;
+    uint64_t ticks = 0;
+    for (const char *next = stat; *next != '\0'; next++) {
+        at = *next == ')' ? next : at;
+    }
+    for (int field = 2; field < 22 && *at != '\0'; at++) {
+        field += *at == ' ';
+    }
+    for (; *at >= '0' && *at <= '9'; at++) {
+        ticks = ticks * 10 + (uint64_t)(*at - '0');
+    }
+    return ticks;
+}
+
+/* Of the text of /proc/sys/kernel/random/boot_id. */
+#define PFA_LIVE_BOOT_PATH "/proc/sys/kernel/random/boot_id"
+static inline uint64_t pfa_live_boot(const char *id)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *id > ' '; id++) {
+        hash = (hash ^ (unsigned char)*id) * 0x100000001b3u;
+    }
+    return hash;
+}
 
 /* A record as the runtime has it (meta/record.h), the 32 bytes that are always there. */
 typedef struct pfa_live_record {

@@ -1,5 +1,6 @@
-/* libFuzzer on everything that reads a trace and its live table: open, report as JSON and text, check's count, seal, and the
- * report of what was sealed. Checksums are made right first, so that the decoders are met, and symbols are left out: they
+/* libFuzzer on everything that reads a trace and its live table: open, report as JSON and text, check's count, dump, seal, the
+ * report of what was sealed, pack, and the report of what was packed together with a cut copy that began at another time (by
+ * the time of the trace's first block, which means nothing else). Checksums are made right first, so that the decoders are met, and symbols are left out: they
  * are of this machine's files.
  *
  * An input is a trace, and, if its last byte is 'L', a live table before that in short form:
@@ -7,11 +8,13 @@
  *   the trace | 'L'
  *
  * sources: see tests/fuzz/run.sh */
+#include "analyze/commands.h"
 #include "analyze/dwarf.h"
 #include "analyze/report.h"
 #include "analyze/seal.h"
 
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char trace_path[64];
 static char live_path[80];
+static char packed_path[80];
+static char cut_path[80];
 
 pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
 {
@@ -48,6 +53,8 @@ static void remove_files(void)
 {
     (void)unlink(trace_path);
     (void)unlink(live_path);
+    (void)unlink(packed_path);
+    (void)unlink(cut_path);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -57,6 +64,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argv;
     snprintf(trace_path, sizeof trace_path, "%s/profalloc-fuzz-%d.pa", folder, (int)getpid());
     snprintf(live_path, sizeof live_path, "%s%s", trace_path, PFA_LIVE_SUFFIX);
+    snprintf(packed_path, sizeof packed_path, "%s.packed.pa", trace_path);
+    snprintf(cut_path, sizeof cut_path, "%s.cut.pa", trace_path);
     atexit(remove_files);
     return freopen("/dev/null", "w", stdout) == NULL;
 }
@@ -120,6 +129,49 @@ static void report_it(void)
     free(why);
 }
 
+/* As from the command line. */
+static int run(int command(int argc, char **argv), const char *name, const char *option, const char *first,
+               const char *second)
+{
+    char *arguments[8];
+    int count = 0;
+    const char *given[] = {name, option, first, second};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        if (given[i] != NULL) {
+            arguments[count++] = (char *)(uintptr_t)given[i];
+        }
+    }
+    arguments[count] = NULL;
+    optind = 0; /* getopt begins anew */
+    return command(count, arguments);
+}
+
+/* The blocks' first two thirds, begun at another time. */
+static void write_cut(uint8_t *bytes, size_t size)
+{
+    pfa_block_header_t header;
+    pfa_trace_start_t start;
+    if (size >= sizeof header + sizeof start) {
+        memcpy(&header, bytes, sizeof header);
+        memcpy(&start, bytes + sizeof header, sizeof start);
+        start.monotonic_ns += header.time;
+        start.unix_ns += header.time;
+        memcpy(bytes + sizeof header, &start, sizeof start);
+    }
+    size = size / 3 * 2;
+    mend_checksums(bytes, size);
+    write_file(cut_path, bytes, size);
+}
+
+static void run_commands(void)
+{
+    (void)run(pfa_command_dump, "dump", "--events", "--nodes", trace_path);
+    (void)run(pfa_command_dump, "dump", "--json", "--nodes", trace_path);
+    (void)unlink(packed_path);
+    bool packed = run(pfa_command_pack, "pack", "-o", packed_path, trace_path) == 0;
+    (void)run(pfa_command_report, "report", "--json", packed ? packed_path : trace_path, cut_path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *why = NULL;
@@ -139,11 +191,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     mend_checksums(copy, trace_size);
     write_file(trace_path, copy, trace_size);
+    write_cut(copy, trace_size);
     free(copy);
     report_it();
     if (pfa_seal(trace_path, &why) == PFA_SEALED) {
         report_it();
     }
     free(why);
+    run_commands();
     return 0;
 }

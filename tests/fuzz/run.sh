@@ -1,23 +1,36 @@
 #!/bin/bash
 # Builds the fuzz target of the reader with clang and runs it on the corpus for a while.
-#   run.sh [SECONDS] [FOLDER-FOR-FINDINGS]
+#   run.sh [SECONDS] [FOLDER]
+# The folder gets the inputs that it made up and what they found; without one, findings stay in the build's.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${PROFALLOC_BUILD_DIR:-$root/build}
 seconds=${1:-20}
 work=${2:-$(mktemp -d)}
+findings=${2:-$build/tests/fuzz}/findings
 [[ -n ${2-} ]] || trap 'rm -rf "$work"' EXIT
 
 command -v clang >/dev/null || { echo "clang is missing: install the package clang"; exit 1; }
 sources=()
-for name in tool blocks livetable trace meta merge missing rows tally tracefile seal symbols debuginfod stacks symbolblock peak together collect json \
-    report_json report_text; do
+for name in tool blocks livetable livetable_ring trace meta merge missing rows tally tracefile seal symbols debuginfod stacks symbolblock peak together collect json \
+    report_json report_text report run_traces dump pack; do
     sources+=("$root/analyze/$name.c")
 done
-mkdir -p "$build/tests/fuzz" "$work/corpus"
+mkdir -p "$build/tests/fuzz" "$work/corpus" "$findings"
+work=$(cd "$work" && pwd)
+findings=$(cd "$findings" && pwd)
 rm -f "$build/tests/fuzz/fuzz_reader"
 clang -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
     "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
 cd "$work"
-exec_options=(-max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1)
-"$root/scripts/unscattered.sh" "$build/tests/fuzz/fuzz_reader" "${exec_options[@]}" "$work/corpus" "$root/tests/fuzz/corpus" 2>&1 | tail -30
+# What the commands say of inputs is not shown (-close_fd_mask); sanitizers are heard all the same.
+exec_options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1 -close_fd_mask=2
+    -artifact_prefix="$findings/")
+status=0
+"$root/scripts/unscattered.sh" "$build/tests/fuzz/fuzz_reader" "${exec_options[@]}" "$work/corpus" "$root/tests/fuzz/corpus" 2>&1 |
+    tail -30 || status=$?
+if ((status != 0)); then
+    echo "what was found is in $findings:"
+    ls -t "$findings"
+fi
+exit "$status"

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Small files that are made to cost much: the tool answers, whatever it says of them, in little time and memory."""
+import ctypes
+import ctypes.util
+import mmap
+import os
+import resource
+import struct
+import subprocess
+import time
+
+import support
+from support import check, tool
+
+START, NODES, MODULES, EVENTS, LIVE, END, SYMBOLS = 1, 2, 3, 5, 6, 13, 14
+ROWS = 32768
+SESSION = 42
+MASK = (1 << 64) - 1
+SECONDS = 20
+MEMORY = 1 << 30
+SANITIZED = b"__asan_init" in open(support.TOOL, "rb").read()
+
+
+def mix(lane, word):
+    lane = (lane ^ word) * 0x9e3779b97f4a7c15 & MASK
+    return lane ^ lane >> 29
+
+
+def checksum(seed, data):
+    """As pfa_checksum of export/format/trace.h."""
+    lanes = [seed ^ 0x243f6a8885a308d3, seed ^ 0x13198a2e03707344, seed ^ 0xa4093822299f31d0, seed ^ len(data)]
+    for at in range(0, len(data), 8):
+        lanes[at // 8 % 4] = mix(lanes[at // 8 % 4], int.from_bytes(data[at:at + 8], "little"))
+    return mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3])
+
+
+def pack(data):
+    zstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    for name in ("ZSTD_compressBound", "ZSTD_compress"):
+        getattr(zstd, name).restype = ctypes.c_size_t
+    room = zstd.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    packed = ctypes.create_string_buffer(room)
+    size = zstd.ZSTD_compress(packed, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), 19)
+    check(size <= room, "zstd packs")
+    return packed.raw[:size]
+
+
+def block(kind, payload, packed=False):
+    """Packed payloads are made as long as the tool wants them for what they unpack to, with a frame to be skipped."""
+    stored = pack(payload) if packed else payload
+    least = (len(payload) - (1 << 20) + 4095) // 4096
+    if packed and least > len(stored):
+        more = max(least - len(stored), 8)
+        stored += struct.pack("<II", 0x184d2a50, more - 8) + bytes(more - 8)
+    head = struct.pack("<IHHIIQQ", 0x4b414650, kind, int(packed), len(payload), len(stored), 1000, 0)
+    return head[:-8] + struct.pack("<Q", checksum(checksum(0, head), stored)) + stored
+
+
+def start():
+    return block(START, struct.pack("<IIQIIQQQQIIQIIII", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, 32, 64, 1, 0, 0, 0, 0))
+
+
+def end(blocks=2):
+    return block(END, struct.pack("<II", 1, blocks))
+
+
+def number(value):
+    """LEB128."""
+    out = b""
+    while value >= 128:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def batch(flags, segments=b"", rows=ROWS):
+    """Rows of one kind, born at 2000 and, if they are deaths, dead at once."""
+    kind = struct.pack("<QIIIHHHHI", 16 << 16, 4, 4, 0, 1, 0, 1, 1, rows)
+    times = number(2 * 2000) + bytes(rows - 1)
+    lives = b"" if flags & 1 else bytes(rows)
+    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, 0)
+    return head + segments + kind + bytes(2 * rows) + times + lives
+
+
+def limited(*arguments, status=0, memory=MEMORY):
+    """Runs the tool with little memory (a sanitizer's is another matter) and little time."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    begun = time.monotonic()
+    try:
+        out, said = tool(*arguments, status=status, timeout=SECONDS * (10 if SANITIZED else 1),
+                         preexec_fn=None if SANITIZED else limit)
+    except subprocess.TimeoutExpired:
+        check(False, f"profalloc {arguments} takes more than {SECONDS} s")
+    print(f"  {arguments[0]}: {time.monotonic() - begun:.2f} s")
+    return out, said
+
+
+def write(path, *blocks):
+    path.write_bytes(b"".join(blocks))
+    return path
+
+
+def equal_deaths(folder):
+    """Deaths that are all alike, and as many live chunks like them: each takes one away."""
+    count = 24
+    deaths = [block(EVENTS, batch(2, struct.pack("<QII", i * ROWS, 1, ROWS)), True) for i in range(count)]
+    picture = batch(1)
+    lives = [block(LIVE, struct.pack("<IIQII", 1, 2 + (i == count), 2000, 0, 0) + picture, True) for i in range(count + 1)]
+    path = write(folder / "t.pa", start(), *deaths, *lives, end(2 * count + 3))
+    out, _ = limited("report", "--json", path)
+    live = support.json.loads(out)["live"]["chunks"]
+    support.equal(live, ROWS, "live chunks that did not die")
+
+
+def magic_numbers(folder):
+    """Nothing but the beginnings of blocks, before a block, behind it, and alone."""
+    noise = b"PFAK" * (1 << 20)
+    limited("report", write(folder / "t.pa", start(), noise, end()))
+    out, _ = limited("dump", "--json", write(folder / "t.pa", noise, start(), noise[:4096], end()))
+    support.equal(out.count('"type":"block"') + out.count('"type": "block"'), 2, "blocks found in the noise")
+    limited("report", write(folder / "t.pa", noise), status=2)
+
+
+def many_rings(folder):
+    """Entries of ever other rings, the highest first: of no rows, and of one row each."""
+    def segments(first, rows):
+        return b"".join(struct.pack("<QII", 0, 0xfffffff0 - first - i, rows) for i in range(4096))
+    empty = [block(EVENTS, batch(0, segments(4096 * i, 0), 1), True) for i in range(100)]
+    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(12)]
+    limited("report", write(folder / "t.pa", start(), *empty, end()))
+    limited("report", write(folder / "t.pa", start(), *single, end()))
+    out, said = limited("check", folder / "t.pa", status=1)
+    check("4 blocks that cannot be decoded" in out + said, out + said)
+
+
+def modules(first_node, count, path=b""):
+    one = struct.pack("<QQQHHI", 0, 4096, 8192, 0, len(path), 0) + path
+    return struct.pack("<II", first_node, count) + one * count
+
+
+def nodes(first, count):
+    return struct.pack("<II", first, count) + bytes((count * 4 + 7) // 8 * 8) + struct.pack("<Q", 4097) * count
+
+
+def much_meta(folder):
+    """Lists that unpack to thousands of times their size, alike and not, and the same nodes again and again."""
+    same = block(MODULES, modules(4, (1 << 20) // 32 - 1), True)
+    others = [block(MODULES, modules(4, (1 << 20) // 33 - 33 - i, b"/"), True) for i in range(2)]
+    again = block(NODES, nodes(4, (1 << 20) // 12 - 1), True)
+    for name, blocks in (("lists alike", [same] * 400), ("lists by turns", others * 200), ("nodes", [again] * 400)):
+        out, said = limited("report", write(folder / "t.pa", start(), *blocks, end()), memory=1 << 29)
+        check("blocks that cannot be decoded" in out + said, f"{name}: what is over the limit is said: {out}{said}")
+
+
+def many_lists(folder):
+    """A list of modules for each node, and nodes."""
+    lists = [block(MODULES, modules(20000 - i, 1, b"/%d" % (i % 7))) for i in range(20000)]
+    out, _ = limited("dump", "--nodes", write(folder / "t.pa", start(), block(NODES, nodes(4, 300000)), *lists, end()))
+    # A node's list is the last that begins with it or before it.
+    for node in (4, 5, 12345, 20000, 200000):
+        expected = (20000 - min(node, 20000)) % 7
+        check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
+
+
+def live_table(path, extents, size, pid=0, ticks=0, boot=0):
+    """A live table that is a hole but for its head; returns the file, open."""
+    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x314556494c414650, 1, pid, SESSION, 32, 0, 1000, 2000, 2000, 4, len(extents), size,
+                        0, 0, 0)
+    fixed += bytes(64 + 24) + struct.pack("<QQ", ticks, boot) + bytes(24 + 512)
+    file = open(f"{path}.live", "wb")
+    file.write(fixed + b"".join(struct.pack("<IIQQ", *extent) for extent in extents))
+    file.truncate(size)
+    return file
+
+
+def overlapping_extents(folder):
+    """A file of a terabyte that has 64 MiB, and thousands of extents with all of them."""
+    path = write(folder / "t.pa", start())
+    size, data = 1 << 40, 64 << 20
+    with live_table(path, [(1, 0, 1 << 20, data + i) for i in range(32768)], size) as file:
+        file.seek(1 << 20)
+        file.write(struct.pack("<QQIIHHHH", 3000, 16 << 16 | 1, 4, 0, 1, 0, 1, 0) * (data // 32))
+    out, _ = limited("report", "--json", path)
+    result = support.json.loads(out)
+    support.equal(result["live"]["chunks"], data // 32, "live chunks, each once")
+    check(any("32767 parts of the live table" in line for line in result["complete"]), str(result["complete"]))
+
+
+def rings_of_holes(folder):
+    """Rings that say they are full and are holes but for their heads."""
+    path = write(folder / "t.pa", start())
+    count, room, capacity = 3000, 1 << 20, 16384
+    with live_table(path, [(5, i + 1, (i + 1) * room, room) for i in range(count)], (count + 1) * room) as file:
+        for i in range(count):
+            file.seek((i + 1) * room)
+            file.write(struct.pack("<IIQQ40xQ", i + 1, 48, capacity, 0, capacity) + bytes(120))
+    out, _ = limited("report", "--json", path)
+    check("3000 rings" in out, out[:2000])
+
+
+def clean_paths(folder):
+    """What a module's path does to a terminal."""
+    path = write(folder / "t.pa", start(), block(NODES, nodes(4, 1)), block(MODULES, modules(4, 1, b"/a\x1b]0;b\x07c")), end())
+    out, _ = limited("dump", "--nodes", path)
+    check(not set(out) & {"\x1b", "\x07"}, repr(out))
+    support.equal(out.count("/a ]0;b c"), 2, "the path of the module, cleaned")
+    out, _ = limited("dump", "--nodes", "--json", path)
+    check("/a\\u001b]0;b\\u0007c" in out, out)
+
+
+def symbols(addresses, frames, texts):
+    return (struct.pack("<IIII", 1, len(addresses), len(frames), len(texts))
+            + b"".join(struct.pack("<QIIII", *address, 0) for address in addresses)
+            + b"".join(struct.pack("<IIII", *frame, 1, 0) for frame in frames) + texts)
+
+
+def many_names(folder):
+    """Names of thousands of modules, addresses that share long chains of frames, and long texts that they share."""
+    texts = b"\0" + b"".join(b"%05x\0" % i for i in range(4090))
+    count = 16000
+    of_modules = symbols([(i, 1 + 6 * (4089 - i % 64), i, 1) for i in range(count)], [(1, 1)] * count, texts)
+    all_modules = symbols([(i, 1 + 6 * i, i, 1) for i in range(4090)], [(1, 1)] * 4090, texts)
+    blocks = [block(SYMBOLS, all_modules, True)] + [block(SYMBOLS, of_modules, True)] * 200
+    limited("report", write(folder / "t.pa", start(), *blocks, end()))
+    chains = symbols([(i, 1, 0, 4096) for i in range(40000)], [(1, 1)] * 4096, b"\0a\0")
+    out, said = limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, chains, True)] * 200, end()))
+    check("cannot be decoded" in out + said, "chains that are shared make no sense")
+    long = symbols([(i, 1, i, 1) for i in range(10000)], [(1, 1)] * 10000, b"\0" + b"a" * 600000 + b"\0")
+    limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, long, True)] * 20, end()))
+
+
+def ticks_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[19])
+
+
+def boot():
+    value = 0xcbf29ce484222325
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        for byte in file.read().strip():
+            value = (value ^ byte) * 0x100000001b3 & MASK
+    return value
+
+
+def another_process(folder):
+    """The number of a process that was killed is another's now, which has even mapped the file."""
+    path = folder / "t.pa"
+    size = 1 << 20
+    pid = os.getpid()
+    for who, ticks, where, sealed in ((1, ticks_of(1) + 1, boot(), True), (pid, ticks_of(pid) + 1, boot(), True),
+                                      (pid, ticks_of(pid), boot() ^ 1, True), (pid, ticks_of(pid), boot(), False),
+                                      (pid, 0, 0, False)):
+        write(path, start())
+        live_table(path, [], size, who, ticks, where).close()
+        with open(f"{path}.live", "r+b") as file, mmap.mmap(file.fileno(), 4096):
+            out, said = limited("seal", path, status=0 if sealed else 1)
+        check(sealed or "goes on" in said, out + said)
+
+
+def this_process(folder):
+    """The library says who it is: a name with brackets does not mislead it."""
+    lib = os.environ.get("PROFALLOC_LIB", "")
+    if SANITIZED or not os.path.exists(lib):
+        return
+    sleeper = folder / "a) b (c"
+    (folder / "sleeper.c").write_text(
+        '#include <unistd.h>\nint main(void) { return write(1, "x", 1) != 1 || pause() != 0; }\n')
+    subprocess.run([os.environ["CC"], "-o", sleeper, folder / "sleeper.c"], check=True)
+    environment = dict(os.environ, LD_PRELOAD=lib, PROFALLOC_CONF="prof:true")
+    with subprocess.Popen([sleeper], env=environment, cwd=folder, stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        ticks = ticks_of(process.pid)
+        tables = list(folder.glob("*.live"))
+        found = [struct.unpack_from("<QQ", table.read_bytes(), 184) for table in tables]
+        process.kill()
+    support.equal(found, [(ticks, boot())], "the beginning of the process, and the boot")
+
+
+support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+             many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
+             clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
