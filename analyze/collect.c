@@ -262,7 +262,7 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     adding.file->peak_seconds = adding.file->peak.bytes > 0 ? pfa_trace_seconds(trace, adding.file->peak.time) : 0;
     adding.file->peak_seconds =
         adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
-    pfa_trace_tell_missing(trace);
+    pfa_tally_tell_missing(&adding.file->tally, trace);
     adding.file->missing = trace->missing;
     adding.file->remarks = trace->remarks;
     trace->missing = trace->remarks = (pfa_notes_t){.list = NULL};

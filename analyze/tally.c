@@ -1,6 +1,9 @@
 /* Owns the totals of a trace. See analyze/tally.h. */
 #include "analyze/tally.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 void pfa_tally_kind(pfa_tally_t *tally, const pfa_trace_t *trace, const pfa_batch_kind_t *kind, double weight,
                     bool live)
 {
@@ -38,4 +41,53 @@ int pfa_tally_trace(pfa_tally_t *tally, pfa_trace_t *trace)
     *tally = (pfa_tally_t){.frees = 0};
     pfa_tally_folds(tally, trace);
     return pfa_rows_walk(trace, &visitor, true, "counting");
+}
+
+/* Whole numbers agree if equal. Estimates from samples were rounded one by one where they were counted. */
+static bool agree(double ours, uint64_t theirs, bool sampled)
+{
+    double allowed = sampled ? 1 + 1e-3 * ours : 0.75;
+    return fabs(ours - (double)theirs) <= allowed;
+}
+
+static void compare(pfa_trace_t *trace, const char *what, double ours, uint64_t theirs)
+{
+    bool sampled = false;
+    for (size_t i = 1; i < PFA_LIVE_WEIGHTS; i++) {
+        sampled = sampled || trace->weights[i] > 1;
+    }
+    if (!agree(ours, theirs, sampled)) {
+        pfa_notes_add(&trace->missing, "%s: %.0f in the trace, %" PRIu64 " counted by the library", what, ours, theirs);
+    }
+}
+
+static void compare_counters(pfa_trace_t *trace, const pfa_tally_t *tally)
+{
+    const pfa_trace_counters_t *counters = &trace->counters;
+    if (!trace->has_counters || trace->running || trace->end.how == PFA_END_STOPPED ||
+        trace->start.origin == PFA_ORIGIN_NEXT) {
+        return; /* threads went on while it began or ended, or go on */
+    }
+    compare(trace, "allocations", tally->frees + tally->live_chunks, counters->allocations);
+    compare(trace, "frees", tally->frees, counters->frees);
+    compare(trace, "allocated bytes", tally->bytes_freed + tally->live_bytes, counters->bytes_allocated);
+    compare(trace, "freed bytes", tally->bytes_freed, counters->bytes_freed);
+}
+
+static void compare_index(pfa_trace_t *trace)
+{
+    if (trace->has_end && trace->end.blocks + (size_t)1 != trace->blocks.count) {
+        pfa_notes_add(&trace->missing, "%zu blocks before the end, and %" PRIu32 " were written",
+                      trace->blocks.count - 1, trace->end.blocks);
+    }
+}
+
+void pfa_tally_tell_missing(const pfa_tally_t *tally, pfa_trace_t *trace)
+{
+    compare_index(trace);
+    pfa_trace_tell_missing(trace);
+    if (tally->unknown_stacks != 0) {
+        pfa_notes_add(&trace->missing, "the stacks of %" PRIu64 " chunks", tally->unknown_stacks);
+    }
+    compare_counters(trace, tally);
 }

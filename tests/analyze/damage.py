@@ -43,6 +43,23 @@ def a_block_flipped(folder):
     tool("check", folder / "t.pa", status=1)
 
 
+def a_block_cut_out(folder):
+    """Without a trace of it but the numbers: report and check say the same."""
+    make("ended", folder / "t.pa", 40000, 5)
+    whole = (folder / "t.pa").read_bytes()
+    for kind, words in (("LIVE", ("allocations: ", "allocated bytes: ", "blocks before the end")),
+                        ("EVENTS", ("frees: ", "freed bytes: ", "blocks before the end")), ("THREADS", ("blocks before the end",))):
+        victim = [b for b in blocks_of(folder / "t.pa") if b["kind"] == kind][-2:][0]  # of LIVE, the first of the final picture
+        end = victim["offset"] + 32 + victim["stored_size"]
+        (folder / "cut.pa").write_bytes(whole[:victim["offset"]] + whole[end:])
+        told = report(folder / "cut.pa")["complete"]
+        for word in words:
+            check(told is not True and any(word in line for line in told), f"without {kind}, '{word}' is in {told}")
+        out, _ = tool("check", folder / "cut.pa", status=1)
+        equal([line.split(": ", 1)[1] for line in out.splitlines() if "missing: " in line],
+              [line.split(": ", 1)[1] for line in told], "what check says is what report says")
+
+
 def nodes_lost(folder):
     make("ended", folder / "t.pa", 2000, 5)
     nodes = [b for b in blocks_of(folder / "t.pa") if b["kind"] == "NODES"][0]
@@ -51,7 +68,9 @@ def nodes_lost(folder):
     (folder / "t.pa").write_bytes(data)
     out, _ = tool("check", folder / "t.pa", status=1)
     check("the stacks of 2000 chunks" in out, out)
-    equal(report(folder / "t.pa")["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
+    data = report(folder / "t.pa")
+    equal(data["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
+    check(any("the stacks of 2000 chunks" in line for line in data["complete"]), str(data["complete"]))
 
 
 def cut_anywhere(folder):
@@ -117,5 +136,5 @@ def bytes_flipped(folder):
     support.check_report(report(folder / "bad.pa"), make("ended", folder / "t.pa", 3000, 8, "after", "folded"), folded=True)
 
 
-support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
+support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
              live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)
