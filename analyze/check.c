@@ -1,5 +1,6 @@
 /* Owns `profalloc check`: whether a trace is whole and agrees with what the runtime counted. */
 #include "analyze/commands.h"
+#include "analyze/symbolblock.h"
 #include "analyze/tally.h"
 
 #include <stdlib.h>
@@ -17,7 +18,10 @@ static bool check_trace(pfa_trace_t *trace)
     char chunks[PFA_NUMBER_TEXT];
     char live[PFA_NUMBER_TEXT];
     pfa_tally_t tally;
-    int error = pfa_tally_trace(&tally, trace);
+    pfa_symbols_t *symbols = pfa_symbols_new();
+    int error = pfa_tally_check(&tally, trace);
+    trace->bad_blocks += !pfa_symbolblock_read(trace, symbols);
+    pfa_symbols_free(symbols);
     if (error != 0) {
         pfa_notes_add(&trace->missing, "what could not be read: %s", strerror(error));
     }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 void pfa_tally_kind(pfa_tally_t *tally, const pfa_trace_t *trace, const pfa_batch_kind_t *kind, double weight,
                     bool live)
@@ -34,13 +35,53 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
     pfa_tally_kind(context->tally, context->trace, kind, weight, live);
 }
 
-int pfa_tally_trace(pfa_tally_t *tally, pfa_trace_t *trace)
+/* That there is one has the rows decoded. */
+static void ignore_row(void *to, const pfa_event_t *event, double weight, bool live)
+{
+    (void)to;
+    (void)event;
+    (void)weight;
+    (void)live;
+}
+
+static int walk(pfa_tally_t *tally, pfa_trace_t *trace, bool rows)
 {
     context_t context = {.tally = tally, .trace = trace};
-    pfa_visitor_t visitor = {.to = &context, .kind = add_kind};
+    pfa_visitor_t visitor = {.to = &context, .kind = add_kind, .row = rows ? ignore_row : NULL};
     *tally = (pfa_tally_t){.frees = 0};
     pfa_tally_folds(tally, trace);
-    return pfa_rows_walk(trace, &visitor, true, "counting");
+    return pfa_rows_walk(trace, &visitor, true, rows ? "checking" : "counting");
+}
+
+int pfa_tally_trace(pfa_tally_t *tally, pfa_trace_t *trace)
+{
+    return walk(tally, trace, false);
+}
+
+/* Whether a block is of a picture that does not count, which the walk leaves out. */
+static bool is_other_picture(const pfa_trace_t *trace, const pfa_block_t *block)
+{
+    pfa_bytes_t payload = {.bytes = NULL};
+    pfa_trace_live_t live;
+    bool other = false;
+    if (block->kind == PFA_BLOCK_LIVE && pfa_block_load_start(trace->fd, block, sizeof live, &payload) == 0 &&
+        payload.size == sizeof live) {
+        memcpy(&live, payload.bytes, sizeof live);
+        other = !pfa_trace_is_final(trace, &live);
+    }
+    pfa_bytes_free(&payload);
+    return other;
+}
+
+int pfa_tally_check(pfa_tally_t *tally, pfa_trace_t *trace)
+{
+    pfa_visitor_t nothing = {.row = ignore_row};
+    int error = walk(tally, trace, true);
+    for (size_t i = 0; i < trace->blocks.count; i++) {
+        const pfa_block_t *block = &trace->blocks.list[i];
+        trace->bad_blocks += is_other_picture(trace, block) && !pfa_rows_walk_block(trace, block, &nothing);
+    }
+    return error;
 }
 
 /* Whole numbers agree if equal. Estimates from samples were rounded one by one where they were counted. */

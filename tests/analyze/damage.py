@@ -60,6 +60,24 @@ def a_block_cut_out(folder):
               [line.split(": ", 1)[1] for line in told], "what check says is what report says")
 
 
+def rows_without_sense(folder):
+    """A block with a good checksum, and rows of which no byte ends a number; also of a picture that does not count."""
+    make("ended", folder / "t.pa", 6000, 5, "plain")
+    blocks = blocks_of(folder / "t.pa")
+    events = [b for b in blocks if b["kind"] == "EVENTS"]
+    pictures = [b for b in blocks if b["kind"] == "LIVE"]
+    for victim in (events[0], pictures[0], pictures[-1]):
+        data = bytearray((folder / "t.pa").read_bytes())
+        support.mend_checksum(data, victim["offset"], victim["stored_size"])
+        equal(bytes(data), (folder / "t.pa").read_bytes(), "the checksum as the test computes it")
+        end = victim["offset"] + 32 + victim["stored_size"]
+        data[end - 300:end] = b"\xff" * 300
+        support.mend_checksum(data, victim["offset"], victim["stored_size"])
+        (folder / "bad.pa").write_bytes(data)
+        out, _ = tool("check", folder / "bad.pa", status=1)
+        check("1 block that cannot be decoded" in out, out)
+
+
 def nodes_lost(folder):
     make("ended", folder / "t.pa", 2000, 5)
     nodes = [b for b in blocks_of(folder / "t.pa") if b["kind"] == "NODES"][0]
@@ -136,5 +154,6 @@ def bytes_flipped(folder):
     support.check_report(report(folder / "bad.pa"), make("ended", folder / "t.pa", 3000, 8, "after", "folded"), folded=True)
 
 
-support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
+support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out,
+             rows_without_sense=rows_without_sense, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
              live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)
