@@ -27,6 +27,14 @@ def no_traces(folder):
             check(word in said and name in said, f"{command} {name} says '{word}': {said}")
 
 
+def not_packed(folder, name):
+    """A copy of the whole blocks would look complete."""
+    before = sorted(folder.iterdir())
+    _, said = tool("pack", folder / name, status=1)
+    check("is damaged" in said and "missing: " in said, said)
+    equal(sorted(folder.iterdir()), before, "files")
+
+
 def a_block_flipped(folder):
     """One damaged block of deaths: exactly its rows are missing, and check says how many."""
     chunks = make("ended", folder / "t.pa", 20000, 5, "bare")
@@ -41,6 +49,7 @@ def a_block_flipped(folder):
     check(any(f": {missing} deaths" in line for line in result["complete"]), f"{missing} deaths are said to be missing: {result['complete']}")
     check(any("damaged" in line for line in result["complete"]), "damage is said")
     tool("check", folder / "t.pa", status=1)
+    not_packed(folder, "t.pa")
 
 
 def a_block_cut_out(folder):
@@ -58,6 +67,7 @@ def a_block_cut_out(folder):
         out, _ = tool("check", folder / "cut.pa", status=1)
         equal([line.split(": ", 1)[1] for line in out.splitlines() if "missing: " in line],
               [line.split(": ", 1)[1] for line in told], "what check says is what report says")
+        not_packed(folder, "cut.pa")
 
 
 def rows_without_sense(folder):
@@ -76,6 +86,7 @@ def rows_without_sense(folder):
         (folder / "bad.pa").write_bytes(data)
         out, _ = tool("check", folder / "bad.pa", status=1)
         check("1 block that cannot be decoded" in out, out)
+        not_packed(folder, "bad.pa")
 
 
 def nodes_lost(folder):
@@ -103,6 +114,8 @@ def cut_anywhere(folder):
         check(result["complete"] is not True, f"cut at {end} of {len(data)} is incomplete")
         check(result["totals"]["allocations"] <= len(chunks), "no chunk twice")
         tool("check", folder / "cut.pa", status=1)
+    tool("pack", folder / "cut.pa")
+    check(any("the end of the trace" in line for line in report(folder / "cut.packed.pa")["complete"]), "nor has the copy an end")
 
 
 def live_table_damaged(folder):
