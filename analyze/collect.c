@@ -38,6 +38,7 @@ void pfa_report_free(pfa_report_t *report)
     }
     pfa_stacks_free(&report->stacks);
     pfa_symbols_free(report->symbols);
+    pfa_notes_free(&report->unread);
     pfa_notes_free(&report->remarks);
     pfa_together_free(report->together);
     free(report->files);
@@ -370,5 +371,5 @@ bool pfa_report_complete(const pfa_report_t *report)
             return false;
         }
     }
-    return true;
+    return report->unread.count == 0;
 }

@@ -76,11 +76,15 @@ typedef struct pfa_report {
     size_t file_room;
     pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
     pfa_peak_result_t all_peak; /* then: of all of them */
+    pfa_notes_t unread;         /* files that were given and are not in this */
     pfa_notes_t remarks;
 } pfa_report_t;
 
 void pfa_report_begin(pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);
+/* Begins a report of all these files, each recording once. What cannot be read is said and left out, there may be no file at
+ * all; the exit status tells. (analyze/report_files.c) */
+int pfa_report_files(pfa_report_t *report, char **paths, size_t count);
 /* Adds a trace. 0 or an error number: it could no longer be read. */
 int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace);
 /* Where there is a peak of all together, walks through the trace of this number again: to find it, if it takes two walks, and

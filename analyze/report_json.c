@@ -90,6 +90,9 @@ static void put_complete(pfa_json_t *json, const pfa_report_t *report)
         return;
     }
     pfa_json_begin(json, "complete", '[');
+    for (size_t i = 0; i < report->unread.count; i++) {
+        pfa_json_text(json, NULL, report->unread.list[i]);
+    }
     for (size_t i = 0; i < report->file_count; i++) {
         for (size_t j = 0; j < report->files[i].missing.count; j++) {
             char *text;

@@ -244,6 +244,9 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     for (size_t i = 0; i < report->file_count; i++) {
         print_file(&report->files[i]);
     }
+    for (size_t i = 0; i < report->unread.count; i++) {
+        printf("MISSING: %s\n", report->unread.list[i]);
+    }
     print_totals(report);
     for (size_t i = 0; i < order_count; i++) {
         print_points(report, top, orders[i], &printed);
