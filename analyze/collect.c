@@ -364,6 +364,21 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
     return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
+bool pfa_file_is_running(const pfa_file_total_t *file)
+{
+    return strcmp(file->end, "running") == 0;
+}
+
+bool pfa_report_is_running(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (pfa_file_is_running(&report->files[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool pfa_report_complete(const pfa_report_t *report)
 {
     for (size_t i = 0; i < report->file_count; i++) {

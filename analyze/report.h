@@ -100,6 +100,9 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */
 bool pfa_report_peak_is_one(const pfa_report_t *report);
+/* Whether the file's process goes on, so that each walk saw another moment of it. */
+bool pfa_file_is_running(const pfa_file_total_t *file);
+bool pfa_report_is_running(const pfa_report_t *report);
 bool pfa_report_complete(const pfa_report_t *report);
 
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);

@@ -72,6 +72,11 @@ static void print_totals(const pfa_report_t *report)
     print_total("freed", tally->frees, tally->bytes_freed);
     print_total("live", tally->live_chunks, tally->live_bytes);
     print_peak(report);
+    if (pfa_report_is_running(report)) {
+        printf(
+            "  note: while a process runs, each look at it is of another moment: bytes at the peak by place are of a later\n"
+            "        one than the peak above and need not add up to it\n");
+    }
 }
 
 /* C++ names can fill pages: of long ones, what is in angle brackets and argument lists is left out. */
