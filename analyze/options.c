@@ -29,6 +29,18 @@ static const char *const kind_names[] = {[BOOL] = "bool", [SIZE] = "size", [TEXT
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
+bool pfa_option_limits(const char *name, uint64_t *minimum, uint64_t *maximum)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (strcmp(table[i].name, name) == 0 && table[i].kind == SIZE) {
+            *minimum = table[i].minimum;
+            *maximum = table[i].maximum;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void format_value(char *buf, size_t size, const option_t *option, uint64_t value)
 {
     static const char suffixes[] = "\0KMGT";
