@@ -102,18 +102,28 @@ static void print_man(void)
     }
 }
 
+static void print_usage(void)
+{
+    puts(
+        "usage: profalloc options [--json|--man]\n\n"
+        "Lists the options of the library: name, type, default, meaning; with --json as an array of objects, which have the\n"
+        "least and the most that is taken too.\n\n"
+        "  --man      as the part of profalloc.conf(5) that lists them\n\n"
+        "Exit status: 0 done, 1 the output could not be written, 2 the command line was wrong.");
+}
+
 int pfa_command_options(int argc, char **argv)
 {
     static const struct {
         const char *argument;
         void (*print)(void);
-    } forms[] = {{"--json", print_json}, {"--man", print_man}};
+    } forms[] = {{"--json", print_json}, {"--man", print_man}, {"--help", print_usage}, {"-h", print_usage}};
     void (*print)(void) = argc == 1 ? print_text : NULL;
     for (size_t i = 0; argc == 2 && i < sizeof forms / sizeof forms[0]; i++) {
         print = strcmp(argv[1], forms[i].argument) == 0 ? forms[i].print : print;
     }
     if (print == NULL) {
-        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json]\n",
+        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json|--help]\n",
                 argv[argc - 1]);
         return PFA_EXIT_USAGE;
     }

@@ -2,6 +2,7 @@
 #include "analyze/report.h"
 #include "analyze/commands.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,14 @@ static int parse_order(const char *name)
     return -1;
 }
 
+/* 0: it is none. */
+static size_t parse_top(const char *text)
+{
+    errno = 0;
+    unsigned long long value = strtoull(text, NULL, 10);
+    return text[strspn(text, "0123456789")] == '\0' && errno == 0 ? value : 0;
+}
+
 int pfa_command_report(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'},
@@ -41,12 +50,18 @@ int pfa_command_report(int argc, char **argv)
     size_t top = 0;
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        char *end = NULL;
         int order = option == 'b' ? parse_order(optarg) : 0;
-        top = option == 't' ? strtoull(optarg, &end, 10) : top;
-        if (option == 'h' || option == '?' || order < 0 || (end != NULL && (*end != '\0' || top == 0))) {
+        top = option == 't' ? parse_top(optarg) : top;
+        if (option == 'h' || option == '?') {
             fputs(usage, option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : PFA_EXIT_USAGE;
+        }
+        if (order < 0 || (option == 't' && top == 0)) {
+            pfa_tool_say("report",
+                         order < 0 ? "--by takes bytes, count, peak or live, not '%s'"
+                                   : "--top takes a number from 1 on, not '%s'",
+                         optarg);
+            return PFA_EXIT_USAGE;
         }
         json = json || option == 'j';
         if (option == 'b') {

@@ -209,10 +209,15 @@ def text(folder):
         check(wanted in out, f"'{wanted}' in the report:\n{out}")
     out, _ = tool("report", "--by", "live", folder / "t.pa")
     check("by bytes live at the end" in out and "by bytes allocated" not in out, "one list only")
-    tool("report", "--by", "colour", folder / "t.pa", status=2)
-    tool("report", "--top", "x", folder / "t.pa", status=2)
+    said = tool("report", "--by", "colour", folder / "t.pa", status=2)[1]
+    equal(said, "profalloc report: --by takes bytes, count, peak or live, not 'colour'\n", "what is wrong")
+    for top in ("x", "-5", "0", "", "5x", "99999999999999999999"):
+        said = tool("report", "--top", top, folder / "t.pa", status=2)[1]
+        equal(said, f"profalloc report: --top takes a number from 1 on, not '{top}'\n", "what is wrong")
     tool("report", status=2)
-    for command in ("report", "dump", "check", "seal", "run", "pack"):
+    for command in ("report", "dump", "check", "seal", "run", "pack", "options"):
+        said = tool(command, "--colour", status=2)[1]
+        check(said.startswith(f"profalloc {command}: "), f"{command} begins with its name: {said}")
         check("usage: profalloc " + command in tool(command, "--help")[0], f"help of {command}")
 
 
