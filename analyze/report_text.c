@@ -266,13 +266,52 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     free(printed.list);
 }
 
+/* Without what a demangled template has in front: the type that it returns. */
+static const char *skip_type(const char *name)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    const char *start = name;
+    unsigned depth = 0;
+    for (const char *at = name; *at != '\0'; at++) {
+        bool type = at - name >= 8 && strncmp(at - 8, "decltype", 8) == 0;
+        if (strncmp(at, anonymous, strlen(anonymous)) == 0) {
+            at += strlen(anonymous) - 1;
+        } else if (*at == '(' && depth == 0 && !type) {
+            break;
+        } else if (strchr("<{(", *at) != NULL) {
+            depth++;
+        } else if (strchr(">})", *at) != NULL) {
+            depth -= depth != 0;
+        } else if (*at == ' ' && depth == 0) {
+            start = at + 1;
+        }
+    }
+    return start;
+}
+
+/* Whether a function is of the C++ library: it allocates for others. Some are told without their namespace. */
+static bool is_library(const pfa_symbol_t *symbol)
+{
+    if (symbol->function == NULL) {
+        return false;
+    }
+    const char *name = skip_type(symbol->function);
+    return strncmp(symbol->function, "operator new", 12) == 0 || strncmp(name, "std::", 5) == 0 ||
+           strncmp(name, "__gnu_cxx::", 11) == 0 ||
+           (strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL);
+}
+
 static void print_place(const pfa_lines_t *lines)
 {
     if (lines->count == 0) {
         fputs("a place that is not known", stderr);
         return;
     }
-    const pfa_line_t *line = &lines->list[0];
+    size_t own = 0;
+    while (own < lines->count && is_library(lines->list[own].symbol)) {
+        own++;
+    }
+    const pfa_line_t *line = &lines->list[own < lines->count ? own : 0];
     if (line->symbol->function != NULL) {
         print_function(stderr, line->symbol->function);
     } else {

@@ -88,8 +88,8 @@ def build(folder, name, text, *options):
     (folder / name).write_text(text)
     compiler = os.environ["CC"] if name.endswith(".c") else os.environ.get("CXX", "c++")
     subprocess.run([compiler, "-O2", "-g", *options, "-o", folder / "program", folder / name], check=True)
-    tool("run", "-o", folder / "t.pa", "--", folder / "program")
-    return report(folder / "t.pa")
+    _, said = tool("run", "-o", folder / "t.pa", "--", folder / "program")
+    return report(folder / "t.pa"), said
 
 
 def stack_of(data, size):
@@ -129,7 +129,7 @@ FORMS = [] if not os.path.exists(os.environ["PROFALLOC_LIB"]) else [()] if "clan
 def link_time(folder):
     """With -flto functions are described in another unit than the one that has their code."""
     for options in FORMS:
-        frames_of = stack_of(build(folder, "inlined.c", INLINED_C, *options), 12345)
+        frames_of = stack_of(build(folder, "inlined.c", INLINED_C, *options)[0], 12345)
         expected = [(name, source_line(INLINED_C, f"/* in {name} */"), name in ("inner", "middle"))
                     for name in ("inner", "middle", "outer", "main")]
         equal([(f["function"], f["line"], f["inlined"]) for f in frames_of[:4]], expected, f"frames {options}")
@@ -171,7 +171,7 @@ int main()
 
 def cplusplus(folder):
     for options in FORMS:
-        data = build(folder, "inlined.cc", INLINED_CC, *options)
+        data, _ = build(folder, "inlined.cc", INLINED_CC, *options)
         frames_of = stack_of(data, 12345)
         expected = [("shop::Box<unsigned int>::fill(unsigned int)", source_line(INLINED_CC, "// in fill"), True),
                     ("shop::Till::open(unsigned int)", source_line(INLINED_CC, "// in open"), False),
@@ -186,4 +186,64 @@ def cplusplus(folder):
         check(any(n.startswith("std::vector<char") for n in names) and "main" in names, f"a vector: {names}")
 
 
-support.main(link_time=link_time, cplusplus=cplusplus, local=local, packed=packed, replaced=replaced, separate=separate)
+CONTAINERS = """#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Page {
+    char text[3000];
+};
+#define KEEP __attribute__((noinline, noipa))
+namespace book {
+template <class T> KEEP std::vector<T> bind(std::size_t n) // returns a type of std
+{
+    std::vector<T> pages;
+    pages.resize(n);
+    return pages;
+}
+KEEP std::size_t other(std::size_t n)
+{
+#if WHICH == 1
+    std::map<int, Page> pages;
+    for (std::size_t i = 0; i < n; i++) {
+        pages[(int)i].text[0] = 1;
+    }
+#elif WHICH == 2
+    std::list<Page> pages(n);
+#elif WHICH == 3
+    std::string pages(1000 * n, 'x');
+    pages += pages;
+#else
+    std::vector<std::shared_ptr<Page>> pages;
+    for (std::size_t i = 0; i < n; i++) {
+        pages.push_back(std::make_shared<Page>());
+    }
+#endif
+    return pages.size();
+}
+}
+int main()
+{
+#if WHICH == 0
+    return (int)book::bind<Page>(100).size() != 100;
+#else
+    return (int)book::other(100) < 0;
+#endif
+}
+"""
+
+
+def worst(folder):
+    """The summary names the place in the program, not the library's own functions that it allocates through."""
+    for which in range(5 if FORMS else 0):
+        for level in ("-O0", "-O2"):
+            data, said = build(folder, "containers.cc", CONTAINERS, level, f"-DWHICH={which}")
+            line = next(line for line in said.splitlines() if line.startswith("  worst "))
+            top = [f["function"] for f in data["points"][0]["stack"]]
+            check(f" from {'book::other(' if which else 'std::vector<Page, std::allocator<Page> > book::bind<Page>('}" in line,
+                  f"{which} {level}: {line} of {top}")
+            check("book::" not in top[0], f"the test has a function of the library on top: {top}")
+
+
+support.main(worst=worst, link_time=link_time, cplusplus=cplusplus, local=local, packed=packed, replaced=replaced, separate=separate)
