@@ -1,9 +1,8 @@
 /* Owns `profalloc check`: whether a trace is whole and agrees with what the runtime counted. */
 #include "analyze/commands.h"
+#include "analyze/symbolblock.h"
 #include "analyze/tally.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,59 +13,19 @@ static const char usage[] =
     "frees and bytes are what the library counted. Says what is missing.\n\n"
     "Exit status: 0 nothing is missing, 1 something is, 2 a file is no trace.\n";
 
-/* Whole numbers agree if equal. Estimates from samples were rounded one by one where they were counted. */
-static bool agree(double ours, uint64_t theirs, bool sampled)
-{
-    double allowed = sampled ? 1 + 1e-3 * ours : 0.75;
-    return fabs(ours - (double)theirs) <= allowed;
-}
-
-static void compare(pfa_trace_t *trace, const char *what, double ours, uint64_t theirs)
-{
-    bool sampled = false;
-    for (size_t i = 1; i < PFA_LIVE_WEIGHTS; i++) {
-        sampled = sampled || trace->weights[i] > 1;
-    }
-    if (!agree(ours, theirs, sampled)) {
-        pfa_notes_add(&trace->missing, "%s: %.0f in the trace, %" PRIu64 " counted by the library", what, ours, theirs);
-    }
-}
-
-static void compare_counters(pfa_trace_t *trace, const pfa_tally_t *tally)
-{
-    const pfa_trace_counters_t *counters = &trace->counters;
-    if (!trace->has_counters || trace->end.how == PFA_END_STOPPED || trace->start.origin == PFA_ORIGIN_NEXT) {
-        return; /* threads went on while it began or ended */
-    }
-    compare(trace, "allocations", tally->frees + tally->live_chunks, counters->allocations);
-    compare(trace, "frees", tally->frees, counters->frees);
-    compare(trace, "allocated bytes", tally->bytes_freed + tally->live_bytes, counters->bytes_allocated);
-    compare(trace, "freed bytes", tally->bytes_freed, counters->bytes_freed);
-}
-
-static void check_index(pfa_trace_t *trace)
-{
-    if (trace->has_end && trace->end.blocks + (size_t)1 != trace->blocks.count) {
-        pfa_notes_add(&trace->missing, "%zu blocks before the end, and %" PRIu32 " were written",
-                      trace->blocks.count - 1, trace->end.blocks);
-    }
-}
-
 static bool check_trace(pfa_trace_t *trace)
 {
     char chunks[PFA_NUMBER_TEXT];
     char live[PFA_NUMBER_TEXT];
     pfa_tally_t tally;
-    int error = pfa_tally_trace(&tally, trace);
+    pfa_symbols_t *symbols = pfa_symbols_new();
+    int error = pfa_tally_check(&tally, trace);
+    trace->bad_blocks += !pfa_symbolblock_read(trace, symbols);
+    pfa_symbols_free(symbols);
     if (error != 0) {
         pfa_notes_add(&trace->missing, "what could not be read: %s", strerror(error));
     }
-    check_index(trace);
-    pfa_trace_tell_missing(trace);
-    if (tally.unknown_stacks != 0) {
-        pfa_notes_add(&trace->missing, "the stacks of %" PRIu64 " chunks", tally.unknown_stacks);
-    }
-    compare_counters(trace, &tally);
+    pfa_tally_tell_missing(&tally, trace);
     printf("%s: %s, %s allocations, %s of them alive at the end, %zu blocks\n", trace->path,
            trace->missing.count == 0 ? "complete" : "NOT complete",
            pfa_text_count(chunks, tally.frees + tally.live_chunks), pfa_text_count(live, tally.live_chunks),

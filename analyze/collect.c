@@ -38,6 +38,7 @@ void pfa_report_free(pfa_report_t *report)
     }
     pfa_stacks_free(&report->stacks);
     pfa_symbols_free(report->symbols);
+    pfa_notes_free(&report->unread);
     pfa_notes_free(&report->remarks);
     pfa_together_free(report->together);
     free(report->files);
@@ -262,7 +263,7 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     adding.file->peak_seconds = adding.file->peak.bytes > 0 ? pfa_trace_seconds(trace, adding.file->peak.time) : 0;
     adding.file->peak_seconds =
         adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
-    pfa_trace_tell_missing(trace);
+    pfa_tally_tell_missing(&adding.file->tally, trace);
     adding.file->missing = trace->missing;
     adding.file->remarks = trace->remarks;
     trace->missing = trace->remarks = (pfa_notes_t){.list = NULL};
@@ -363,6 +364,21 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
     return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
+bool pfa_file_is_running(const pfa_file_total_t *file)
+{
+    return strcmp(file->end, "running") == 0;
+}
+
+bool pfa_report_is_running(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (pfa_file_is_running(&report->files[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool pfa_report_complete(const pfa_report_t *report)
 {
     for (size_t i = 0; i < report->file_count; i++) {
@@ -370,5 +386,5 @@ bool pfa_report_complete(const pfa_report_t *report)
             return false;
         }
     }
-    return true;
+    return report->unread.count == 0;
 }

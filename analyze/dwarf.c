@@ -171,35 +171,77 @@ static bool is_function(Dwarf_Die *die)
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
 }
 
+/* The functions around an address, the outermost first. */
+typedef struct chain {
+    Dwarf_Die *list;
+    size_t count;
+    size_t room;
+} chain_t;
+
+static bool has_functions(Dwarf_Die *die)
+{
+    switch (dwarf_tag(die)) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+        return true;
+    case DW_TAG_lexical_block: /* one without code of its own */
+        return !dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges);
+    default:
+        return false;
+    }
+}
+
+/* dwarf_getscopes gives up on a function that is described in another unit, which is what -flto makes of all of them.
+ * `anywhere`: looks also into functions that do not have the address, which can have others inside that do. */
+static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, chain_t *chain)
+{
+    enum { DEEPEST = 1000 };
+    Dwarf_Die die;
+    if (depth > DEEPEST || dwarf_child(around, &die) != 0) {
+        return false;
+    }
+    do {
+        bool function = is_function(&die);
+        if ((function || dwarf_tag(&die) == DW_TAG_lexical_block) && dwarf_haspc(&die, address) > 0) {
+            if (function) {
+                chain->list = pfa_memory_grow(chain->list, &chain->room, chain->count + 1, sizeof *chain->list);
+                chain->list[chain->count++] = die;
+            }
+            return descend(&die, address, anywhere, depth + 1, chain) || function;
+        }
+        if ((has_functions(&die) || (anywhere && function)) && descend(&die, address, anywhere, depth + 1, chain)) {
+            return true;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
 /* From the innermost function outwards: each inlined one says where in the next it was called. */
 static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol, const char *outermost,
                           void (*visit)(void *, const pfa_symbol_t *), void *to)
 {
-    Dwarf_Die *around = NULL;
-    Dwarf_Die *chain = NULL;
-    bool named = false;
-    int count = dwarf_getscopes(unit, address, &around);
-    int innermost = 0;
-    while (innermost < count && !is_function(&around[innermost])) {
-        innermost++;
-    }
-    count = innermost < count ? dwarf_getscopes_die(&around[innermost], &chain) : 0;
-    for (int i = 0; i < count; i++) {
-        if (!is_function(&chain[i])) {
-            continue;
-        }
-        const char *name = name_of(&chain[i]);
-        symbol->inlined = dwarf_tag(&chain[i]) == DW_TAG_inlined_subroutine;
-        visit_named(visit, to, symbol->inlined || outermost == NULL ? name : outermost, symbol);
-        named = true;
+    chain_t chain = {.list = NULL};
+    bool found = descend(unit, address, false, 0, &chain) || descend(unit, address, true, 0, &chain);
+    for (size_t i = chain.count; i-- > 0;) {
+        Dwarf_Die *die = &chain.list[i];
+        symbol->inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
+        visit_named(visit, to, symbol->inlined || outermost == NULL ? name_of(die) : outermost, symbol);
         if (!symbol->inlined) {
             break;
         }
-        *symbol = (pfa_symbol_t){.file = call_file(unit, &chain[i]), .line = call_line(&chain[i])};
+        *symbol = (pfa_symbol_t){.file = call_file(unit, die), .line = call_line(die)};
     }
-    free(chain);
-    free(around);
-    return named;
+    free(chain.list);
+    return found;
+}
+
+/* Assemblers write lines, but not always functions. */
+static bool is_assembler(Dwarf_Die *unit)
+{
+    return dwarf_srclang(unit) == DW_LANG_Mips_Assembler;
 }
 
 void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
@@ -216,7 +258,11 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
     }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
-    if (unit == NULL || !visit_inlined(unit, address - bias, &symbol, name, visit, to)) {
-        visit_named(visit, to, name, &symbol);
+    if (unit != NULL && visit_inlined(unit, address - bias, &symbol, name, visit, to)) {
+        return;
     }
+    if (unit != NULL && !is_assembler(unit)) {
+        symbol = (pfa_symbol_t){.function = NULL}; /* the line may be of a function that was inlined into this one */
+    }
+    visit_named(visit, to, name, &symbol);
 }

@@ -58,6 +58,9 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
+            static char name[32]; /* with which getopt begins its messages */
+            snprintf(name, sizeof name, "profalloc %s", commands[i].name);
+            argv[1] = name;
             return commands[i].run(argc - 1, argv + 1);
         }
     }

@@ -29,6 +29,18 @@ static const char *const kind_names[] = {[BOOL] = "bool", [SIZE] = "size", [TEXT
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
+bool pfa_option_limits(const char *name, uint64_t *minimum, uint64_t *maximum)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (strcmp(table[i].name, name) == 0 && table[i].kind == SIZE) {
+            *minimum = table[i].minimum;
+            *maximum = table[i].maximum;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void format_value(char *buf, size_t size, const option_t *option, uint64_t value)
 {
     static const char suffixes[] = "\0KMGT";
@@ -90,18 +102,28 @@ static void print_man(void)
     }
 }
 
+static void print_usage(void)
+{
+    puts(
+        "usage: profalloc options [--json|--man]\n\n"
+        "Lists the options of the library: name, type, default, meaning; with --json as an array of objects, which have the\n"
+        "least and the most that is taken too.\n\n"
+        "  --man      as the part of profalloc.conf(5) that lists them\n\n"
+        "Exit status: 0 done, 1 the output could not be written, 2 the command line was wrong.");
+}
+
 int pfa_command_options(int argc, char **argv)
 {
     static const struct {
         const char *argument;
         void (*print)(void);
-    } forms[] = {{"--json", print_json}, {"--man", print_man}};
+    } forms[] = {{"--json", print_json}, {"--man", print_man}, {"--help", print_usage}, {"-h", print_usage}};
     void (*print)(void) = argc == 1 ? print_text : NULL;
     for (size_t i = 0; argc == 2 && i < sizeof forms / sizeof forms[0]; i++) {
         print = strcmp(argv[1], forms[i].argument) == 0 ? forms[i].print : print;
     }
     if (print == NULL) {
-        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json]\n",
+        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json|--help]\n",
                 argv[argc - 1]);
         return PFA_EXIT_USAGE;
     }

@@ -1,6 +1,7 @@
 /* Owns `profalloc pack`: a copy of a trace that takes the names of its addresses along. */
 #include "analyze/commands.h"
 #include "analyze/symbolblock.h"
+#include "analyze/tally.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,8 @@ static const char usage[] =
     "usage: profalloc pack FILE [-o OUT]\n\n"
     "Copies a trace together with the names (function, file, line) of all addresses in it, so that it can be reported on a\n"
     "machine that has neither the program nor its debug information. OUT is FILE with .packed.pa for .pa unless given.\n\n"
-    "Exit status: 0 done, 1 it could not be written or the trace has no end yet, 2 the file is no trace.\n";
+    "A damaged trace is refused: the copy would look whole.\n\n"
+    "Exit status: 0 done, 1 it could not be written, or the trace is damaged or has no end yet, 2 the file is no trace.\n";
 
 static char *name_output(const char *path)
 {
@@ -90,6 +92,18 @@ static int pack(const pfa_trace_t *trace, const char *to)
     return error;
 }
 
+/* The copy has whole blocks only, and an end that counts those: what the reader knows of damage would be lost. A trace that
+ * was cut has no end, and neither has its copy. */
+static bool is_damaged(pfa_trace_t *trace)
+{
+    const pfa_blocks_t *blocks = &trace->blocks;
+    pfa_tally_t tally;
+    bool whole = pfa_tally_check(&tally, trace) == 0 && trace->bad_blocks == 0 && trace->has_start;
+    bool counted = !trace->has_end || (trace->end.blocks + (size_t)1 == blocks->count && blocks->end == blocks->size);
+    pfa_tally_tell_missing(&tally, trace);
+    return !whole || !counted || blocks->damages != 0 || blocks->given_up;
+}
+
 static int pack_file(const char *path, const char *to)
 {
     char *why = NULL;
@@ -101,6 +115,13 @@ static int pack_file(const char *path, const char *to)
     } else if (trace->live != NULL) {
         pfa_tool_say("pack", "%s has no end yet%s", path,
                      trace->running ? ": its process goes on" : ": first run `profalloc seal` on it");
+        status = PFA_EXIT_FAILED;
+    } else if (is_damaged(trace)) {
+        pfa_tool_say("pack", "%s is damaged, and a copy would not show it; `profalloc report` tells what is left",
+                     path);
+        for (size_t i = 0; i < trace->missing.count; i++) {
+            fprintf(stderr, "  missing: %s\n", trace->missing.list[i]);
+        }
         status = PFA_EXIT_FAILED;
     } else {
         int error = pack(trace, to);

@@ -76,11 +76,15 @@ typedef struct pfa_report {
     size_t file_room;
     pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
     pfa_peak_result_t all_peak; /* then: of all of them */
+    pfa_notes_t unread;         /* files that were given and are not in this */
     pfa_notes_t remarks;
 } pfa_report_t;
 
 void pfa_report_begin(pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);
+/* Begins a report of all these files, each recording once. What cannot be read is said and left out, there may be no file at
+ * all; the exit status tells. (analyze/report_files.c) */
+int pfa_report_files(pfa_report_t *report, char **paths, size_t count);
 /* Adds a trace. 0 or an error number: it could no longer be read. */
 int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace);
 /* Where there is a peak of all together, walks through the trace of this number again: to find it, if it takes two walks, and
@@ -96,6 +100,9 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */
 bool pfa_report_peak_is_one(const pfa_report_t *report);
+/* Whether the file's process goes on, so that each walk saw another moment of it. */
+bool pfa_file_is_running(const pfa_file_total_t *file);
+bool pfa_report_is_running(const pfa_report_t *report);
 bool pfa_report_complete(const pfa_report_t *report);
 
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);

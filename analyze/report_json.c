@@ -63,7 +63,7 @@ static void put_file_peak(pfa_json_t *json, const pfa_file_total_t *file)
 {
     put_peak(json, &(peak_t){.result = file->peak,
                              .one = true,
-                             .exact = file->folded == 0,
+                             .exact = file->folded == 0 && !pfa_file_is_running(file),
                              .seconds = file->peak_seconds,
                              .counted = file->counted_peak});
 }
@@ -77,8 +77,7 @@ static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
     peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
     peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
     for (size_t i = 0; i < report->file_count; i++) {
-        /* What goes on has changed from one walk to the next. */
-        peak.exact = peak.exact && report->files[i].folded == 0 && strcmp(report->files[i].end, "running") != 0;
+        peak.exact = peak.exact && report->files[i].folded == 0 && !pfa_file_is_running(&report->files[i]);
     }
     put_peak(json, &peak);
 }
@@ -90,6 +89,9 @@ static void put_complete(pfa_json_t *json, const pfa_report_t *report)
         return;
     }
     pfa_json_begin(json, "complete", '[');
+    for (size_t i = 0; i < report->unread.count; i++) {
+        pfa_json_text(json, NULL, report->unread.list[i]);
+    }
     for (size_t i = 0; i < report->file_count; i++) {
         for (size_t j = 0; j < report->files[i].missing.count; j++) {
             char *text;

@@ -72,6 +72,11 @@ static void print_totals(const pfa_report_t *report)
     print_total("freed", tally->frees, tally->bytes_freed);
     print_total("live", tally->live_chunks, tally->live_bytes);
     print_peak(report);
+    if (pfa_report_is_running(report)) {
+        printf(
+            "  note: while a process runs, each look at it is of another moment: bytes at the peak by place are of a later\n"
+            "        one than the peak above and need not add up to it\n");
+    }
 }
 
 /* C++ names can fill pages: of long ones, what is in angle brackets and argument lists is left out. */
@@ -244,6 +249,9 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     for (size_t i = 0; i < report->file_count; i++) {
         print_file(&report->files[i]);
     }
+    for (size_t i = 0; i < report->unread.count; i++) {
+        printf("MISSING: %s\n", report->unread.list[i]);
+    }
     print_totals(report);
     for (size_t i = 0; i < order_count; i++) {
         print_points(report, top, orders[i], &printed);
@@ -258,13 +266,52 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     free(printed.list);
 }
 
+/* Without what a demangled template has in front: the type that it returns. */
+static const char *skip_type(const char *name)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    const char *start = name;
+    unsigned depth = 0;
+    for (const char *at = name; *at != '\0'; at++) {
+        bool type = at - name >= 8 && strncmp(at - 8, "decltype", 8) == 0;
+        if (strncmp(at, anonymous, strlen(anonymous)) == 0) {
+            at += strlen(anonymous) - 1;
+        } else if (*at == '(' && depth == 0 && !type) {
+            break;
+        } else if (strchr("<{(", *at) != NULL) {
+            depth++;
+        } else if (strchr(">})", *at) != NULL) {
+            depth -= depth != 0;
+        } else if (*at == ' ' && depth == 0) {
+            start = at + 1;
+        }
+    }
+    return start;
+}
+
+/* Whether a function is of the C++ library: it allocates for others. Some are told without their namespace. */
+static bool is_library(const pfa_symbol_t *symbol)
+{
+    if (symbol->function == NULL) {
+        return false;
+    }
+    const char *name = skip_type(symbol->function);
+    return strncmp(symbol->function, "operator new", 12) == 0 || strncmp(name, "std::", 5) == 0 ||
+           strncmp(name, "__gnu_cxx::", 11) == 0 ||
+           (strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL);
+}
+
 static void print_place(const pfa_lines_t *lines)
 {
     if (lines->count == 0) {
         fputs("a place that is not known", stderr);
         return;
     }
-    const pfa_line_t *line = &lines->list[0];
+    size_t own = 0;
+    while (own < lines->count && is_library(lines->list[own].symbol)) {
+        own++;
+    }
+    const pfa_line_t *line = &lines->list[own < lines->count ? own : 0];
     if (line->symbol->function != NULL) {
         print_function(stderr, line->symbol->function);
     } else {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,19 +21,22 @@ static const char usage[] =
     "  --sample N    mean bytes between two recorded chunks, K M G allowed; default 1, which records every chunk\n"
     "  --depth N     frames of stacks that are recorded\n"
     "  --follow      record fork children too, each in a trace of its own (the default); --no-follow: do not\n"
-    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options\n"
+    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options. Not prof, out and end,\n"
+    "                which are for this command to set\n"
     "  --list FILE   write the names of the traces to FILE, the command's own first\n\n"
+    "What PROFALLOC_CONF says goes before the defaults above, and what is given here before that.\n"
     "A trace of the same name is replaced if the pattern has no %, and else left: the new one gets a number.\n\n"
     "Exit status: that of the command, 128 and the signal's number if a signal ended it, 127 if it was not found, 126 if it\n"
     "could not be executed; 1 if the library is not there, 2 if the command line was wrong.\n";
 
 typedef struct run {
     char *pattern;
-    const char *sample;
+    const char *sample; /* NULL: not given, as the next three */
     const char *depth;
+    const char *follow;
     const char *conf;
     const char *list;
-    bool follow;
+    bool alone; /* nothing that the command begins is recorded */
 } run_t;
 
 static char *keep_if_there(char *path)
@@ -82,23 +86,48 @@ char *pfa_run_library(void)
     return found;
 }
 
-static bool is_number(const char *text, const char *units)
+static bool is_number(const char *text, const char *units, uint64_t *value)
 {
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text + digits;
-    return digits != 0 && (*unit == '\0' || (strchr(units, toupper((unsigned char)*unit)) != NULL && unit[1] == '\0'));
+    static const char shifts[] = "KMGT";
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || errno != 0) {
+        return false;
+    }
+    if (*end != '\0') {
+        const char *unit = strchr(units, toupper((unsigned char)*end));
+        size_t shift = unit != NULL ? 10 * (size_t)(strchr(shifts, *unit) - shifts + 1) : 0;
+        if (unit == NULL || end[1] != '\0' || *value > UINT64_MAX >> shift) {
+            return false;
+        }
+        *value <<= shift;
+    }
+    return true;
 }
 
-/* Puts `name`=`first` and what was there before, with `between`. */
-static bool set_variable(const char *name, const char *first, const char *between, bool in_front)
+/* What a list of options says of one of them, the last that it says; NULL for nothing. */
+static const char *find_option(const char *conf, const char *key)
+{
+    const char *found = NULL;
+    size_t length = strlen(key);
+    while (conf != NULL && *conf != '\0') {
+        const char *at = conf + strspn(conf, " \t\n,");
+        if (strncmp(at, key, length) == 0) {
+            const char *colon = at + length + strspn(at + length, " \t");
+            found = *colon == ':' ? colon + 1 + strspn(colon + 1, " \t") : found;
+        }
+        conf = at + strcspn(at, ",\n");
+    }
+    return found;
+}
+
+static bool put_in_front(const char *name, const char *first)
 {
     const char *before = getenv(name);
     char *value = NULL;
     bool had = before != NULL && before[0] != '\0';
-    if (asprintf(&value, "%s%s%s", in_front || !had ? first : before, had ? between : "",
-                 !had       ? ""
-                 : in_front ? before
-                            : first) < 0) {
+    if (asprintf(&value, "%s%s%s", first, had ? ":" : "", had ? before : "") < 0) {
         return false;
     }
     bool done = setenv(name, value, 1) == 0;
@@ -106,16 +135,42 @@ static bool set_variable(const char *name, const char *first, const char *betwee
     return done;
 }
 
-static bool set_environment(const run_t *run, const char *library)
+/* Of what is said twice the library takes the last: first our defaults, then what the caller has set, then the command line. */
+static char *make_conf(const run_t *run)
 {
+    const char *set = getenv("PROFALLOC_CONF");
+    bool has = set != NULL && set[0] != '\0';
     char *conf = NULL;
-    if (asprintf(&conf, "prof:true,sample:%s,end:false,follow:%s%s%s,out:%s%s%s", run->sample,
-                 run->follow ? "true" : "false", run->depth != NULL ? ",stack_depth:" : "",
-                 run->depth != NULL ? run->depth : "", run->pattern, run->conf != NULL ? "," : "",
-                 run->conf != NULL ? run->conf : "") < 0) {
+    FILE *to;
+    size_t size;
+    if ((to = open_memstream(&conf, &size)) == NULL) {
+        return NULL;
+    }
+    /* A comment goes on to the end of its line. */
+    fprintf(to, "sample:1,follow:true,%s%s", has ? set : "", !has ? "" : strchr(set, '#') != NULL ? "\n" : ",");
+    fprintf(to, "prof:true,end:false,out:%s", run->pattern);
+    const char *const given[][2] = {{"sample", run->sample}, {"stack_depth", run->depth}, {"follow", run->follow}};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        if (given[i][1] != NULL) {
+            fprintf(to, ",%s:%s", given[i][0], given[i][1]);
+        }
+    }
+    fprintf(to, "%s%s", run->conf != NULL ? "," : "", run->conf != NULL ? run->conf : "");
+    if (fclose(to) != 0) {
+        free(conf);
+        return NULL;
+    }
+    return conf;
+}
+
+static bool set_environment(run_t *run, const char *library)
+{
+    char *conf = make_conf(run);
+    if (conf == NULL) {
         return false;
     }
-    bool done = set_variable("LD_PRELOAD", library, ":", true) && set_variable("PROFALLOC_CONF", conf, ",", false);
+    run->alone = strncmp(find_option(conf, "follow"), "false", 5) == 0;
+    bool done = put_in_front("LD_PRELOAD", library) && setenv("PROFALLOC_CONF", conf, 1) == 0;
     free(conf);
     return done;
 }
@@ -132,14 +187,46 @@ static char *make_absolute(const char *pattern)
     return whole;
 }
 
+/* An option of this command against what the library takes for its own. */
+static const char *what_is_wrong_with(const char *option, const char *given, const char *name, const char *units)
+{
+    static char text[200];
+    uint64_t value;
+    uint64_t minimum = 0;
+    uint64_t maximum = UINT64_MAX;
+    (void)pfa_option_limits(name, &minimum, &maximum);
+    if (given == NULL || (is_number(given, units, &value) && value >= minimum && value <= maximum)) {
+        return NULL;
+    }
+    snprintf(text, sizeof text, "%s takes a number from %" PRIu64 " to %" PRIu64 "%s, not '%.40s'", option, minimum,
+             maximum, units[0] != '\0' ? ", K M G T allowed" : "", given);
+    return text;
+}
+
+/* What cannot be in --conf, since traces would not be found or have no end. */
+static const char *what_is_wrong_with_conf(const char *conf)
+{
+    static const char *const others[][2] = {
+        {"out", "--conf cannot set out: use -o PATTERN"},
+        {"end", "--conf cannot set end: this command ends the traces itself, once the processes are gone"},
+        {"prof",
+         "--conf cannot set prof: this command is for recording; run the program without it to record nothing"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (find_option(conf, others[i][0]) != NULL) {
+            return others[i][1];
+        }
+    }
+    return NULL;
+}
+
 static const char *what_is_wrong(const run_t *run, const char *library)
 {
     static char text[4400];
-    if (!is_number(run->sample, "KMGT")) {
-        return "--sample takes a number of bytes, such as 1 or 512K";
-    }
-    if (run->depth != NULL && !is_number(run->depth, "")) {
-        return "--depth takes a number";
+    const char *wrong = what_is_wrong_with("--sample", run->sample, "sample", "KMGT");
+    wrong = wrong != NULL ? wrong : what_is_wrong_with("--depth", run->depth, "stack_depth", "");
+    wrong = wrong != NULL ? wrong : what_is_wrong_with_conf(run->conf);
+    if (wrong != NULL) {
+        return wrong;
     }
     if (run->pattern == NULL || strchr(run->pattern, ',') != NULL) {
         return "the name of a trace can have no comma: the library's options are separated by them";
@@ -168,7 +255,7 @@ static void replace_trace(const char *name)
     }
 }
 
-static int run_command(const run_t *run, char **command)
+static int run_command(run_t *run, char **command)
 {
     char *library = pfa_run_library();
     const char *wrong = what_is_wrong(run, library);
@@ -185,7 +272,7 @@ static int run_command(const run_t *run, char **command)
     } else {
         clock_gettime(CLOCK_REALTIME, &now);
         replace_trace(run->pattern);
-        status = pfa_run_child(command, !run->follow, &pid);
+        status = pfa_run_child(command, run->alone, &pid);
         if (pid != 0) {
             pfa_run_tell(run->pattern, pid, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, command[0],
                          run->list);
@@ -206,7 +293,7 @@ int pfa_command_run(int argc, char **argv)
                                             {"conf", required_argument, NULL, 'c'},
                                             {"list", required_argument, NULL, 'l'},
                                             {NULL, 0, NULL, 0}};
-    run_t run = {.sample = "1", .follow = true};
+    run_t run = {.pattern = NULL};
     const char *pattern = "%e.%p.pa";
     int option;
     while ((option = getopt_long(argc, argv, "+ho:", options, NULL)) != -1) {
@@ -219,7 +306,7 @@ int pfa_command_run(int argc, char **argv)
         run.depth = option == 'd' ? optarg : run.depth;
         run.conf = option == 'c' ? optarg : run.conf;
         run.list = option == 'l' ? optarg : run.list;
-        run.follow = option == 'f' || (option != 'n' && run.follow);
+        run.follow = option == 'f' ? "true" : option == 'n' ? "false" : run.follow;
     }
     if (optind == argc) {
         fputs(usage, stderr);

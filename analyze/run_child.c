@@ -44,7 +44,7 @@ static void become(char **command, bool alone, int pipe, const struct sigaction 
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     if (alone) {
-        (void)setenv("PROFALLOC_LEADER", pid, 1);
+        (void)setenv("PROFALLOC_LEADER", pid, 1); /* the one process that is recorded */
     } else {
         (void)unsetenv("PROFALLOC_LEADER");
     }
@@ -52,9 +52,6 @@ static void become(char **command, bool alone, int pipe, const struct sigaction 
         (void)sigaction(forwarded[i], &before[i], NULL);
     }
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    char self[16];
-    snprintf(self, sizeof self, "%d", (int)getpid());
-    (void)setenv("PROFALLOC_LEADER", self, 1); /* the one process that is recorded with --no-follow */
     execvp(command[0], command);
     int error = errno;
     (void)!write(pipe, &error, sizeof error);

@@ -27,6 +27,14 @@ def no_traces(folder):
             check(word in said and name in said, f"{command} {name} says '{word}': {said}")
 
 
+def not_packed(folder, name):
+    """A copy of the whole blocks would look complete."""
+    before = sorted(folder.iterdir())
+    _, said = tool("pack", folder / name, status=1)
+    check("is damaged" in said and "missing: " in said, said)
+    equal(sorted(folder.iterdir()), before, "files")
+
+
 def a_block_flipped(folder):
     """One damaged block of deaths: exactly its rows are missing, and check says how many."""
     chunks = make("ended", folder / "t.pa", 20000, 5, "bare")
@@ -41,6 +49,44 @@ def a_block_flipped(folder):
     check(any(f": {missing} deaths" in line for line in result["complete"]), f"{missing} deaths are said to be missing: {result['complete']}")
     check(any("damaged" in line for line in result["complete"]), "damage is said")
     tool("check", folder / "t.pa", status=1)
+    not_packed(folder, "t.pa")
+
+
+def a_block_cut_out(folder):
+    """Without a trace of it but the numbers: report and check say the same."""
+    make("ended", folder / "t.pa", 40000, 5)
+    whole = (folder / "t.pa").read_bytes()
+    for kind, words in (("LIVE", ("allocations: ", "allocated bytes: ", "blocks before the end")),
+                        ("EVENTS", ("frees: ", "freed bytes: ", "blocks before the end")), ("THREADS", ("blocks before the end",))):
+        victim = [b for b in blocks_of(folder / "t.pa") if b["kind"] == kind][-2:][0]  # of LIVE, the first of the final picture
+        end = victim["offset"] + 32 + victim["stored_size"]
+        (folder / "cut.pa").write_bytes(whole[:victim["offset"]] + whole[end:])
+        told = report(folder / "cut.pa")["complete"]
+        for word in words:
+            check(told is not True and any(word in line for line in told), f"without {kind}, '{word}' is in {told}")
+        out, _ = tool("check", folder / "cut.pa", status=1)
+        equal([line.split(": ", 1)[1] for line in out.splitlines() if "missing: " in line],
+              [line.split(": ", 1)[1] for line in told], "what check says is what report says")
+        not_packed(folder, "cut.pa")
+
+
+def rows_without_sense(folder):
+    """A block with a good checksum, and rows of which no byte ends a number; also of a picture that does not count."""
+    make("ended", folder / "t.pa", 6000, 5, "plain")
+    blocks = blocks_of(folder / "t.pa")
+    events = [b for b in blocks if b["kind"] == "EVENTS"]
+    pictures = [b for b in blocks if b["kind"] == "LIVE"]
+    for victim in (events[0], pictures[0], pictures[-1]):
+        data = bytearray((folder / "t.pa").read_bytes())
+        support.mend_checksum(data, victim["offset"], victim["stored_size"])
+        equal(bytes(data), (folder / "t.pa").read_bytes(), "the checksum as the test computes it")
+        end = victim["offset"] + 32 + victim["stored_size"]
+        data[end - 300:end] = b"\xff" * 300
+        support.mend_checksum(data, victim["offset"], victim["stored_size"])
+        (folder / "bad.pa").write_bytes(data)
+        out, _ = tool("check", folder / "bad.pa", status=1)
+        check("1 block that cannot be decoded" in out, out)
+        not_packed(folder, "bad.pa")
 
 
 def nodes_lost(folder):
@@ -51,7 +97,9 @@ def nodes_lost(folder):
     (folder / "t.pa").write_bytes(data)
     out, _ = tool("check", folder / "t.pa", status=1)
     check("the stacks of 2000 chunks" in out, out)
-    equal(report(folder / "t.pa")["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
+    data = report(folder / "t.pa")
+    equal(data["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
+    check(any("the stacks of 2000 chunks" in line for line in data["complete"]), str(data["complete"]))
 
 
 def cut_anywhere(folder):
@@ -66,6 +114,8 @@ def cut_anywhere(folder):
         check(result["complete"] is not True, f"cut at {end} of {len(data)} is incomplete")
         check(result["totals"]["allocations"] <= len(chunks), "no chunk twice")
         tool("check", folder / "cut.pa", status=1)
+    tool("pack", folder / "cut.pa")
+    check(any("the end of the trace" in line for line in report(folder / "cut.packed.pa")["complete"]), "nor has the copy an end")
 
 
 def live_table_damaged(folder):
@@ -117,5 +167,6 @@ def bytes_flipped(folder):
     support.check_report(report(folder / "bad.pa"), make("ended", folder / "t.pa", 3000, 8, "after", "folded"), folded=True)
 
 
-support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
+support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out,
+             rows_without_sense=rows_without_sense, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
              live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)

@@ -116,7 +116,7 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     head->magic = PFA_LIVE_MAGIC;
     head->version = PFA_TRACE_VERSION;
     head->pid = (uint32_t)made->pid;
-    head->session = SESSION;
+    head->session = made->session;
     head->record_size = RECORD_SIZE;
     head->start_counter = heap->start;
     head->last_counter = heap->end;

@@ -115,7 +115,7 @@ static void write_start(made_t *made, const heap_t *heap)
         char strings[32];
     } payload = {.start = {.version = PFA_TRACE_VERSION,
                            .arch = PFA_ARCH_ARM64,
-                           .session = SESSION,
+                           .session = made->session,
                            .pid = (uint32_t)made->pid,
                            .counter = heap->start,
                            .monotonic_ns = heap->start + made->later + made->boot,
@@ -367,6 +367,9 @@ int main(int argc, char **argv)
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
     }
+    const char *slash = strrchr(made.path, '/');
+    const char *name = slash != NULL ? slash + 1 : made.path;
+    made.session = pfa_checksum(SESSION, name, strlen(name));
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");

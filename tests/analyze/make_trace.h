@@ -36,6 +36,7 @@ typedef struct made {
     uint32_t shift;
     uint32_t form; /* flags of all batches of deaths */
     uint64_t pid;
+    uint64_t session; /* another for another name of the file */
     bool folded;
     bool sampled;
     bool now;

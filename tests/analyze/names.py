@@ -80,4 +80,170 @@ def separate(folder):
     check({"plain_site", "inlined_site", "outer_site"} <= names, f"names from the separate file: {names}")
 
 
-support.main(local=local, packed=packed, replaced=replaced, separate=separate)
+def source_line(source, mark):
+    return next(i for i, line in enumerate(source.splitlines(), 1) if mark in line)
+
+
+def build(folder, name, text, *options):
+    (folder / name).write_text(text)
+    compiler = os.environ["CC"] if name.endswith(".c") else os.environ.get("CXX", "c++")
+    subprocess.run([compiler, "-O2", "-g", *options, "-o", folder / "program", folder / name], check=True)
+    _, said = tool("run", "-o", folder / "t.pa", "--", folder / "program")
+    return report(folder / "t.pa"), said
+
+
+def stack_of(data, size):
+    """The frames of the program's own point with chunks of this size."""
+    points = [p for p in data["points"] if p["bytes"] == size]
+    equal(len(points), 1, f"points of {size} bytes")
+    return [f for f in points[0]["stack"] if f["module"] and f["module"].endswith("program")]
+
+
+INLINED_C = """#include <stdlib.h>
+void *volatile sink;
+static inline __attribute__((always_inline)) void inner(size_t n)
+{
+    sink = malloc(n); /* in inner */
+}
+static inline __attribute__((always_inline)) void middle(size_t n)
+{
+    inner(n); /* in middle */
+}
+__attribute__((noinline, noipa)) void outer(size_t n)
+{
+    middle(n); /* in outer */
+    free(sink);
+}
+int main(void)
+{
+    outer(12345); /* in main */
+    return 0;
+}
+"""
+
+
+# Sanitized builds have no library to run programs with; clang needs a plug-in of the linker.
+FORMS = [] if not os.path.exists(os.environ["PROFALLOC_LIB"]) else [()] if "clang" in os.environ["CC"] else [(), ("-flto",)]
+
+
+def link_time(folder):
+    """With -flto functions are described in another unit than the one that has their code."""
+    for options in FORMS:
+        frames_of = stack_of(build(folder, "inlined.c", INLINED_C, *options)[0], 12345)
+        expected = [(name, source_line(INLINED_C, f"/* in {name} */"), name in ("inner", "middle"))
+                    for name in ("inner", "middle", "outer", "main")]
+        equal([(f["function"], f["line"], f["inlined"]) for f in frames_of[:4]], expected, f"frames {options}")
+
+
+INLINED_CC = """#include <cstdlib>
+#include <vector>
+void *volatile sink;
+namespace shop {
+template <class T> struct Box {
+    __attribute__((always_inline)) inline void fill(T n)
+    {
+        sink = std::malloc(n); // in fill
+    }
+};
+class Till {
+public:
+    __attribute__((noinline, noipa)) void open(unsigned n)
+    {
+        Box<unsigned>().fill(n); // in open
+        std::free(sink);
+    }
+};
+template <class F> __attribute__((noinline, noipa)) void call(F f)
+{
+    f(); // in call
+}
+}
+int main()
+{
+    shop::Till().open(12345); // in main
+    shop::call([] { sink = ::operator new(54321); }); // a lambda
+    std::vector<char> v(23456); // a vector
+    sink = v.data();
+    return 0;
+}
+"""
+
+
+def cplusplus(folder):
+    for options in FORMS:
+        data, _ = build(folder, "inlined.cc", INLINED_CC, *options)
+        frames_of = stack_of(data, 12345)
+        expected = [("shop::Box<unsigned int>::fill(unsigned int)", source_line(INLINED_CC, "// in fill"), True),
+                    ("shop::Till::open(unsigned int)", source_line(INLINED_CC, "// in open"), False),
+                    ("main", source_line(INLINED_CC, "// in main"), False)]
+        equal([(f["function"], f["line"], f["inlined"]) for f in frames_of[:3]], expected, f"frames {options}")
+        first, second = stack_of(data, 54321)[:2]
+        check("operator()" in first["function"] and first["inlined"], f"a lambda: {first}")
+        equal(first["line"], source_line(INLINED_CC, "// a lambda"), "its line")
+        check("shop::call<" in second["function"], f"a template: {second}")
+        equal(second["line"], source_line(INLINED_CC, "// in call"), "its line")
+        names = [f["function"] for f in stack_of(data, 23456)]
+        check(any(n.startswith("std::vector<char") for n in names) and "main" in names, f"a vector: {names}")
+
+
+CONTAINERS = """#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Page {
+    char text[3000];
+};
+#define KEEP __attribute__((noinline, noipa))
+namespace book {
+template <class T> KEEP std::vector<T> bind(std::size_t n) // returns a type of std
+{
+    std::vector<T> pages;
+    pages.resize(n);
+    return pages;
+}
+KEEP std::size_t other(std::size_t n)
+{
+#if WHICH == 1
+    std::map<int, Page> pages;
+    for (std::size_t i = 0; i < n; i++) {
+        pages[(int)i].text[0] = 1;
+    }
+#elif WHICH == 2
+    std::list<Page> pages(n);
+#elif WHICH == 3
+    std::string pages(1000 * n, 'x');
+    pages += pages;
+#else
+    std::vector<std::shared_ptr<Page>> pages;
+    for (std::size_t i = 0; i < n; i++) {
+        pages.push_back(std::make_shared<Page>());
+    }
+#endif
+    return pages.size();
+}
+}
+int main()
+{
+#if WHICH == 0
+    return (int)book::bind<Page>(100).size() != 100;
+#else
+    return (int)book::other(100) < 0;
+#endif
+}
+"""
+
+
+def worst(folder):
+    """The summary names the place in the program, not the library's own functions that it allocates through."""
+    for which in range(5 if FORMS else 0):
+        for level in ("-O0", "-O2"):
+            data, said = build(folder, "containers.cc", CONTAINERS, level, f"-DWHICH={which}")
+            line = next(line for line in said.splitlines() if line.startswith("  worst "))
+            top = [f["function"] for f in data["points"][0]["stack"]]
+            check(f" from {'book::other(' if which else 'std::vector<Page, std::allocator<Page> > book::bind<Page>('}" in line,
+                  f"{which} {level}: {line} of {top}")
+            check("book::" not in top[0], f"the test has a function of the library on top: {top}")
+
+
+support.main(worst=worst, link_time=link_time, cplusplus=cplusplus, local=local, packed=packed, replaced=replaced, separate=separate)

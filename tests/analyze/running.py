@@ -21,8 +21,19 @@ def statuses(folder):
     _, said = tool("run", "--", "./data", status=126, cwd=folder)
     check("Permission denied" in said, said)
     tool("run", status=2, cwd=folder)
-    tool("run", "--sample", "many", "--", "true", status=2, cwd=folder)
-    tool("run", "--depth", "-1", "--", "true", status=2, cwd=folder)
+    ran = ("--", "touch", "ran")
+    for wrong in ("many", "0", "-1", "2T", "1025G", "99999999999999999999", "17179869184G", "1KK", ""):
+        _, said = tool("run", "--sample", wrong, *ran, status=2, cwd=folder)
+        check("--sample takes a number from 1 to 1099511627776" in said, said)
+    for wrong in ("-1", "257", "1K", "x"):
+        _, said = tool("run", "--depth", wrong, *ran, status=2, cwd=folder)
+        check("--depth takes a number from 0 to 256" in said, said)
+    for wrong, word in (("out:x.pa", "use -o"), ("abort:true, end :false", "ends the traces itself"), ("prof:false", "for recording")):
+        _, said = tool("run", "--conf", wrong, *ran, status=2, cwd=folder)
+        check("--conf cannot set" in said and word in said, said)
+    check(not (folder / "ran").exists(), "nothing was run")
+    tool("run", "--sample", "1024G", "--depth", "256", "--conf", "dump_peak:0", *ran, cwd=folder)
+    check((folder / "ran").exists(), "what is in range is run")
     tool("run", "-o", "a,b.pa", "--", "true", status=2, cwd=folder)
     _, said = tool("run", "-o", "absent/x.pa", "--", "true", status=2, cwd=folder)
     check("absent" in said, said)
@@ -35,12 +46,27 @@ def environment(folder):
     out, _ = tool("run", "--", *show, cwd=folder, env=clean)
     preload, conf = out.splitlines()[:2]
     check(os.path.samefile(preload, os.environ["PROFALLOC_LIB"]), f"LD_PRELOAD={preload}")
-    equal(conf, f"prof:true,sample:1,end:false,follow:true,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
+    equal(conf, f"sample:1,follow:true,prof:true,end:false,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
     out, _ = tool("run", "-o", "/tmp/x.%p.pa", "--sample", "64K", "--depth", "8", "--no-follow", "--conf", "abort:true", "--", *show,
                   cwd=folder, env={**clean, "PROFALLOC_CONF": "summary:false", "LD_PRELOAD": "libm.so.6"})
     preload, conf = out.splitlines()[:2]
     check(preload.endswith(":libm.so.6"), f"LD_PRELOAD={preload}")
-    equal(conf, "summary:false,prof:true,sample:64K,end:false,follow:false,stack_depth:8,out:/tmp/x.%p.pa,abort:true", "PROFALLOC_CONF")
+    equal(conf, "sample:1,follow:true,summary:false,prof:true,end:false,out:/tmp/x.%p.pa,sample:64K,stack_depth:8,follow:false,abort:true",
+          "PROFALLOC_CONF")
+    # The caller's own goes before defaults, and what is given before that.
+    trace = folder / "sampled.pa"
+    for conf, options, sample in (("sample:64K", (), 65536), ("sample:64K", ("--sample", "128K"), 131072), ("prof:false", (), 1),
+                                  ("sample:32K # a word", (), 32768), ("", ("--conf", "sample:16K"), 16384)):
+        tool("run", "-o", trace, *options, "--", "/bin/true", env={**clean, "PROFALLOC_CONF": conf})
+        equal(support.report(trace)["files"][0]["sample"], sample, f"PROFALLOC_CONF={conf} {options}")
+    for conf, options, count in (("follow:false", (), 1), ("follow:false", ("--follow",), 3), ("", ("--conf", "follow:false"), 1),
+                                 ("", (), 3), ("", ("--no-follow",), 1)):
+        tool("run", "-o", folder / "x.%p.pa", "--list", folder / "names", *options, "--", "sh", "-c", "/bin/ls >&2; /bin/ls / >&2",
+             env={**clean, "PROFALLOC_CONF": conf})
+        equal(len((folder / "names").read_text().splitlines()), count, f"traces with PROFALLOC_CONF={conf} {options}")
+    leader = ["sh", "-c", "echo $$ $PROFALLOC_LEADER"]
+    equal(len(tool("run", "--", *leader, cwd=folder, env=clean)[0].split()), 1, "no leader where all are followed")
+    equal(len(set(tool("run", "--no-follow", "--", *leader, cwd=folder, env=clean)[0].split())), 1, "the leader is the command")
     _, said = tool("run", "--", "true", status=1, env={**clean, "PROFALLOC_LIB": str(folder / "absent.so")})
     check("PROFALLOC_LIB" in said, said)
 
@@ -58,10 +84,17 @@ def signals(folder):
         equal((out, process.returncode), ("got\n", 5), f"after SIG{name}")
 
 
+def no_library(folder):
+    """The environment for a run in which nothing is recorded: of another library."""
+    (folder / "other.c").write_text("")
+    subprocess.run([os.environ["CC"], "-shared", "-o", folder / "other.so", folder / "other.c"], check=True)
+    return {**os.environ, "PROFALLOC_LIB": str(folder / "other.so")}
+
+
 def traces(folder):
     """A stand-in for the library: the command makes traces as if of its own process, one of them killed."""
     script = f'{MAKER} killed made.$$.pa 1000 1 now pid=$$ >/dev/null; {MAKER} ended child.1.pa 10 1 now pid=1 >/dev/null'
-    _, said = tool("run", "--conf", "prof:false", "--", "sh", "-c", script, cwd=folder)
+    _, said = tool("run", "--", "sh", "-c", script, cwd=folder, env=no_library(folder))
     profile = [p for p in folder.iterdir() if p.name.startswith("made.") and p.suffix == ".pa"]
     equal(len(profile), 1, "one trace of the command")
     check(f"the profile is {profile[0].resolve()}" in said, said)
@@ -70,7 +103,7 @@ def traces(folder):
         check(word in said, f"'{word}' in the summary: {said}")
     check("1 more trace, of other processes or programs" in said and "child.1.pa" in said, said)
     support.make("ended", folder / "old.1.pa", 10, 1)
-    _, said = tool("run", "-o", "old.%p.pa", "--conf", "prof:false", "--", "true", cwd=folder)
+    _, said = tool("run", "-o", "old.%p.pa", "--", "true", cwd=folder, env=no_library(folder))
     check("left no trace" in said, f"an older trace is not this run's: {said}")
 
 
@@ -84,7 +117,7 @@ def listed(folder):
     equal(len(names), 3, f"traces of sh, ls and cat: {names}")
     equal(set(names), {str(p) for p in folder.glob("*.pa")} - {str(folder / "old.1.pa")}, "names in the list")
     equal(support.report(names[0])["files"][0]["program"], os.path.realpath("/bin/cat"), "the program of the first")
-    tool("run", "--list", "names", "--conf", "prof:false", "--", "true", cwd=folder)
+    tool("run", "--list", "names", "--", "true", cwd=folder, env=no_library(folder))
     equal((folder / "names").read_text(), "", "the list of a run without traces")
     _, said = tool("run", "--list", "absent/names", "--", "sh", "-c", "exit 7", status=7, cwd=folder)
     check("cannot write absent/names" in said and "the profile is" in said, said)

@@ -53,6 +53,11 @@ def process_lives(folder):
         result = report(path)
         check(result["files"][0]["end"] == "running", "it is still running")
         check(any("picture of a moment" in line for line in result["complete"]), "a moment's picture")
+        equal((result["peak"]["exact"], result["files"][0]["peak"]["exact"]), (False, False), "exact")
+        make("ended", folder / "other.pa", 500, 2)
+        equal([f["peak"]["exact"] for f in report(path, folder / "other.pa")["files"]], [False, True], "exact of two")
+        check("of another moment" in tool("report", path)[0], "which the text says")
+    check(report(path)["peak"]["exact"] is True, "exact, once it is gone")
     tool("seal", path)  # the process is there, but has no such table
 
 

@@ -36,6 +36,28 @@ def report(*files):
     return json.loads(out)
 
 
+def checksum(seed, data):
+    """pfa_checksum of export/format/trace.h."""
+    mask = 2**64 - 1
+
+    def mix(lane, word):
+        lane = (lane ^ word) * 0x9e3779b97f4a7c15 & mask
+        return lane ^ lane >> 29
+
+    lanes = [seed ^ 0x243f6a8885a308d3, seed ^ 0x13198a2e03707344, seed ^ 0xa4093822299f31d0, seed ^ len(data)]
+    for i in range(0, len(data), 8):
+        lane = i // 8 % 4
+        lanes[lane] = mix(lanes[lane], int.from_bytes(data[i:i + 8], "little"))
+    return mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3])
+
+
+def mend_checksum(data, offset, stored_size):
+    """Makes the checksum of a changed block right again."""
+    header = bytes(data[offset:offset + 24]) + bytes(8)
+    total = checksum(checksum(0, header), bytes(data[offset + 32:offset + 32 + stored_size]))
+    data[offset + 24:offset + 32] = total.to_bytes(8, "little")
+
+
 class Chunk:
     """One line of the truth."""
 

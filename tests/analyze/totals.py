@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Reports against the truth: totals, points, sizes and the peak of made traces, ended and killed, whole and sampled."""
+import json
+
 import support
 from support import check, equal, make, report, tool
 
@@ -91,6 +93,46 @@ def several(folder):
     equal([f["peak"] for f in both["files"]], [one["peak"], two["peak"]], "each one's peak")
 
 
+def same_twice(folder):
+    """A recording is told once, from the packed copy if there is one."""
+    a, b, packed = folder / "a.pa", folder / "b.pa", folder / "a.packed.pa"
+    make("ended", a, 3000, 1)
+    make("ended", b, 2000, 2)
+    tool("pack", a)
+    one, both = report(a), report(a, b)
+    for files, kept, expected in (((a, a), a, one), ((a, packed), packed, one), ((packed, a), packed, one), ((a, b, packed, a), packed, both)):
+        out, said = tool("report", "--json", *files)
+        data = json.loads(out)
+        equal((data["totals"], data["peak"], data["points"]), (expected["totals"], expected["peak"], expected["points"]), f"{files}")
+        equal(data["files"][0]["path"], str(kept), "the file that is told")
+        check(data["complete"] is True, str(data["complete"]))
+        check("is the same recording as" in said, said)
+        check(any("a.pa is the same recording" in r for r in data["files"][0]["remarks"]), str(data["files"][0]["remarks"]))
+    check("note: " + str(a) + " is the same recording" in tool("report", a, packed)[0], "the text says it")
+
+
+def one_is_none(folder):
+    """Files that are no traces among others: the others are told."""
+    paths = [folder / name for name in ("a.pa", "bad.pa", "b.pa", "newer.pa", "absent.pa")]
+    for i in (0, 2, 3):
+        make("ended", paths[i], 2000, i)
+    paths[1].write_text("no trace")
+    newer = bytearray(paths[3].read_bytes())
+    newer[32:36] = (1000).to_bytes(4, "little")  # a version of which the start can be read and no more
+    support.mend_checksum(newer, 0, int.from_bytes(newer[12:16], "little"))
+    paths[3].write_bytes(newer)
+    good = report(paths[0], paths[2])
+    out, said = tool("report", "--json", *paths, status=2)
+    data = json.loads(out)
+    for key in ("files", "totals", "peak", "points"):
+        equal(data[key], good[key], key)
+    for path in (paths[1], paths[3], paths[4]):
+        check(str(path) in said and any(str(path) in line for line in data["complete"]), f"{path} is named: {said} {data['complete']}")
+    out, _ = tool("report", *paths, status=2)
+    check(f"MISSING: {paths[1]}" in out and "all together" in out, out)
+    equal(tool("report", paths[1], paths[4], status=2)[0], "", "a report of nothing")
+
+
 def peak_of_all(traces, data):
     """The peak of all together from their chunks, and its time; `traces` is (chunks, began later) of each. Times are counted in
     sixteenths of a nanosecond, because a trace's chunks live until just after its end."""
@@ -167,12 +209,17 @@ def text(folder):
         check(wanted in out, f"'{wanted}' in the report:\n{out}")
     out, _ = tool("report", "--by", "live", folder / "t.pa")
     check("by bytes live at the end" in out and "by bytes allocated" not in out, "one list only")
-    tool("report", "--by", "colour", folder / "t.pa", status=2)
-    tool("report", "--top", "x", folder / "t.pa", status=2)
+    said = tool("report", "--by", "colour", folder / "t.pa", status=2)[1]
+    equal(said, "profalloc report: --by takes bytes, count, peak or live, not 'colour'\n", "what is wrong")
+    for top in ("x", "-5", "0", "", "5x", "99999999999999999999"):
+        said = tool("report", "--top", top, folder / "t.pa", status=2)[1]
+        equal(said, f"profalloc report: --top takes a number from 1 on, not '{top}'\n", "what is wrong")
     tool("report", status=2)
-    for command in ("report", "dump", "check", "seal", "run", "pack"):
+    for command in ("report", "dump", "check", "seal", "run", "pack", "options"):
+        said = tool(command, "--colour", status=2)[1]
+        check(said.startswith(f"profalloc {command}: "), f"{command} begins with its name: {said}")
         check("usage: profalloc " + command in tool(command, "--help")[0], f"help of {command}")
 
 
 support.main(ended=ended, empty=empty, killed=killed, unwritten=unwritten, sizes_apart=sizes_apart,
-             times_cut=times_cut, sampled=sampled, by_point=by_point, several=several, together=together, many_together=many_together, not_together=not_together, text=text)
+             times_cut=times_cut, sampled=sampled, by_point=by_point, several=several, same_twice=same_twice, one_is_none=one_is_none, together=together, many_together=many_together, not_together=not_together, text=text)
