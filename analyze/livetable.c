@@ -165,13 +165,11 @@ bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
 {
     char name[64];
     struct stat status;
-    if (is_another(table->head)) {
-        return false;
-    }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
     FILE *maps = fopen(name, "re");
     if (maps == NULL) {
-        return errno != ENOENT && errno != ESRCH; /* it is there, but not ours to look at */
+        /* It may be there, but not ours to look at. */
+        return errno != ENOENT && errno != ESRCH && !is_another(table->head);
     }
     char *whole = realpath(path, NULL);
     bool used = fstat(table->fd, &status) == 0 && maps_mention(maps, status.st_ino, whole != NULL ? whole : path);

@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -391,6 +392,20 @@ size_t pfa_sys_processors(void *set, size_t size)
 {
     long used = pfa_raw_syscall(SYS_sched_getaffinity, 0, (long)size, (long)set, 0, 0, 0);
     return used > 0 ? (size_t)used : 0;
+}
+
+void pfa_sys_schedule_normally(void)
+{
+    struct sched_param none = {.sched_priority = 0};
+    long policy = pfa_raw_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        (void)pfa_raw_syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&none, 0, 0, 0);
+    }
+}
+
+bool pfa_sys_is_filtered(void)
+{
+    return pfa_raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
 void pfa_sys_set_processors(const void *set, size_t size)

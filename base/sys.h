@@ -107,6 +107,10 @@ void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
 /* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
 size_t pfa_sys_processors(void *set, size_t size);
+/* In place of a real-time policy, if it has one. */
+void pfa_sys_schedule_normally(void);
+/* Does the thread run behind a filter of system calls (seccomp)? */
+bool pfa_sys_is_filtered(void);
 void pfa_sys_set_processors(const void *set, size_t size);
 void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored

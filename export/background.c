@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 
@@ -17,7 +16,7 @@ static _Atomic uint32_t state;   /* state_t */
 static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
 static _Atomic uint64_t period;
 
-/* Those of the process at its start. The thread is made by any thread of the program, and that may be pinned to one. */
+/* Those of the process at its start. */
 static struct {
     uint64_t set[128];
     size_t size;
@@ -30,9 +29,6 @@ static void *run(void *unused)
     /* Our own allocations are nobody's business: no set-up, no counting. */
     pfa_tls.state = PFA_THREAD_GONE;
     pfa_tls.countdown = PFA_COUNTDOWN_OFF;
-    if (processors.size != 0) {
-        pfa_sys_set_processors(processors.set, processors.size);
-    }
     for (;;) {
         uint64_t limit = pfa_load_relaxed(&period);
         while (pfa_swap_acq_rel(&pending, 0) == 0) {
@@ -44,6 +40,20 @@ static void *run(void *unused)
         work_to_do();
     }
     return unused;
+}
+
+static bool settled; /* the thread's own */
+
+void pfa_background_settle(void)
+{
+    if (settled || pfa_sys_is_filtered()) {
+        return;
+    }
+    settled = true;
+    if (processors.size != 0) {
+        pfa_sys_set_processors(processors.set, processors.size);
+    }
+    pfa_sys_schedule_normally();
 }
 
 static int make_thread(void)
@@ -59,10 +69,6 @@ static int make_thread(void)
     }
     (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int policy = sched_getscheduler(0);
-    if (policy == SCHED_FIFO || policy == SCHED_RR) { /* the maker's, and not for us */
-        (void)pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    }
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&thread, &attributes, run, NULL);
@@ -128,4 +134,5 @@ void pfa_background_after_fork(void)
 {
     pfa_store_relaxed(&state, NONE);
     pfa_store_relaxed(&pending, 0);
+    settled = false;
 }

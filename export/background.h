@@ -15,6 +15,10 @@ void pfa_background_wake(void);
 /* The same, but does not make the thread: for free, and for signal handlers. The next pfa_background_make_if_asked does. */
 void pfa_background_ask(void);
 extern _Atomic _Bool pfa_background_asked;
+/* In the thread: it was made by any thread of the program, which may be pinned to a processor or go before all others. Gives
+ * it the processors of the process at its start, and a place among the others. Not behind a filter of system calls, which
+ * may kill for that; asking for the filter takes prctl, which writing a trace takes too. */
+void pfa_background_settle(void);
 void pfa_background_make_if_asked(void);
 bool pfa_background_exists(void);
 /* How often to work without being asked, in nanoseconds; 0: never. */

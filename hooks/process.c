@@ -121,6 +121,9 @@ static void work_in_background(void)
     if (pfa_intervalmap_retired() >= WORTH_WAITING) {
         pfa_chunk_reclaim();
     }
+    if (pfa_session_is_open()) {
+        pfa_background_settle();
+    }
     pfa_thread_list_remind(pfa_load_relaxed(&pfa_sampling.epoch));
     pfa_session_round();
     pfa_signals_act();

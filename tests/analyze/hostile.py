@@ -243,12 +243,13 @@ def boot():
 
 
 def another_process(folder):
-    """The number of a process that was killed is another's now, which has even mapped the file."""
+    """The number of a process that was killed is another's now. One that has mapped the file is the process, whatever its
+    clock and boot say: it may see others than we do."""
     path = folder / "t.pa"
     size = 1 << 20
     pid = os.getpid()
-    for who, ticks, where, sealed in ((1, ticks_of(1) + 1, boot(), True), (pid, ticks_of(pid) + 1, boot(), True),
-                                      (pid, ticks_of(pid), boot() ^ 1, True), (pid, ticks_of(pid), boot(), False),
+    for who, ticks, where, sealed in ((1, ticks_of(1) + 1, boot(), True), (pid, ticks_of(pid) + 1, boot(), False),
+                                      (pid, ticks_of(pid), boot() ^ 1, False), (pid, ticks_of(pid), boot(), False),
                                       (pid, 0, 0, False)):
         write(path, start())
         live_table(path, [], size, who, ticks, where).close()

@@ -25,6 +25,7 @@ static void work(void)
 {
     atomic_store(&worker_tid, (int)syscall(SYS_gettid));
     (void)pthread_sigmask(SIG_SETMASK, NULL, &worker_mask);
+    pfa_background_settle();
     (void)sched_getaffinity(0, sizeof worker_processors, &worker_processors);
     must(pfa_tls.thread == NULL && pfa_tls.state == PFA_THREAD_GONE); /* its allocations are nobody's business */
     atomic_fetch_add(&calls, 1);
