@@ -223,8 +223,11 @@ void pfa_trace_put_fold(pfa_trace_t *trace, uint32_t stack, uint64_t chunks, uin
 static bool take_folds(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
     pfa_trace_fold_t fold;
-    trace->fold_count = 0;
-    while (pfa_cursor_copy(&cursor, &fold, sizeof fold)) {
+    for (bool first = true; pfa_cursor_copy(&cursor, &fold, sizeof fold); first = false) {
+        bool goes_on = trace->fold_count != 0 && fold.stack > trace->folds[trace->fold_count - 1].stack;
+        if (first && !goes_on) {
+            trace->fold_count = 0;
+        }
         pfa_trace_put_fold(trace, fold.stack, fold.chunks, fold.bytes);
     }
     return cursor.left == 0;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ typedef struct run {
     const char *depth;
     const char *follow;
     const char *conf;
+    uint64_t number; /* that its traces have */
     const char *list;
     bool alone; /* nothing that the command begins is recorded */
 } run_t;
@@ -148,7 +150,7 @@ static char *make_conf(const run_t *run)
     }
     /* A comment goes on to the end of its line. */
     fprintf(to, "sample:1,follow:true,%s%s", has ? set : "", !has ? "" : strchr(set, '#') != NULL ? "\n" : ",");
-    fprintf(to, "prof:true,end:false,out:%s", run->pattern);
+    fprintf(to, "prof:true,end:false,run:%" PRIu64 ",out:%s", run->number, run->pattern);
     const char *const given[][2] = {{"sample", run->sample}, {"stack_depth", run->depth}, {"follow", run->follow}};
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
         if (given[i][1] != NULL) {
@@ -208,6 +210,7 @@ static const char *what_is_wrong_with_conf(const char *conf)
 {
     static const char *const others[][2] = {
         {"out", "--conf cannot set out: use -o PATTERN"},
+        {"run", "--conf cannot set run: it tells this command's traces from those of others"},
         {"end", "--conf cannot set end: this command ends the traces itself, once the processes are gone"},
         {"prof",
          "--conf cannot set prof: this command is for recording; run the program without it to record nothing"}};
@@ -255,11 +258,22 @@ static void replace_trace(const char *name)
     }
 }
 
+static uint64_t random_number(void)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        number = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid();
+    }
+    return number >> 2 | 1;
+}
+
 static int run_command(run_t *run, char **command)
 {
     char *library = pfa_run_library();
     const char *wrong = what_is_wrong(run, library);
-    struct timespec now;
+    run->number = random_number();
     pid_t pid = 0;
     int status = wrong != NULL ? PFA_EXIT_USAGE : PFA_EXIT_FAILED;
     if (wrong != NULL) {
@@ -270,12 +284,10 @@ static int run_command(run_t *run, char **command)
     } else if (!set_environment(run, library)) {
         pfa_tool_say("run", "cannot set the environment: %s", strerror(errno));
     } else {
-        clock_gettime(CLOCK_REALTIME, &now);
         replace_trace(run->pattern);
         status = pfa_run_child(command, run->alone, &pid);
         if (pid != 0) {
-            pfa_run_tell(run->pattern, pid, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, command[0],
-                         run->list);
+            pfa_run_tell(run->pattern, pid, run->number, command[0], run->list);
         }
     }
     free(library);

@@ -175,7 +175,7 @@ static void tell_no_trace(const char *program)
     free(path);
 }
 
-static void write_list(const char *list, const char *first, const glob_t *found, uint64_t begun)
+static void write_list(const char *list, const char *first, const glob_t *found, uint64_t number)
 {
     FILE *file = fopen(list, "w");
     if (file == NULL) {
@@ -188,7 +188,7 @@ static void write_list(const char *list, const char *first, const glob_t *found,
     for (size_t i = 0; i < found->gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found->gl_pathv[i];
-        if (path != first && pfa_run_read_start(path, &start) && start.unix_ns >= begun) {
+        if (path != first && pfa_run_read_start(path, &start) && start.run == number) {
             fprintf(file, "%s\n", path);
         }
     }
@@ -197,7 +197,7 @@ static void write_list(const char *list, const char *first, const glob_t *found,
     }
 }
 
-void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *program, const char *list)
+void pfa_run_tell(const char *pattern, pid_t pid, uint64_t number, const char *program, const char *list)
 {
     glob_t found = {.gl_pathc = 0};
     const char *main_trace = NULL;
@@ -208,7 +208,7 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
     for (size_t i = 0; i < found.gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found.gl_pathv[i];
-        if (!pfa_run_read_start(path, &start) || start.unix_ns < begun) {
+        if (!pfa_run_read_start(path, &start) || start.run != number) {
             continue;
         }
         seal(path);
@@ -220,7 +220,7 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t begun, const char *pr
         other = rest != NULL ? rest : other;
     }
     if (list != NULL) {
-        write_list(list, main_trace, &found, begun);
+        write_list(list, main_trace, &found, number);
     }
     if (main_trace != NULL) {
         pfa_tool_say("run", "the profile is %s", main_trace);

@@ -50,7 +50,8 @@ static int write_start(pfa_trace_origin_t origin, uint64_t sample)
                                .record_size = pfa_extents_head->record_size,
                                .stack_depth = (uint32_t)pfa_options.stack_depth,
                                .sample = sample,
-                               .origin = origin};
+                               .origin = origin,
+                               .run = pfa_options.run};
     size_t at = sizeof start;
     start.program_size = (uint32_t)pfa_names_program(payload + at, PFA_NAMES_SIZE);
     at += start.program_size;

@@ -307,11 +307,19 @@ static void write_tags(void)
     (void)pfa_writer_block(PFA_BLOCK_TAGS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
 }
 
+static void flush_folds(const char *end)
+{
+    const char *start = pfa_block_scratch();
+    if (end != start) {
+        (void)pfa_writer_block(PFA_BLOCK_FOLDS, start, (size_t)(end - start));
+    }
+}
+
 static void write_folds(void)
 {
     char *at = pfa_block_scratch();
-    char *end = at + PFA_BLOCK_SCRATCH - sizeof(pfa_trace_fold_t);
-    for (uint32_t stack = 0; stack < pfa_depot_count() && at < end; stack++) {
+    const char *last = at + PFA_BLOCK_SCRATCH - sizeof(pfa_trace_fold_t);
+    for (uint32_t stack = 0; stack < pfa_depot_count(); stack++) {
         const pfa_live_fold_t *fold = pfa_fold_at(stack);
         if (fold == NULL) {
             stack |= PFA_LIVE_NODES - 1; /* nor of its neighbours */
@@ -320,10 +328,12 @@ static void write_folds(void)
             memcpy(at, &entry, sizeof entry);
             at += sizeof entry;
         }
+        if (at > last) {
+            flush_folds(at);
+            at = pfa_block_scratch();
+        }
     }
-    if (at != pfa_block_scratch()) {
-        (void)pfa_writer_block(PFA_BLOCK_FOLDS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
-    }
+    flush_folds(at);
 }
 
 static void write_counters(void)

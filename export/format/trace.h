@@ -21,13 +21,14 @@
 #define PFA_BLOCK_MAGIC 0x4b414650u /* "PFAK" */
 
 typedef enum pfa_block_kind {
-    PFA_BLOCK_START = 1,    /* pfa_trace_start_t, then its strings */
-    PFA_BLOCK_NODES = 2,    /* pfa_trace_nodes_t, then `count` parents (u32), then, 8-byte aligned, `count` pcs (u64) */
-    PFA_BLOCK_MODULES = 3,  /* pfa_trace_modules_t, then `count` times pfa_trace_module_t, build-id, path */
-    PFA_BLOCK_THREADS = 4,  /* pfa_trace_thread_t each; a later one of the same number replaces the earlier */
-    PFA_BLOCK_EVENTS = 5,   /* deaths: export/format/batch.h */
-    PFA_BLOCK_LIVE = 6,     /* chunks alive: pfa_trace_live_t, its name, then a batch without free times */
-    PFA_BLOCK_FOLDS = 7,    /* pfa_trace_fold_t each: totals since the start, the last block counts */
+    PFA_BLOCK_START = 1,   /* pfa_trace_start_t, then its strings */
+    PFA_BLOCK_NODES = 2,   /* pfa_trace_nodes_t, then `count` parents (u32), then, 8-byte aligned, `count` pcs (u64) */
+    PFA_BLOCK_MODULES = 3, /* pfa_trace_modules_t, then `count` times pfa_trace_module_t, build-id, path */
+    PFA_BLOCK_THREADS = 4, /* pfa_trace_thread_t each; a later one of the same number replaces the earlier */
+    PFA_BLOCK_EVENTS = 5,  /* deaths: export/format/batch.h */
+    PFA_BLOCK_LIVE = 6,    /* chunks alive: pfa_trace_live_t, its name, then a batch without free times */
+    PFA_BLOCK_FOLDS = 7,   /* pfa_trace_fold_t each, by stack: totals since the start. The last block counts, with those
+                             * before it that it goes on from, with higher stacks */
     PFA_BLOCK_COUNTERS = 8, /* pfa_trace_counters_t: since the start, the last block counts */
     PFA_BLOCK_CLOCK = 9,    /* pfa_trace_clock_t: the first and the last give the speed of the counter */
     PFA_BLOCK_TAGS = 10,    /* pfa_trace_tag_t each, with its name */
@@ -78,8 +79,9 @@ typedef struct pfa_trace_start {
     uint32_t program_size; /* then follow the program's path, */
     uint32_t command_size; /* its arguments, each with a 0 behind, */
     uint32_t options_size; /* and the options in force, as text */
+    uint64_t run;          /* which `profalloc run` it is of; 0: none */
 } pfa_trace_start_t;
-_Static_assert(sizeof(pfa_trace_start_t) == 88, "layout as written");
+_Static_assert(sizeof(pfa_trace_start_t) == 96, "layout as written");
 
 /* Nodes below this are roots: what lies beyond the outermost frame that was recorded. */
 #define PFA_NODE_COMPLETE 0u  /* nothing: it is the outermost */

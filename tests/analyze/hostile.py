@@ -57,7 +57,7 @@ def block(kind, payload, packed=False):
 
 
 def start():
-    return block(START, struct.pack("<IIQIIQQQQIIQIIII", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, 32, 64, 1, 0, 0, 0, 0))
+    return block(START, struct.pack("<IIQIIQQQQIIQIIIIQ", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, 32, 64, 1, 0, 0, 0, 0, 0))
 
 
 def end(blocks=2):

@@ -18,6 +18,7 @@
  *          plain     blocks are not compressed
  *          now       it began now, not in 2023
  *          pid=N     of the process
+ *          run=N     of the profalloc run
  *          later=N   it began so many nanoseconds later than others; times on standard output do not tell that
  *          boot=N    the machine had been up for so many nanoseconds more
  *
@@ -117,6 +118,7 @@ static void write_start(made_t *made, const heap_t *heap)
                            .arch = PFA_ARCH_ARM64,
                            .session = made->session,
                            .pid = (uint32_t)made->pid,
+                           .run = made->run,
                            .counter = heap->start,
                            .monotonic_ns = heap->start + made->later + made->boot,
                            .unix_ns = made->now ? now() : 1700000000000000000 + made->later,
@@ -217,8 +219,14 @@ static void write_totals(made_t *made, const heap_t *heap, bool bare)
         bytes[live] += weight_of(&life->event) * (double)(life->event.size_flags >> PFA_RECORD_SIZE_SHIFT);
     }
     if (made->folded) {
-        pfa_trace_fold_t fold = {.stack = PFA_NODE_FIRST + 1, .chunks = 7 * 1024, .bytes = 700};
-        pfa_tracefile_block(&made->writer, PFA_BLOCK_FOLDS, heap->end, &fold, sizeof fold);
+        static const pfa_trace_fold_t folds[] = {
+            {.stack = PFA_NODE_FIRST + 1, .chunks = 2 * 1024, .bytes = 200}, /* those before count no more, */
+            {.stack = PFA_NODE_FIRST + 1, .chunks = 4 * 1024, .bytes = 400},
+            {.stack = PFA_NODE_FIRST + 3, .chunks = 3 * 1024, .bytes = 300}, /* and this block goes on from the last */
+        };
+        for (size_t i = 0; i < sizeof folds / sizeof folds[0]; i++) {
+            pfa_tracefile_block(&made->writer, PFA_BLOCK_FOLDS, heap->end, &folds[i], sizeof folds[i]);
+        }
     }
     pfa_trace_counters_t counters = {.allocations = (uint64_t)(chunks[0] + chunks[1] + 0.5),
                                      .frees = (uint64_t)(chunks[0] + 0.5),
@@ -364,6 +372,7 @@ int main(int argc, char **argv)
     uint64_t chunks = strtoull(argv[3], NULL, 0);
     for (char **word = words; *word != NULL; word++) {
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
+        made.run = strncmp(*word, "run=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.run;
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
     }

@@ -33,6 +33,7 @@ typedef struct made {
     pfa_tracefile_t writer;
     pfa_batch_t *batch;
     uint8_t *bytes;
+    uint64_t run;
     uint32_t shift;
     uint32_t form; /* flags of all batches of deaths */
     uint64_t pid;

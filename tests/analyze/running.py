@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """run: the command's status, its environment, its signals, and the traces that are there afterwards."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -46,13 +47,16 @@ def environment(folder):
     out, _ = tool("run", "--", *show, cwd=folder, env=clean)
     preload, conf = out.splitlines()[:2]
     check(os.path.samefile(preload, os.environ["PROFALLOC_LIB"]), f"LD_PRELOAD={preload}")
-    equal(conf, f"sample:1,follow:true,prof:true,end:false,out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
+    number = re.search(r",run:(\d+),", conf)[1]
+    equal(conf, f"sample:1,follow:true,prof:true,end:false,run:{number},out:{folder}/%e.%p.pa", "PROFALLOC_CONF")
     out, _ = tool("run", "-o", "/tmp/x.%p.pa", "--sample", "64K", "--depth", "8", "--no-follow", "--conf", "abort:true", "--", *show,
                   cwd=folder, env={**clean, "PROFALLOC_CONF": "summary:false", "LD_PRELOAD": "libm.so.6"})
     preload, conf = out.splitlines()[:2]
     check(preload.endswith(":libm.so.6"), f"LD_PRELOAD={preload}")
-    equal(conf, "sample:1,follow:true,summary:false,prof:true,end:false,out:/tmp/x.%p.pa,sample:64K,stack_depth:8,follow:false,abort:true",
-          "PROFALLOC_CONF")
+    another = re.search(r",run:(\d+),", conf)[1]
+    check(another != number, "each run has a number of its own")
+    equal(conf, f"sample:1,follow:true,summary:false,prof:true,end:false,run:{another},out:/tmp/x.%p.pa,sample:64K,stack_depth:8,"
+          "follow:false,abort:true", "PROFALLOC_CONF")
     # The caller's own goes before defaults, and what is given before that.
     trace = folder / "sampled.pa"
     for conf, options, sample in (("sample:64K", (), 65536), ("sample:64K", ("--sample", "128K"), 131072), ("prof:false", (), 1),
@@ -93,7 +97,8 @@ def no_library(folder):
 
 def traces(folder):
     """A stand-in for the library: the command makes traces as if of its own process, one of them killed."""
-    script = f'{MAKER} killed made.$$.pa 1000 1 now pid=$$ >/dev/null; {MAKER} ended child.1.pa 10 1 now pid=1 >/dev/null'
+    script = (f'run=${{PROFALLOC_CONF#*run:}} run=run=${{run%%,*}}; {MAKER} killed made.$$.pa 1000 1 now pid=$$ $run >/dev/null; '
+              f'{MAKER} ended child.1.pa 10 1 now pid=1 $run >/dev/null')
     _, said = tool("run", "--", "sh", "-c", script, cwd=folder, env=no_library(folder))
     profile = [p for p in folder.iterdir() if p.name.startswith("made.") and p.suffix == ".pa"]
     equal(len(profile), 1, "one trace of the command")
@@ -121,6 +126,20 @@ def listed(folder):
     equal((folder / "names").read_text(), "", "the list of a run without traces")
     _, said = tool("run", "--list", "absent/names", "--", "sh", "-c", "exit 7", status=7, cwd=folder)
     check("cannot write absent/names" in said and "the profile is" in said, said)
+
+
+def two_at_once(folder):
+    """Two runs in one folder: each knows its own traces."""
+    folder = folder.resolve()
+    longer = subprocess.Popen([support.TOOL, "run", "--list", "one", "--", "sh", "-c", "/bin/true; sleep 0.5"], cwd=folder,
+                              stderr=subprocess.DEVNULL)
+    for _ in range(3):
+        tool("run", "--list", "other", "--", "sh", "-c", "/bin/ls >&2; /bin/true", cwd=folder)
+        names = [os.path.basename(name) for name in (folder / "other").read_text().splitlines()]
+        equal(sorted(name.split(".")[0] for name in names), ["dash", "ls", "true"], f"traces of the shorter: {names}")
+    equal(longer.wait(), 0, "status of the longer")
+    names = [os.path.basename(name) for name in (folder / "one").read_text().splitlines()]
+    equal(sorted(name.split(".")[0] for name in names), ["dash", "sleep", "true"], f"traces of the longer: {names}")
 
 
 def fixed_name(folder):
@@ -166,5 +185,5 @@ def no_preload(folder):
     check("statically linked" in said, said)
 
 
-support.main(statuses=statuses, environment=environment, signals=signals, traces=traces, listed=listed, fixed_name=fixed_name,
-             no_preload=no_preload)
+support.main(statuses=statuses, environment=environment, signals=signals, traces=traces, listed=listed,
+             two_at_once=two_at_once, fixed_name=fixed_name, no_preload=no_preload)
