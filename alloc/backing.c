@@ -378,9 +378,19 @@ size_t pfa_backing_usable_here(const void *chunk)
                                                                                              : usable_otherwise(chunk);
 }
 
-/* Segments that were found to be mimalloc's, so that a process without plain space does not ask the kernel each time.
+/* Segments that were found to be mimalloc's, so that a process without plain space does not ask the kernel each time: where
+ * they start and, in the low bits, how many slices they have, since somebody else's memory may follow a short one.
  * A stale entry can only make a wild free as harmful as it is without us. */
 static _Atomic uintptr_t known_segments[64];
+#define SLICES_MASK (((uintptr_t)1 << PFA_SEGMENT_SHIFT) - 1)
+
+/* Is the entry of this segment, and does the segment reach as far? A chunk may start right where the first 32 MiB of its
+ * segment end, and so does mimalloc count. */
+static bool reaches(uintptr_t known, const mi_segment_t *segment, const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - 1 - (uintptr_t)segment;
+    return (known & ~SLICES_MASK) == (uintptr_t)segment && offset < (known & SLICES_MASK) * MI_SEGMENT_SLICE_SIZE;
+}
 
 /* Memory of whoever: a sanitizer would object. */
 PFA_NO_ASAN static bool has_cookie(const mi_segment_t *segment)
@@ -388,18 +398,24 @@ PFA_NO_ASAN static bool has_cookie(const mi_segment_t *segment)
     return segment->cookie == _mi_ptr_cookie(segment);
 }
 
+PFA_NO_ASAN static uintptr_t slices_of(const mi_segment_t *segment)
+{
+    return segment->segment_slices;
+}
+
 bool pfa_backing_owns(const void *address)
 {
     const mi_segment_t *segment = _mi_ptr_segment(address);
     _Atomic uintptr_t *known = &known_segments[((uintptr_t)segment >> PFA_SEGMENT_SHIFT) % 64];
-    if (segment == NULL || pfa_load_relaxed(known) == (uintptr_t)segment) {
+    if (segment == NULL || reaches(pfa_load_relaxed(known), segment, address)) {
         return segment != NULL;
     }
     if (!pfa_sys_can_read(&segment->cookie) || !has_cookie(segment)) {
         return false;
     }
-    pfa_store_relaxed(known, (uintptr_t)segment);
-    return true;
+    uintptr_t entry = (uintptr_t)segment | (slices_of(segment) & SLICES_MASK);
+    pfa_store_relaxed(known, entry);
+    return reaches(entry, segment, address);
 }
 
 void *pfa_backing_heap(int arena)
