@@ -89,6 +89,7 @@ static void close_trace(void)
 {
     pfa_block_forget();
     (void)pfa_sys_unlink(session.trace);
+    session.live[0] = '\0'; /* the name is anybody's from now on */
 }
 
 /* Writes the first block, without which a file is no trace. */

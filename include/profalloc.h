@@ -14,7 +14,7 @@ extern "C" {
 
 /* Starts recording chunks allocated from now on; chunks that exist are not touched. `sample` is the mean number of bytes
  * between two recorded chunks: 1 records every chunk, 0 takes the option `sample` (512K unless set). While recording is
- * on, changes the sampling. Returns 0; EINVAL if `sample` is above 2^40; ENOMEM if there is no address space for
+ * on, changes the sampling. Where the trace was ended (mprof_stop) or could not be opened, begins another. Returns 0; EINVAL if `sample` is above 2^40; ENOMEM if there is no address space for
  * records; or ENOSPC if 63 different values of `sample` were used before and the nearest of them is used again. */
 int profalloc_start(size_t sample);
 
