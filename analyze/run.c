@@ -22,7 +22,7 @@ static const char usage[] =
     "  --sample N    mean bytes between two recorded chunks, K M G allowed; default 1, which records every chunk\n"
     "  --depth N     frames of stacks that are recorded\n"
     "  --follow      record fork children too, each in a trace of its own (the default); --no-follow: do not\n"
-    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options. Not prof, out and end,\n"
+    "  --conf LIST   further options of the library, as in PROFALLOC_CONF; see profalloc options. Not prof, out, end and run,\n"
     "                which are for this command to set\n"
     "  --list FILE   write the names of the traces to FILE, the command's own first\n\n"
     "What PROFALLOC_CONF says goes before the defaults above, and what is given here before that.\n"
