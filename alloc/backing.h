@@ -6,17 +6,17 @@
 #ifndef PFA_ALLOC_BACKING_H
 #define PFA_ALLOC_BACKING_H
 
+#include "alloc/slice.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* mimalloc's numbers that the rest relies on; backing.c asserts each. */
-#define PFA_SLICE_SHIFT 16   /* pages start on 64 KiB slices */
 #define PFA_SEGMENT_SHIFT 25 /* segments are 32 MiB, aligned to that */
 #define PFA_SEGMENT_SIZE ((size_t)1 << PFA_SEGMENT_SHIFT)
 #define PFA_REGION_CHUNK_MAX ((size_t)128 << 10) /* biggest slot that shares its page with others */
 #define PFA_REGION_SLICES_MAX 8                  /* slices of the longest page with several slots */
-#define PFA_REGION_LEAD 384                      /* where slots of at most 1 KiB begin in their page */
 #define PFA_PLAIN_ALIGN_MAX ((size_t)16 << 20)   /* alignments above come straight from the system */
 
 /* Prepares mimalloc for this process; before anything else here. */

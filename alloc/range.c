@@ -3,6 +3,7 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/sys.h"
+#include "meta/accesses.h"
 #include "meta/extents.h"
 
 #include <errno.h>
@@ -135,6 +136,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
     fresh.plain_span = pfa_range.plain_span;
     fresh.plain_words = pfa_range.plain_words;
     pfa_range = fresh;
+    pfa_accesses_kept = wide;
     return 0;
 }
 

@@ -36,12 +36,6 @@
  * finds a record there that is never live. */
 #define PFA_RECORD_GAP 4096
 
-/* What is known of a slice of R (alloc/region.h). */
-typedef struct pfa_slice {
-    _Atomic uint64_t word;           /* the geometry of its region; 0: there never was one */
-    _Atomic(pfa_record_t *) records; /* the record of the region's first slot */
-} pfa_slice_t;
-
 typedef struct pfa_range {
     uintptr_t plain_base;
     uint64_t plain_words; /* plain_span / 8; 0 without plain space: every free then goes the long way */

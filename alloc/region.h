@@ -24,11 +24,6 @@
 #include "alloc/range.h"
 #include "base/atomic.h"
 
-#define PFA_RECIPROCAL_BITS 36
-#define PFA_WORD_RECIPROCAL_SHIFT 31
-#define PFA_WORD_REACH_MASK 0x7ffc0u
-#define PFA_WORD_BACK_SHIFT 16
-#define PFA_WORD_CLASS_MASK 0x3fu
 _Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= (uint64_t)1 << 32,
                "the reciprocal of the smallest slot fits its 33 bits");
 _Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances have 19 bits");

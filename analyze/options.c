@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum kind { BOOL, SIZE, TEXT } kind_t;
+typedef enum kind { BOOL, AUTO, SIZE, TEXT } kind_t;
 
 typedef struct option {
     const char *name;
@@ -25,7 +25,9 @@ static const option_t table[] = {
 #include "export/format/options.def"
 };
 
-static const char *const kind_names[] = {[BOOL] = "bool", [SIZE] = "size", [TEXT] = "text"};
+static const char *const kind_names[] = {[BOOL] = "bool", [AUTO] = "auto", [SIZE] = "size", [TEXT] = "text"};
+
+static const char *const switches[] = {"false", "true", "auto"};
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
 
@@ -49,8 +51,8 @@ static void format_value(char *buf, size_t size, const option_t *option, uint64_
         snprintf(buf, size, "%s", option->text[0] != '\0' ? option->text : "none");
         return;
     }
-    if (option->kind == BOOL) {
-        snprintf(buf, size, "%s", value != 0 ? "true" : "false");
+    if (option->kind != SIZE) {
+        snprintf(buf, size, "%s", switches[value]);
         return;
     }
     for (; value != 0 && value % 1024 == 0 && unit < 4; unit++) {
@@ -61,15 +63,15 @@ static void format_value(char *buf, size_t size, const option_t *option, uint64_
 
 static void print_text(void)
 {
-    printf("%-14s %-6s %-8s %s\n", "option", "type", "default", "meaning");
+    printf("%-19s %-6s %-8s %s\n", "option", "type", "default", "meaning");
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         char standard[32];
         format_value(standard, sizeof standard, &table[i], table[i].standard);
-        printf("%-14s %-6s %-8s %s\n", table[i].name, kind_names[table[i].kind], standard, table[i].meaning);
+        printf("%-19s %-6s %-8s %s\n", table[i].name, kind_names[table[i].kind], standard, table[i].meaning);
     }
     puts("\nSet them with PROFALLOC_CONF=key:value,key:value in the environment, in /etc/profalloc.conf, or in the\n"
          "program by `const char *profalloc_conf = \"key:value,…\"`; the first of these that sets an option wins.\n"
-         "A bool is true or false; a size is a number of bytes, K M G T allowed.\n"
+         "A bool is true or false, an auto is that or auto; a size is a number of bytes, K M G T allowed.\n"
          "A text has no comma.");
 }
 
@@ -82,7 +84,9 @@ static void print_json(void)
         if (o->kind == TEXT) {
             printf("\"%s\"", o->text);
         } else if (o->kind == BOOL) {
-            printf("%s", o->standard != 0 ? "true" : "false");
+            printf("%s", switches[o->standard]);
+        } else if (o->kind == AUTO) {
+            printf("\"%s\"", switches[o->standard]);
         } else {
             printf("%" PRIu64 ", \"minimum\": %" PRIu64 ", \"maximum\": %" PRIu64, o->standard, o->minimum, o->maximum);
         }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef enum kind { BOOL, SIZE, TEXT } kind_t;
+typedef enum kind { BOOL, AUTO, SIZE, TEXT } kind_t;
 
 typedef struct option {
     const char *name;
@@ -92,6 +92,14 @@ static bool parse_bool(span_t s, uint64_t *value)
     return false;
 }
 
+static bool parse_auto(span_t s, uint64_t *value)
+{
+    *value = 2;
+    return equals(s, "auto") || parse_bool(s, value);
+}
+
+static const char *const switches[] = {"false", "true", "auto"};
+
 static unsigned suffix_shift(char c)
 {
     switch (c) {
@@ -150,7 +158,10 @@ static void say_bad_value(pfa_options_t *options, const char *source, const opti
         pfa_say("%s: %s: longer than %d bytes", source, option->name, PFA_OPTION_TEXT_SIZE - 1);
     } else if (option->kind == BOOL) {
         pfa_say("%s: %s: '%.*s' is not accepted; use true or false (keeping %s)", source, option->name,
-                (int)value.length, value.at, *slot(options, option) != 0 ? "true" : "false");
+                (int)value.length, value.at, switches[*slot(options, option)]);
+    } else if (option->kind == AUTO) {
+        pfa_say("%s: %s: '%.*s' is not accepted; use true, false or auto (keeping %s)", source, option->name,
+                (int)value.length, value.at, switches[*slot(options, option)]);
     } else {
         pfa_say("%s: %s: '%.*s' is not accepted; use a number of bytes from %lu to %lu, K M G T allowed", source,
                 option->name, (int)value.length, value.at, (unsigned long)option->minimum,
@@ -164,7 +175,9 @@ static bool parse_value(pfa_options_t *options, const option_t *option, span_t t
         return set_text(options, option, text);
     }
     uint64_t value;
-    bool read = option->kind == BOOL ? parse_bool(text, &value) : parse_size(text, &value);
+    bool read = option->kind == BOOL   ? parse_bool(text, &value)
+                : option->kind == AUTO ? parse_auto(text, &value)
+                                       : parse_size(text, &value);
     if (!read || value < option->minimum || value > option->maximum) {
         return false;
     }
@@ -256,8 +269,8 @@ size_t pfa_options_text(char *buf, size_t size)
         pfa_text_add(&text, "%s%s:", i == 0 ? "" : ",", option->name);
         if (option->kind == TEXT) {
             pfa_text_add(&text, "%s", (const char *)&pfa_options + option->offset);
-        } else if (option->kind == BOOL) {
-            pfa_text_add(&text, "%s", *slot(&pfa_options, option) != 0 ? "true" : "false");
+        } else if (option->kind != SIZE) {
+            pfa_text_add(&text, "%s", switches[*slot(&pfa_options, option)]);
         } else {
             pfa_text_add(&text, "%lu", (unsigned long)*slot(&pfa_options, option));
         }

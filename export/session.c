@@ -11,6 +11,7 @@
 #include "export/triggers.h"
 #include "export/writer.h"
 #include "meta/depot.h"
+#include "meta/accesses.h"
 #include "meta/extents.h"
 #include "meta/ring.h"
 
@@ -98,7 +99,7 @@ static int begin_trace(pfa_trace_origin_t origin, uint64_t sample)
     pfa_extents_head->session = pfa_sys_random();
     __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     pfa_extents_head->ended = PFA_LIVE_RUNNING;
-    pfa_extents_head->record_size = pfa_options.accesses != 0 ? 64 : 32;
+    pfa_extents_head->record_size = pfa_accesses_kept ? 64 : 32;
     pfa_writer_clock();
     return write_start(origin, sample);
 }

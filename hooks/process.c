@@ -43,7 +43,7 @@ static const char *environment_conf(void)
 static int open_once(uint64_t period)
 {
     static bool opened;
-    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses != 0);
+    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses == 1);
     if (err == 0 && !opened) {
         err = pfa_session_open(period);
         opened = err == 0;

@@ -9,9 +9,11 @@
  * What was done with the chunk follows (of a region chunk in the same cache line) where accesses are recorded. Where they
  * are not, a record is half a line, and less memory is in use when everything is recorded.
  *
- *   32 first_access   40 last_access
- *   48 low  52 high    lowest and highest byte touched, from the start of the slot
+ *   32 first_access   the time from the allocation to it, in units of 16, and above that where the chunk starts
+ *   40 last_access
+ *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or the start of a large chunk
  *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both
+ * pfa_live_accesses of export/format/live.h tells what these mean; the access path (hooks/access) only ever compares.
  *
  * Who may write: the allocating thread before the chunk is handed out, the freeing thread when it dies, access callbacks
  * in between (races there lose counts, never more). A record's memory is never unmapped while the process lives. */
@@ -41,12 +43,17 @@ typedef struct pfa_record {
 } pfa_record_t;
 
 typedef struct pfa_accesses {
-    uint64_t first_access;
+    uint64_t first_access; /* start / 8 << PFA_FIRST_BITS | time / 16 */
     uint64_t last_access;
     uint32_t low;
     uint32_t high;
-    uint32_t reads;
-    uint32_t writes;
+    union {
+        struct {
+            uint32_t reads;
+            uint32_t writes;
+        };
+        uint64_t counts;
+    };
 } pfa_accesses_t;
 
 /* Both, where they lie together. */

@@ -32,7 +32,8 @@ typedef enum pfa_extent_kind {
     PFA_EXTENT_FOLDS = 4,   /* pfa_live_fold_t by node number; index as for nodes */
     PFA_EXTENT_RING = 5,    /* pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index is the ring's number */
     PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t; index says which PFA_LIVE_THREADS of them; number 0: none */
-    PFA_EXTENT_TAGS = 7 /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
+    PFA_EXTENT_TAGS = 7, /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
+    PFA_EXTENT_MAPS = 8  /* pfa_access_map_t one behind the other, each with its counters; words 0: no more */
 } pfa_extent_kind_t;
 
 typedef struct pfa_live_extent {
@@ -89,7 +90,8 @@ typedef struct pfa_live_head {
     pfa_live_folded_t folded_last; /* of threads without a ring */
     uint64_t start_ticks;          /* when the process began, as /proc/PID/stat says; 0: not known */
     uint64_t boot;                 /* pfa_live_boot of the machine; 0: not known */
-    uint64_t reserved[3];
+    _Atomic uint64_t instrumented; /* modules with access callbacks that were there */
+    uint64_t reserved[2];
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
 } pfa_live_head_t;
@@ -190,10 +192,63 @@ typedef struct pfa_event {
 } pfa_event_t;
 _Static_assert(sizeof(pfa_event_t) == 48, "layout as written");
 
+/* What was done with a chunk, as its record has it where record_size is 64: behind the 32 bytes above. */
+typedef struct pfa_live_accesses {
+    uint64_t first; /* start / 8 << PFA_FIRST_BITS | (time of the first access - alloc_time) >> PFA_FIRST_SHIFT */
+    uint64_t last;
+    uint32_t low; /* lowest and highest byte touched, counted from where `start` is; low > high: none was */
+    uint32_t high;
+    uint32_t reads;
+    uint32_t writes;
+} pfa_live_accesses_t;
+_Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
+#define PFA_FIRST_BITS 48
+#define PFA_FIRST_SHIFT 4
+#define PFA_FIRST_MASK (((uint64_t)1 << PFA_FIRST_BITS) - 1)
+
+/* The same as it is told of a death. */
+typedef struct pfa_event_accesses {
+    uint64_t first; /* times; 0 if it was never touched */
+    uint64_t last;
+    uint32_t low;    /* the first byte touched, from the chunk's start, and */
+    uint32_t length; /* how many from there to the last, both in units of 1 << pfa_access_unit(size); 0: none */
+    uint32_t reads;
+    uint32_t writes;
+} pfa_event_accesses_t;
+_Static_assert(sizeof(pfa_event_accesses_t) == 32, "layout as written");
+
+/* Places in a chunk of 2 GiB or more are told in coarser units. */
+static inline uint32_t pfa_access_unit(uint64_t size)
+{
+    return size >> 31 == 0 ? 0 : 33u - (uint32_t)__builtin_clzll(size);
+}
+
+static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *live, uint64_t alloc_time,
+                                                     uint64_t size)
+{
+    uint64_t start = (live->first >> PFA_FIRST_BITS) << 3;
+    uint32_t unit = pfa_access_unit(size);
+    uint64_t end = (size + ((uint64_t)1 << unit) - 1) >> unit;
+    uint64_t low = live->low > start ? live->low - start : 0;
+    uint64_t behind = live->high + 1ull > start ? live->high + 1ull - start : 0;
+    /* What the program did beyond the size it asked for is not of this chunk; and a record may be read while it is written. */
+    behind = behind < end ? behind : end;
+    pfa_event_accesses_t told = {.reads = live->reads, .writes = live->writes};
+    if (live->low > live->high || low >= behind) {
+        return told;
+    }
+    told.low = (uint32_t)low;
+    told.length = (uint32_t)(behind - low);
+    told.first = alloc_time + ((live->first & PFA_FIRST_MASK) << PFA_FIRST_SHIFT);
+    told.last = live->last > told.first ? live->last : told.first;
+    return told;
+}
+
+/* The entries of a ring, then, where record_size is 64, the pfa_event_accesses_t of each, in the same order. */
 #define PFA_LIVE_RING_ENTRIES 4096u
 typedef struct pfa_live_ring {
     uint32_t number;
-    uint32_t entry_size; /* sizeof(pfa_event_t) */
+    uint32_t entry_size; /* sizeof(pfa_event_t); accesses are in an array behind the entries */
     uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
     uint64_t base;       /* the entry that the trace began with: EVENTS blocks count from it */
     uint64_t padding0[5];
@@ -205,6 +260,15 @@ typedef struct pfa_live_ring {
     uint64_t padding2[6];
 } pfa_live_ring_t;
 _Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line");
+
+/* Which words of the chunks of an allocation point were touched how often; only with the option access_map. A point may
+ * have several of these, of different lengths: their sum counts. Behind it `words` times uint64_t reads, by 8-byte words
+ * from the start of the chunk, then `words` times uint64_t writes. A word is counted once for each access that touches it. */
+typedef struct pfa_access_map {
+    uint32_t words;
+    uint32_t stack;
+} pfa_access_map_t;
+_Static_assert(sizeof(pfa_access_map_t) == 8, "layout as written");
 
 #define PFA_LIVE_THREADS 2048u
 #define PFA_LIVE_TAG_SIZE 64u

@@ -35,7 +35,9 @@ typedef enum pfa_block_kind {
     PFA_BLOCK_WEIGHTS = 11, /* u64 each: the mean bytes between samples, by weight class; 0: every chunk */
     PFA_BLOCK_MARK = 12,    /* pfa_trace_mark_t and a text: something was said (recording stopped, disk full, ...) */
     PFA_BLOCK_END = 13,     /* pfa_trace_end_t, then pfa_trace_index_t for each block before it */
-    PFA_BLOCK_SYMBOLS = 14  /* of `profalloc pack`: the tool's own (analyze/) */
+    PFA_BLOCK_SYMBOLS = 14, /* of `profalloc pack`: the tool's own (analyze/) */
+    PFA_BLOCK_MAPS = 15     /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
+                             * stack and length counts */
 } pfa_block_kind_t;
 
 #define PFA_BLOCK_COMPRESSED 1u /* flag: the payload is a zstd frame */
@@ -149,8 +151,9 @@ typedef struct pfa_trace_counters {
     uint64_t peak_bytes;
     uint64_t unrecorded; /* chunks that should have been recorded, and there was no room */
     uint64_t bad_frees;
-    uint64_t folded;    /* deaths in folds */
-    uint64_t inherited; /* deaths of chunks that are another process's, before a fork */
+    uint64_t folded;       /* deaths in folds */
+    uint64_t inherited;    /* deaths of chunks that are another process's, before a fork */
+    uint64_t instrumented; /* modules with access callbacks that were there; 0: nothing is known of accesses */
 } pfa_trace_counters_t;
 
 typedef struct pfa_trace_clock {

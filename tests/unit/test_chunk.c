@@ -498,7 +498,12 @@ static void touch(void *chunk, uint32_t salt)
     pfa_hit_t hit;
     bool entered = pfa_rcu_enter(&pfa_tls);
     must(pfa_lookup((uintptr_t)chunk, &hit));
-    *pfa_record_accesses(hit.record) = (pfa_accesses_t){salt, salt + 1, salt + 2, salt + 3, salt + 4, salt + 5};
+    *pfa_record_accesses(hit.record) = (pfa_accesses_t){.first_access = salt,
+                                                        .last_access = salt + 1,
+                                                        .low = salt + 2,
+                                                        .high = salt + 3,
+                                                        .reads = salt + 4,
+                                                        .writes = salt + 5};
     pfa_rcu_leave(entered);
 }
 

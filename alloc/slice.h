@@ -1,0 +1,33 @@
+/* The table by which an address of the profiled range finds its record, as the access callbacks of instrumented programs
+ * see it: numbers and types only, no state. alloc/region.h tells how the words of R come about, alloc/large.c those of L.
+ *
+ *   slices[(address - base) >> 16]
+ *     in R   word: the geometry of the region (alloc/region.h); records: the record of its first slot
+ *     in L   word: where the chunk starts, as an offset into the profiled range; records: its record
+ *            (only where accesses are recorded, and of chunks below PFA_SLICE_CHUNK_MAX; else NULL) */
+#ifndef PFA_ALLOC_SLICE_H
+#define PFA_ALLOC_SLICE_H
+
+#include "base/atomic.h"
+#include "meta/record.h"
+
+#include <stdint.h>
+
+#define PFA_SLICE_SHIFT 16  /* mimalloc's pages start on 64 KiB slices */
+#define PFA_REGION_LEAD 384 /* where slots of at most 1 KiB begin in their page */
+
+#define PFA_RECIPROCAL_BITS 36
+#define PFA_WORD_RECIPROCAL_SHIFT 31
+#define PFA_WORD_REACH_MASK 0x7ffc0u
+#define PFA_WORD_BACK_SHIFT 16
+#define PFA_WORD_CLASS_MASK 0x3fu
+
+/* Places in larger ones are not told to the byte (export/format/live.h, pfa_access_unit). */
+#define PFA_SLICE_CHUNK_MAX ((uint64_t)1 << 31)
+
+typedef struct pfa_slice {
+    _Atomic uint64_t word;           /* 0: there never was a region */
+    _Atomic(pfa_record_t *) records; /* NULL: there never was anything */
+} pfa_slice_t;
+
+#endif

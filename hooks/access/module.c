@@ -1,0 +1,21 @@
+/* Owns an instrumented module's view and its threads' state, and attaches the view to the library. Part of
+ * libprofalloc_access.a, which is linked into every program and shared object that profalloc-cc makes: all of it is hidden,
+ * each module has its own. */
+#include "hooks/access/access.h"
+
+pfa_access_view_t pfa_access_view = {.version = PFA_ACCESS_VERSION, .size = sizeof(pfa_access_view_t)};
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
+
+/* Seen by the library, which refers to it weakly. */
+__attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;
+
+/* Before the module's other constructors, whose accesses count. */
+__attribute__((constructor(101))) static void attach(void)
+{
+    profalloc_access_attach(&pfa_access_view);
+}
+
+__attribute__((destructor(101))) static void detach(void)
+{
+    profalloc_access_detach(&pfa_access_view);
+}

@@ -1,0 +1,55 @@
+/* What the library and an instrumented module (a program or shared object built by profalloc-cc) know of each other.
+ *
+ * Each module has its callbacks linked into it (libprofalloc_access.a), and with them a view: a copy of what they must know
+ * of the profiled range, at hand without the detour of a shared symbol. The module's constructor attaches the view; the
+ * library fills it when recording with accesses begins, and it stays as it is from then on, but for `span`. Until then
+ * span is 0 and every callback returns after one compare.
+ *
+ * Layout and meaning are an interface between separately built binaries: PFA_ACCESS_VERSION counts its changes, and a
+ * view of another version is not filled. */
+#ifndef PFA_HOOKS_ACCESS_VIEW_H
+#define PFA_HOOKS_ACCESS_VIEW_H
+
+#include "alloc/slice.h"
+#include "base/compiler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PFA_ACCESS_VERSION 1u
+
+/* What an access adds to a record's counters (meta/record.h): n reads and m writes are n * READ + m * WRITE. */
+#define PFA_ACCESS_READ ((uint64_t)1)
+#define PFA_ACCESS_WRITE ((uint64_t)1 << 32)
+
+/* The thread as a module's callbacks know it. */
+typedef struct pfa_access_thread {
+    uint64_t clock;  /* the time stamped on records, refreshed by the library when ticks run out */
+    int32_t ticks;   /* accesses until then */
+    uint32_t number; /* the thread's; 0: not known yet */
+} pfa_access_thread_t;
+
+typedef struct pfa_access_view {
+    uintptr_t base;            /* of the profiled range */
+    uint64_t span;             /* addresses with address - base < span are looked at */
+    const pfa_slice_t *slices; /* of the profiled range */
+    uint64_t region_span;      /* R, and */
+    uint64_t table_span;       /* R and L: what has slices. Beyond that only `rare` knows */
+    uint64_t unusual;          /* bits of the counters that make the access one for `rare` */
+    /* Does all that an access can ask for, and refreshes the thread's clock. */
+    void (*rare)(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts);
+    uint32_t version; /* PFA_ACCESS_VERSION, set by the module */
+    uint32_t size;    /* of this, likewise */
+    struct pfa_access_view *next;
+} pfa_access_view_t;
+_Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_view_t, span) == 8,
+               "hooks/pass knows these two places");
+
+/* Of the library, called by modules' constructors and destructors. */
+void profalloc_access_attach(pfa_access_view_t *view);
+void profalloc_access_detach(pfa_access_view_t *view);
+
+/* Defined by every instrumented module, so that the library knows of one before any constructor has run. */
+extern const char profalloc_instrumented __attribute__((weak));
+
+#endif
