@@ -7,6 +7,7 @@
 #include "export/block.h"
 #include "export/format/batch.h"
 #include "export/modules.h"
+#include "meta/accesses.h"
 #include "meta/depot.h"
 #include "meta/extents.h"
 #include "meta/names.h"
@@ -336,6 +337,36 @@ static void write_folds(void)
     flush_folds(at);
 }
 
+static void flush_maps(size_t size)
+{
+    if (size != 0) {
+        (void)pfa_writer_block(PFA_BLOCK_MAPS, pfa_block_scratch(), size);
+    }
+}
+
+static void add_map(const pfa_access_map_t *map, void *context)
+{
+    size_t *used = context;
+    size_t size = pfa_access_map_size(map->words);
+    if (*used + size > PFA_BLOCK_SCRATCH) {
+        flush_maps(*used);
+        *used = 0;
+    }
+    memcpy((char *)pfa_block_scratch() + *used, map, size);
+    *used += size;
+}
+
+static void write_maps(void)
+{
+    size_t used = 0;
+    pfa_access_maps(add_map, &used);
+    flush_maps(used);
+    if (pfa_access_maps_dropped() != 0) {
+        static _Atomic bool said;
+        pfa_say_once(&said, "there was no room for some maps of words: they are not complete");
+    }
+}
+
 static void write_counters(void)
 {
     pfa_counters_sum(&sum);
@@ -349,7 +380,8 @@ static void write_counters(void)
                                      .unrecorded = pfa_load_relaxed(&pfa_extents_head->unrecorded),
                                      .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
-                                     .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};
+                                     .inherited = pfa_load_relaxed(&pfa_extents_head->inherited),
+                                     .instrumented = pfa_load_relaxed(&pfa_accesses_modules)};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
 }
 
@@ -357,6 +389,7 @@ void pfa_writer_clock(void)
 {
     pfa_extents_head->last_counter = pfa_counter();
     pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
+    pfa_store_relaxed(&pfa_extents_head->instrumented, pfa_load_relaxed(&pfa_accesses_modules));
 }
 
 void pfa_writer_particulars(void)
@@ -367,6 +400,7 @@ void pfa_writer_particulars(void)
     write_threads();
     write_tags();
     write_folds();
+    write_maps();
     write_counters();
     (void)pfa_writer_block(PFA_BLOCK_WEIGHTS, pfa_extents_head->weights, sizeof pfa_extents_head->weights);
     (void)pfa_writer_block(PFA_BLOCK_CLOCK, &clock, sizeof clock);
