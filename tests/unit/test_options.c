@@ -78,8 +78,6 @@ static void check_value(size_t row, const char *text, uint64_t expected)
     }
 }
 
-static const char *const switches[] = {"false", "true", "auto"};
-
 static void check_refused(size_t row, const char *text)
 {
     capture_t said;
