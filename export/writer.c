@@ -197,17 +197,19 @@ static void begin_batch(uint32_t flags)
     bool exact = writer.rows_written < PFA_BATCH_EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
     uint32_t most = writer.fast ? ROWS_WHEN_FAST : PFA_BATCH_ROWS;
     writer.rows_max = writer.rows_written < PFA_BATCH_EXACT_ROWS ? PFA_BATCH_EXACT_ROWS : most;
-    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags | (writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0));
+    flags |= writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0;
+    flags |= pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0;
+    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
-static bool add_event(const pfa_event_t *event)
+static bool add_event(const pfa_event_t *event, const pfa_event_accesses_t *accesses)
 {
     if (PFA_LIKELY(event->alloc_time >= writer.start)) {
-        return pfa_batch_add(writer.batch, event, NULL);
+        return pfa_batch_add(writer.batch, event, accesses);
     }
     pfa_event_t marked = *event;
     marked.size_flags |= PFA_EVENT_BEFORE;
-    bool added = pfa_batch_add(writer.batch, &marked, NULL);
+    bool added = pfa_batch_add(writer.batch, &marked, accesses);
     pfa_add_relaxed(&pfa_extents_head->inherited, added);
     return added;
 }
@@ -226,7 +228,9 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
             begin_batch(flags);
             continue;
         }
-        while (at < to && writer.batch->head.rows < writer.rows_max && add_event(&ring->entries[at & ring->mask])) {
+        while (at < to && writer.batch->head.rows < writer.rows_max &&
+               add_event(&ring->entries[at & ring->mask],
+                         ring->accesses != NULL ? &ring->accesses[at & ring->mask] : NULL)) {
             at++;
         }
         sources[source_count].ring = ring;
