@@ -8,6 +8,8 @@ include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/profalloc)
 install(TARGETS profalloc_shared profalloc_static EXPORT profallocTargets)
 install(TARGETS profalloc_tool)
+# For profalloc-cc; nothing that a program's own build would name.
+install(FILES $<TARGET_FILE:profalloc_access> ${PFA_ACCESS_LISTS} DESTINATION ${CMAKE_INSTALL_LIBDIR}/profalloc)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT profallocTargets NAMESPACE profalloc:: DESTINATION ${config_dir})
 
