@@ -84,13 +84,14 @@ void pfa_under_probe(pfa_under_t *under);
 /* Where our files are. */
 typedef struct pfa_place {
     char *libraries; /* the folder of libprofalloc.so */
-    char *data;      /* the folder of lists, specs and pass plugins */
 } pfa_place_t;
 
 void pfa_place_find(pfa_place_t *place);
-/* Fails if there is no such file. */
-char *pfa_place_need(const char *folder, const char *name);
-/* The words of a list in the data folder, one per line, "#" begins a comment. False if there is no such list. */
+/* The path of a file of ours: a library, a list, specs, a plugin. NULL if there is none. */
+char *pfa_place_path(const pfa_place_t *place, const char *name);
+/* The same, and fails if there is none. */
+char *pfa_place_need(const pfa_place_t *place, const char *name);
+/* The words of a list, one per line, "#" begins a comment. False if there is no such list. */
 bool pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words);
 
 /* Arguments of ours: before the user's, and behind them. */

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The pass was asked for, or not, or is used if it is there. */
 typedef enum wish { WISH_AUTO, WISH_OFF, WISH_ON, WISH_MAP } wish_t;
@@ -44,16 +43,15 @@ static char *find_pass(const pfa_under_t *under, const pfa_place_t *place, wish_
     if (wish == WISH_OFF) {
         return NULL;
     }
-    char *path = pfa_text("%s/profalloc-pass-%d.so", place->data, under->major);
-    if (access(path, R_OK) == 0) {
-        return path;
+    char *name = pfa_text("profalloc-pass-%d.so", under->major);
+    char *path = pfa_place_path(place, name);
+    if (path == NULL && wish != WISH_AUTO) {
+        pfa_cc_fail(
+            "PROFALLOC_PASS=%s, but there is no pass plugin for clang %d: %s is not beside libprofalloc.so; build profalloc with "
+            "llvm-%d-dev installed, or leave PROFALLOC_PASS away",
+            getenv("PROFALLOC_PASS"), under->major, name, under->major);
     }
-    if (wish != WISH_AUTO) {
-        pfa_cc_fail("PROFALLOC_PASS=%s, but there is no pass plugin for clang %d: %s is missing; build profalloc with "
-                    "llvm-%d-dev installed, or leave PROFALLOC_PASS away",
-                    getenv("PROFALLOC_PASS"), under->major, path, under->major);
-    }
-    return NULL;
+    return path;
 }
 
 static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, const pfa_under_t *under,
@@ -122,7 +120,7 @@ static void add_for_gcc(pfa_words_t *words, const pfa_request_t *request, const 
 /* Also where only objects are linked: they may hold what link-time optimisation is yet to compile. */
 static void add_for_gcc_link(pfa_words_t *words, const pfa_request_t *request, const pfa_place_t *place)
 {
-    pfa_words_add(words, pfa_text("-specs=%s", pfa_place_need(place->data, "profalloc-gcc.specs")));
+    pfa_words_add(words, pfa_text("-specs=%s", pfa_place_need(place, "profalloc-gcc.specs")));
     if (request->thread) {
         pfa_words_add(words, "-fno-sanitize=thread");
     }

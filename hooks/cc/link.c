@@ -51,7 +51,7 @@ static void add_static(pfa_additions_t *add, const pfa_request_t *request, const
     if (request->cxx_library) {
         pfa_words_add(&add->before, "-Wl,-u,_ZSt17__throw_bad_allocv,-u,_ZSt15get_new_handlerv");
     }
-    add_file(&add->before, pfa_place_need(place->libraries, "libprofalloc.a"));
+    add_file(&add->before, pfa_place_need(place, "libprofalloc.a"));
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
         pfa_words_add(&add->behind, needs[i]);
     }
@@ -62,7 +62,7 @@ static void add_static(pfa_additions_t *add, const pfa_request_t *request, const
 static void add_shared(pfa_additions_t *add, const pfa_place_t *place)
 {
     pfa_words_add(&add->before, "-Wl,--push-state,--no-as-needed");
-    add_file(&add->before, pfa_place_need(place->libraries, "libprofalloc.so"));
+    add_file(&add->before, pfa_place_need(place, "libprofalloc.so"));
     pfa_words_add(&add->before, "-Wl,--pop-state");
     if (!is_standard(place->libraries)) {
         pfa_words_add(&add->behind, "-Xlinker");
@@ -80,7 +80,7 @@ void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_
     }
     add_wraps(&add->behind, place);
     pfa_words_add(&add->behind, "-Wl,--push-state,--whole-archive");
-    add_file(&add->behind, pfa_place_need(place->libraries, "libprofalloc_access.a"));
+    add_file(&add->behind, pfa_place_need(place, "libprofalloc_access.a"));
     pfa_words_add(&add->behind, "-Wl,--pop-state");
     if (request->fully_static) {
         add_static(add, request, place);

@@ -1,5 +1,5 @@
 /* Owns where our libraries and lists are: PROFALLOC_LIBDIR, or found from the place of this program, which may be a build
- * folder (all side by side, the lists in lib/profalloc) or an installed bin folder. */
+ * folder (all side by side, some in lib/profalloc below) or an installed bin folder. */
 #include "hooks/cc/cc.h"
 
 #include <limits.h>
@@ -61,26 +61,37 @@ static char *find_libraries(void)
 void pfa_place_find(pfa_place_t *place)
 {
     place->libraries = find_libraries();
-    place->data = pfa_text("%s/%s", place->libraries,
-                           exists(place->libraries, "profalloc/profalloc-gcc.specs") ? "profalloc" : "lib/profalloc");
 }
 
-char *pfa_place_need(const char *folder, const char *name)
+char *pfa_place_path(const pfa_place_t *place, const char *name)
 {
-    char *path = pfa_text("%s/%s", folder, name);
-    if (access(path, R_OK) != 0) {
-        pfa_cc_fail(
-            "%s: %m; it belongs to profalloc: build and install it as a whole, or set PROFALLOC_LIBDIR to where "
-            "it is",
-            path);
+    static const char *const folders[] = {"profalloc", "lib/profalloc", "."};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char *path = strcmp(folders[i], ".") == 0 ? pfa_text("%s/%s", place->libraries, name)
+                                                  : pfa_text("%s/%s/%s", place->libraries, folders[i], name);
+        if (access(path, R_OK) == 0) {
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+char *pfa_place_need(const pfa_place_t *place, const char *name)
+{
+    char *path = pfa_place_path(place, name);
+    if (path == NULL) {
+        pfa_cc_fail("there is no %s in %s or its folder profalloc: build and install profalloc as a whole, or set "
+                    "PROFALLOC_LIBDIR to where it is",
+                    name, place->libraries);
     }
     return path;
 }
 
 bool pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words)
 {
-    char *path = pfa_text("%s/%s", place->data, name);
-    char *text = pfa_file_read(path);
+    char *path = pfa_place_path(place, name);
+    char *text = path == NULL ? NULL : pfa_file_read(path);
     free(path);
     if (text == NULL) {
         return false;
