@@ -56,6 +56,7 @@ typedef struct pfa_request {
     bool fully_static; /* -static, -static-pie */
     bool relocatable;  /* -r: a link without libraries */
     bool no_libc;      /* -nostdlib and the like, and no -lc */
+    bool own_libc;     /* -nostdlib and the like, but the link names libc, or is of a shared object */
     bool freestanding;
     bool thread;          /* the user's own -fsanitize=thread */
     bool fortify_late;    /* _FORTIFY_SOURCE through -Wp, which comes behind -U */

@@ -1,8 +1,8 @@
 /* Owns what is added where a program or shared object is linked: the library, the callbacks, and the wrapped functions.
  *
- * The library comes first, so that malloc means ours whatever the user's libraries bring (an explicit -lc, too). The callbacks
- * come last, behind all that calls them, and as a whole: libraries that the compiler adds behind ours may call wrapped
- * functions. Files are given by full paths, past the user's -L and -Bstatic, and through -Xlinker, past -x. */
+ * The shared library comes first, so that malloc means ours whatever the user's libraries bring (an explicit -lc, too). The
+ * callbacks come last, behind all that calls them, and as a whole: libraries that the compiler adds behind ours may call
+ * wrapped functions. In a static link the library comes behind them. Files are given by full paths, past the user's -L and -Bstatic, and through -Xlinker, past -x. */
 #include "hooks/cc/cc.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void add_static(pfa_additions_t *add, const pfa_request_t *request, const
     if (request->cxx_library) {
         pfa_words_add(&add->before, "-Wl,-u,_ZSt17__throw_bad_allocv,-u,_ZSt15get_new_handlerv");
     }
-    add_file(&add->before, pfa_place_need(place, "libprofalloc.a"));
+    add_file(&add->behind, pfa_place_need(place, "libprofalloc.a"));
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
         pfa_words_add(&add->behind, needs[i]);
     }
@@ -86,5 +86,10 @@ void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_
         add_static(add, request, place);
     } else {
         add_shared(add, place);
+    }
+    if (request->own_libc) {
+        /* The user's came before our callbacks, which need them too. */
+        pfa_words_add(&add->behind, "-lgcc");
+        pfa_words_add(&add->behind, "-lc");
     }
 }
