@@ -11,6 +11,7 @@
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
 #   tests/exact/*.py      exact_*  traces against what programs did, in all circumstances; the programs are the *.c beside them
+#   tests/cc/*.py         cc_*     profalloc-cc: calls of every kind, and builds of small projects; wrapper.py is what they share
 #   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
 #   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
@@ -158,6 +159,14 @@ foreach(folder ends exact)
         cmake_path(GET script STEM name)
         pfa_add_test(${folder}_${name} ${folder} 900 ${PFA_PYTHON} ${script})
     endforeach()
+endforeach()
+
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cc/*.py)
+foreach(script ${scripts})
+    cmake_path(GET script STEM name)
+    if(NOT name STREQUAL "wrapper")
+        pfa_add_test(cc_${name} cc 900 ${PFA_PYTHON} ${script})
+    endif()
 endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)
