@@ -101,6 +101,9 @@ typedef struct pfa_additions {
     pfa_words_t behind;
 } pfa_additions_t;
 
+/* PROFALLOC_WINDOW=any: a program for machines, or with habits, that leave no room for the window (hooks/access/view.h). */
+bool pfa_cc_looks_anywhere(void);
+
 void pfa_compile_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,
                      const pfa_place_t *place);
 void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,

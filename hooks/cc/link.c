@@ -5,6 +5,7 @@
  * wrapped functions. In a static link the library comes behind them. Files are given by full paths, past the user's -L and -Bstatic, and through -Xlinker, past -x. */
 #include "hooks/cc/cc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void add_file(pfa_words_t *words, const char *path)
@@ -71,6 +72,18 @@ static void add_shared(pfa_additions_t *add, const pfa_place_t *place)
     }
 }
 
+bool pfa_cc_looks_anywhere(void)
+{
+    const char *text = getenv("PROFALLOC_WINDOW");
+    if (text == NULL || text[0] == 0 || strcmp(text, "fixed") == 0) {
+        return false;
+    }
+    if (strcmp(text, "any") == 0) {
+        return true;
+    }
+    pfa_cc_fail("PROFALLOC_WINDOW=%s: it is fixed or any", text);
+}
+
 void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,
                   const pfa_place_t *place)
 {
@@ -80,7 +93,8 @@ void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_
     }
     add_wraps(&add->behind, place);
     pfa_words_add(&add->behind, "-Wl,--push-state,--whole-archive");
-    add_file(&add->behind, pfa_place_need(place, "libprofalloc_access.a"));
+    const char *archive = pfa_cc_looks_anywhere() ? "libprofalloc_access_any.a" : "libprofalloc_access.a";
+    add_file(&add->behind, pfa_place_need(place, archive));
     pfa_words_add(&add->behind, "-Wl,--pop-state");
     if (request->fully_static) {
         add_static(add, request, place);
