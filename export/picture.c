@@ -67,9 +67,9 @@ static void add_records(picture_t *picture, const char *at, uint64_t size, uint6
     for (uint64_t offset = 0; offset + step <= size; offset += step) {
         pfa_event_t event;
         if (read_record((const pfa_record_t *)(const void *)(at + offset), &event) &&
-            !pfa_batch_add(picture->batch, &event)) {
+            !pfa_batch_add(picture->batch, &event, NULL)) {
             flush(picture, 0);
-            (void)pfa_batch_add(picture->batch, &event);
+            (void)pfa_batch_add(picture->batch, &event, NULL);
         }
     }
 }

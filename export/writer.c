@@ -202,11 +202,11 @@ static void begin_batch(uint32_t flags)
 static bool add_event(const pfa_event_t *event)
 {
     if (PFA_LIKELY(event->alloc_time >= writer.start)) {
-        return pfa_batch_add(writer.batch, event);
+        return pfa_batch_add(writer.batch, event, NULL);
     }
     pfa_event_t marked = *event;
     marked.size_flags |= PFA_EVENT_BEFORE;
-    bool added = pfa_batch_add(writer.batch, &marked);
+    bool added = pfa_batch_add(writer.batch, &marked, NULL);
     pfa_add_relaxed(&pfa_extents_head->inherited, added);
     return added;
 }
