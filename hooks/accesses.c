@@ -12,6 +12,7 @@
 #include "hooks/access/view.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
+#include "meta/extents.h"
 #include "meta/thread.h"
 
 #include <stdbool.h>
@@ -226,7 +227,10 @@ void profalloc_access_attach(pfa_access_view_t *view)
     if (open) {
         fill(view);
     }
-    pfa_add_relaxed(&pfa_accesses_modules, 1);
+    uint64_t modules = pfa_add_relaxed(&pfa_accesses_modules, 1) + 1;
+    if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
+        pfa_store_relaxed(&pfa_extents_head->instrumented, modules);
+    }
     pfa_unlock(PFA_LOCK_VIEWS);
     if (!pfa_accesses_kept && pfa_range.total_span != 0 && pfa_options.accesses == 2) {
         pfa_say_once(&said, "instrumented code was loaded after recording began without accesses: they are not "

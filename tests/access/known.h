@@ -38,9 +38,10 @@ static inline size_t hide_size(size_t size)
 /* low and high are the first and last byte touched; -1: none was. */
 static inline void expect(const char *name, size_t size, long reads, long writes, long low, long high, int shared)
 {
-    printf("{\"name\": \"%s\", \"size\": %zu, \"reads\": %ld, \"writes\": %ld, \"low\": %ld, \"high\": %ld, \"shared\": "
-           "%s}\n",
-           name, size, reads, writes, low, high, shared ? "true" : "false");
+    printf(
+        "{\"name\": \"%s\", \"size\": %zu, \"reads\": %ld, \"writes\": %ld, \"low\": %ld, \"high\": %ld, \"shared\": "
+        "%s}\n",
+        name, size, reads, writes, low, high, shared ? "true" : "false");
 }
 
 #endif
