@@ -63,11 +63,16 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
         pfa_words_add(words, "-fno-sanitize=thread");
     }
     if (pass != NULL) {
-        if (wish == WISH_MAP) {
-            /* Loaded before options are parsed, so that its own is known then. */
+        if (wish == WISH_MAP || pfa_cc_looks_anywhere()) {
+            /* Loaded before options are parsed, so that its own are known then. */
             add_two(words, "-Xclang", "-load");
             add_two(words, "-Xclang", pass);
+        }
+        if (wish == WISH_MAP) {
             add_two(words, "-mllvm", "-profalloc-map");
+        }
+        if (pfa_cc_looks_anywhere()) {
+            add_two(words, "-mllvm", "-profalloc-anywhere");
         }
         pfa_words_add(words, pfa_text("-fpass-plugin=%s", pass));
         return;
