@@ -1,4 +1,4 @@
-/* Owns the callback inside the compiled module: its declaration, and its body (hooks/access/inline.c), which the plugin
+/* Owns the callback inside the compiled module: its declaration, and its body (hooks/pass/inline.c), which the plugin
  * carries as bitcode of both architectures. All modules have the body; the linker keeps one. There are no other
  * architectures that the library is for. */
 #include "hooks/pass/pass.h"
