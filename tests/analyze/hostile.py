@@ -76,9 +76,9 @@ def number(value):
     return out + bytes([value])
 
 
-def batch(flags, segments=b"", rows=ROWS, accesses=b""):
-    """Rows of one kind, of 16 bytes, born at 2000 and, if they are deaths, dead at once."""
-    kind = struct.pack("<QIIIHHHHI", 16 << 16, 4, 4, 0, 1, 0, 1, 1, rows)
+def batch(flags, segments=b"", rows=ROWS, accesses=b"", size=16):
+    """Rows of one kind, born at 2000 and, if they are deaths, dead at once."""
+    kind = struct.pack("<QIIIHHHHI", size << 16, 4, 4, 0, 1, 0, 1, 1, rows)
     times = number(2 * 2000) + bytes(rows - 1)
     lives = b"" if flags & 1 else bytes(rows)
     head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, len(accesses))
@@ -242,6 +242,16 @@ def torn_columns(folder):
     check("cannot be decoded" in "".join(limited("check", path, status=1)), "accesses that nobody announced")
 
 
+def huge_chunks(folder):
+    """Places in a chunk of 6 GiB and a byte are told in units of 4: the last of them is not all in the chunk."""
+    size, path = (6 << 30) + 1, folder / "t.pa"
+    rows = [batch(8, struct.pack("<QII", i, 1, 1), 1, columns(b"\0", b"\0", bytes([rest]), b"\6", b"\0", b"\0"), size) for i, rest in ((0, 3), (1, 1))]
+    write(path, start(64), *[block(EVENTS, one) for one in rows], instrumented(), end(4))
+    support.equal(support.json.loads(limited("report", "--json", path)[0])["accesses"]["bytes_touched"], 2 * (size - 12) - 1, "bytes touched")
+    out, _ = limited("dump", "--events", path)
+    check(f" bytes 12-{size - 2} " in out and f" bytes 12-{size - 1} " in out, out)
+
+
 def a_map(stack, words, count=None):
     return struct.pack("<II", words, stack) + struct.pack("<Q", 1) * (2 * (words if count is None else count))
 
@@ -382,4 +392,4 @@ def this_process(folder):
 
 support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
              many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
-             torn_columns=torn_columns, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
+             torn_columns=torn_columns, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
