@@ -109,6 +109,7 @@ def none(folder):
         make(form, folder / "t.pa", 1000, 1, *words)
         data = report(folder / "t.pa")
         check("accesses" in data and data["accesses"] is None, f"{words}: null")
+        check(data["complete"] is True, f"all else is there: {data['complete']}")
         check(all(p["accesses"] is None and "map" not in p for p in data["points"]), "of points, too")
         out, _ = tool("report", folder / "t.pa")
         equal([line for line in out.splitlines() if "ccess" in line],
@@ -172,8 +173,9 @@ def map_text(folder):
     make("ended", folder / "t.pa", 40, 5, "accesses", "maps")
     out, _ = tool("report", "--top", 12, folder / "t.pa")
     _, _, text = out.partition("Accesses by place in the chunk")
-    check("bytes 0-7 reads 4,000 writes 4  hot\n" in text, text)  # the fourth stack
-    check("bytes 24-31 never touched\n" in text, text)
+    # The fourth stack: the second word has half as many, and one more.
+    check("bytes 0-7 reads 4,000 writes 4  hot\n      bytes 8-15 reads 2,000 writes 5  hot\n      bytes 16-23 reads 1,333 writes 6\n"
+          "      bytes 24-31 never touched\n" in text, text)
     check("  cold\n" in text, text)
     check(all(len(line) <= 100 for line in text.splitlines()), "lines of 100 columns")
 

@@ -29,8 +29,8 @@
  *          old       COUNTERS do not tell of instrumented modules
  *          boot=N    the machine had been up for so many nanoseconds more
  *
- * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -146,7 +146,7 @@ static void write_start(made_t *made, const heap_t *heap)
                         sizeof payload.start + 20 + (size_t)length);
 }
 
-static void flush_events(made_t *made, uint64_t time, uint32_t flags)
+void flush_events(made_t *made, uint64_t time, uint32_t flags)
 {
     if (made->batch->head.rows != 0) {
         size_t size = pfa_batch_finish(made->batch, made->bytes);
@@ -178,7 +178,7 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
     }
 }
 
-static void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags)
+void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags)
 {
     pfa_trace_live_t live = {.number = flags != 0 ? 2 : 1, .flags = flags, .time = time, .name_size = 3};
     size_t done = 0;
@@ -220,7 +220,7 @@ static double weight_of(const pfa_event_t *event)
     return sample && size != 0 ? 1 / (1 - exp(-(double)size / PERIOD)) : 1;
 }
 
-static void write_totals(made_t *made, const heap_t *heap, char **words)
+void write_totals(made_t *made, const heap_t *heap, char **words)
 {
     double chunks[2] = {made->folded ? 7 : 0, 0};
     double bytes[2] = {made->folded ? 700 : 0, 0};
@@ -315,74 +315,6 @@ static void make_killed(made_t *made, heap_t *heap, char **words)
         write_deaths(made, heap, from, next, 997, 0);
         must(ftruncate(made->writer.fd, (off_t)(end + (made->writer.at - end) / 2)) == 0);
     }
-}
-
-enum { LIFE_MAX = 1 << 16 };
-
-/* The truth of a big one, told as it is made: deaths of a step come before its birth. */
-typedef struct truth {
-    uint64_t dying[LIFE_MAX]; /* bytes, by the step they die at */
-    uint64_t live;
-    uint64_t peak;
-    uint64_t bytes;
-    uint64_t bytes_alive;
-} truth_t;
-
-static void count_truth(truth_t *truth, uint64_t step, uint64_t size, uint64_t life)
-{
-    truth->live -= truth->dying[step % LIFE_MAX];
-    truth->dying[step % LIFE_MAX] = 0;
-    truth->live += size;
-    truth->bytes += size;
-    truth->bytes_alive += life == 0 ? size : 0;
-    truth->dying[(step + life) % LIFE_MAX] += life != 0 ? size : 0;
-    truth->peak = truth->live > truth->peak ? truth->live : truth->peak;
-}
-
-/* A birth every ten ticks, random sizes and lives; one stretch lives longer and makes the peak. */
-static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
-{
-    life_t *alive = calloc(chunks / 50000 + 1, sizeof *alive);
-    truth_t *truth = calloc(1, sizeof *truth);
-    size_t alive_count = 0;
-    uint64_t number = 0;
-    must(alive != NULL && truth != NULL);
-    pfa_batch_begin(made->batch, 0, 0);
-    for (uint64_t i = 0; i < chunks; i++) {
-        uint64_t random = random_next(&seed);
-        bool longer = i > chunks / 2 && i < chunks / 2 + 20000;
-        bool stays = i % 50000 == 49999;
-        uint64_t life = (longer ? 30000 : 1) + (random >> 32) % 2000;
-        uint64_t size = 16 * (1 + random % 256);
-        pfa_event_t event = {.alloc_time = heap->start + 10 * i,
-                             .free_time = heap->start + 10 * (i + life),
-                             .size_flags = size << PFA_RECORD_SIZE_SHIFT,
-                             .stack = (uint32_t)(PFA_NODE_FIRST + (random >> 16) % STACKS),
-                             .thread = 1,
-                             .free_thread = 1};
-        count_truth(truth, i, size, stays ? 0 : life);
-        if (stays) {
-            alive[alive_count++].event = event;
-            continue;
-        }
-        if (made->batch->head.rows == PFA_BATCH_ROWS) {
-            flush_events(made, event.free_time, 0);
-        }
-        if (made->batch->head.rows == 0) {
-            must(pfa_batch_segment(made->batch, 0, number));
-        }
-        must(pfa_batch_add(made->batch, &event, NULL));
-        number++;
-    }
-    heap->end = heap->start + 10 * (chunks + LIFE_MAX);
-    flush_events(made, heap->end, 0);
-    write_picture(made, alive, alive_count, heap->end, PFA_LIVE_FINAL);
-    write_totals(made, heap, (char *[]){"bare", NULL});
-    pfa_tracefile_end(&made->writer, PFA_END_EXIT, heap->end);
-    printf("%" PRIu64 " %" PRIu64 " %zu %" PRIu64 " %" PRIu64 "\n", chunks, truth->bytes, alive_count,
-           truth->bytes_alive, truth->peak);
-    free(alive);
-    free(truth);
 }
 
 int main(int argc, char **argv)

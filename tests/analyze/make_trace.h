@@ -57,6 +57,13 @@ typedef struct made {
 void make_nodes(heap_t *heap);
 void write_modules(made_t *made, uint64_t time);
 
+/* Blocks of a trace: the deaths that were gathered, with which a batch of others begins; a picture; totals, as the words of the
+ * command line ask for. */
+void flush_events(made_t *made, uint64_t time, uint32_t flags);
+void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags);
+void write_totals(made_t *made, const heap_t *heap, char **words);
+void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed);
+
 /* Gives the chunks of the heap accesses, and tells the truth about those of one; `number` places it somewhere. */
 void make_accesses(const made_t *made, heap_t *heap, uint64_t seed);
 void tell_accesses(const life_t *life);
