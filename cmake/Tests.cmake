@@ -3,7 +3,7 @@
 #                                  <profalloc.h>. A line "/* sources: a.c b.c */" adds files, from the project root.
 #                                  One with records is run again as *_wide, with room for accesses in them.
 #                                  Those that include tests/unit/accesses.h are linked as profalloc-cc would link them
-#                                  with libprofalloc_access.a, and with nothing else of ours.
+#                                  with libprofalloc_access_any.a, and with nothing else of ours.
 #   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
@@ -69,7 +69,7 @@ function(pfa_add_unit_tests folder prefix timeout)
         endif()
         file(STRINGS ${source} instrumented REGEX "#include \"tests/unit/accesses.h")
         if(instrumented)
-            set(library profalloc_access)
+            set(library profalloc_access_any)
         endif()
         if(NOT TARGET ${library})
             continue()

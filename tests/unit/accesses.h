@@ -28,7 +28,7 @@ static access_t access_log[LOG_SIZE];
 static size_t logged;
 static bool watching;
 
-static void fake_rare(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts)
+static void fake_rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread)
 {
     if (!watching) {
         return;
