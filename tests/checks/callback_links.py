@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs built by each installed compiler, as profalloc-cc would, link with libprofalloc_access.a and count alike.
+"""Programs built by each installed compiler, as profalloc-cc would, link with libprofalloc_access_any.a and count alike.
 
 Linked as a program with and without a fixed address, as a shared object, and statically. The last in two steps: the program
 with its callbacks first, into one object, then that with libc. In one step --wrap would take libc's own calls for the
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(os.environ.get("PROFALLOC_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("PROFALLOC_BUILD_DIR", ROOT / "build"))
 SOURCES = ROOT / "tests/checks/callbacks"
-ARCHIVE = str(BUILD / "libprofalloc_access.a")
+ARCHIVE = str(BUILD / "libprofalloc_access_any.a")
 WRAP = f"-Wl,@{BUILD}/profalloc-wrap.txt"
 
 GCC = ["-fsanitize=thread", f"@{BUILD}/profalloc-nobuiltin.txt"]

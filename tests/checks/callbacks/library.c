@@ -12,7 +12,7 @@ static int modules;
 void step(const char *name);
 void run_steps(void);
 
-static void rare(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts)
+static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread)
 {
     (void)thread;
     (void)address;

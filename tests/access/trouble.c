@@ -1,0 +1,356 @@
+/* An instrumented program that is hard on the callbacks: each argument names a kind of trouble. What is known of the accesses
+ * is printed as in known.c; where nothing can be known, surviving is the test. See tests/access/trouble.py. */
+#define _GNU_SOURCE
+#include "known.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "line %d: " #condition "\n", __LINE__);                                                    \
+            _exit(99);                                                                                                 \
+        }                                                                                                              \
+    } while (0)
+
+/* Before main, and before the library may have been started. */
+static char *early;
+
+__attribute__((constructor)) static void construct(void)
+{
+    early = hide(malloc(5001));
+    PUT(early[17], 1);
+}
+
+static void constructor(void)
+{
+    USE(early[18]);
+    free(early);
+    expect("constructor", 5001, 1, 1, 17, 18, 0);
+}
+
+/* --- chunks that another thread frees at the same time ------------------------------------------------------------ */
+
+enum { CELLS = 64, ROUNDS = 20000 };
+static _Atomic(char *) cells[CELLS];
+static atomic_bool done;
+
+static void *touch_anything(void *arg)
+{
+    unsigned seed = (unsigned)(uintptr_t)arg;
+    while (!atomic_load(&done)) {
+        seed = seed * 1103515245 + 12345;
+        char *chunk = atomic_load(&cells[seed >> 8 & (CELLS - 1)]);
+        if (chunk != NULL) {
+            /* It may be freed by now: only the callbacks look at it, as they would before the access. */
+            extern void __tsan_read4(void *);
+            extern void __tsan_write8(void *);
+            __tsan_read4(chunk + (seed & 15) * 4);
+            __tsan_write8(chunk + 64);
+        }
+    }
+    return NULL;
+}
+
+static void freed(void)
+{
+    pthread_t threads[2];
+    for (uintptr_t i = 0; i < 2; i++) {
+        MUST(pthread_create(&threads[i], NULL, touch_anything, (void *)(i + 1)) == 0);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        size_t size = i % 50 == 0 ? 200000 + i : 80 + i % 3000;
+        char *fresh = malloc(size);
+        MUST(fresh != NULL);
+        memset(fresh, 1, 80);
+        free(atomic_exchange(&cells[i % CELLS], fresh));
+    }
+    atomic_store(&done, true);
+    for (int i = 0; i < 2; i++) {
+        MUST(pthread_join(threads[i], NULL) == 0);
+    }
+    for (int i = 0; i < CELLS; i++) {
+        free(cells[i]);
+    }
+}
+
+/* --- addresses of all kinds --------------------------------------------------------------------------------------- */
+
+static void wild(void)
+{
+    extern void __tsan_read8(void *);
+    extern void __tsan_write_range(void *, long);
+    uint64_t seed = 88172645463325252u;
+    char *chunk = malloc(100);
+    for (int i = 0; i < 300000; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        uintptr_t address = seed;
+        switch (i % 6) {
+        case 0:
+            address = (uintptr_t)chunk ^ (seed & 0xfffffffffu);
+            break;
+        case 1:
+            address = (uintptr_t)3 << 44 | (seed >> 20);
+            break;
+        case 2:
+            address = (uintptr_t)-1 - (seed & 0xffff);
+            break;
+        case 3:
+            address = seed & 0xfff;
+            break;
+        default:
+            break;
+        }
+        __tsan_read8((void *)address);
+        __tsan_write_range((void *)address, (long)(seed & 0xffffff));
+    }
+    free(chunk);
+}
+
+/* --- signals, threads that end, forks ----------------------------------------------------------------------------- */
+
+static char *for_handler;
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+    (void)signal;
+    for_handler[handled % 100] = 1;
+    handled = handled + 1;
+}
+
+static void signals(void)
+{
+    for_handler = hide(malloc(7001));
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    MUST(sigaction(SIGALRM, &action, NULL) == 0);
+    struct itimerval often = {{0, 200}, {0, 200}};
+    MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    while (handled < 1000) {
+        char *chunk = hide(malloc(100));
+        PUT(chunk[5], 1);
+        free(chunk);
+    }
+    struct itimerval never = {{0, 0}, {0, 0}};
+    MUST(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    signal(SIGALRM, SIG_IGN);
+    long count = handled;
+    free(for_handler);
+    expect("signals", 7001, 0, count, 0, 99, 0);
+}
+
+static pthread_key_t key;
+
+static void at_end(void *chunk)
+{
+    PUT(((char *)chunk)[9], 1);
+    free(chunk);
+}
+
+static void *only_touches(void *chunk)
+{
+    PUT(((char *)chunk)[3], 1);
+    return NULL;
+}
+
+static void *leaves_work(void *unused)
+{
+    char *chunk = hide(malloc(6001));
+    PUT(chunk[8], 1);
+    MUST(pthread_setspecific(key, chunk) == 0);
+    return unused;
+}
+
+static void thread_ends(void)
+{
+    pthread_t thread;
+    MUST(pthread_key_create(&key, at_end) == 0);
+    MUST(pthread_create(&thread, NULL, leaves_work, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    expect("destructor", 6001, 0, 2, 8, 9, 0);
+    char *chunk = hide(malloc(6002));
+    for (int i = 0; i < 3; i++) { /* each a thread that never allocates */
+        MUST(pthread_create(&thread, NULL, only_touches, chunk) == 0 && pthread_join(thread, NULL) == 0);
+    }
+    free(chunk);
+    expect("threads that only touch", 6002, 0, 3, 3, 3, 1);
+}
+
+static void forks(void)
+{
+    char *chunk = hide(malloc(4001));
+    PUT(chunk[7], 1);
+    fflush(stdout);
+    pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        for (int i = 0; i < 1000; i++) {
+            PUT(chunk[i], 1); /* the parent's to tell, and not done by the parent */
+        }
+        free(chunk);
+        chunk = hide(malloc(4002));
+        PUT(chunk[4000], 1);
+        free(chunk);
+        exit(0);
+    }
+    int status;
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+    USE(chunk[70]);
+    free(chunk);
+    expect("parent", 4001, 1, 1, 7, 70, 0);
+}
+
+/* --- modules, memory that is not where it usually is -------------------------------------------------------------- */
+
+static void plugins(const char *path)
+{
+    for (int i = 0; i < 50; i++) {
+        void *module = dlopen(path, RTLD_NOW);
+        MUST(module != NULL);
+        union {
+            void *symbol;
+            void (*function)(char *);
+        } touch = {dlsym(module, "touch_in_plugin")};
+        MUST(touch.symbol != NULL);
+        char *chunk = hide(malloc(9001));
+        PUT(chunk[1], 1);
+        touch.function(chunk);
+        MUST(dlclose(module) == 0);
+        free(chunk);
+    }
+}
+
+/* More large chunks than fit into large_range: those beyond it are seen too. */
+static void elsewhere(void)
+{
+    enum { COUNT = 40 };
+    char *chunks[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        chunks[i] = hide(malloc(4000000 + i));
+        PUT(chunks[i][i], 1);
+        USE(chunks[i][3999000]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        free(chunks[i]);
+        expect("elsewhere", 4000000 + i, 1, 1, (long)i, 3999000, 0);
+    }
+    void *aligned;
+    MUST(posix_memalign(&aligned, 64 << 20, 5000000) == 0);
+    char *chunk = hide(aligned);
+    PUT(chunk[4999999], 1);
+    free(chunk);
+    expect("aligned", 5000000, 0, 1, 4999999, 4999999, 0);
+}
+
+/* Places in it are told in units of four bytes. */
+static void huge(void)
+{
+    size_t size = (size_t)5 << 30;
+    char *chunk = hide(malloc(size));
+    MUST(chunk != NULL);
+    PUT(chunk[((size_t)1 << 30) + 4], 1);
+    USE(chunk[((size_t)4 << 30) + 9]);
+    free(chunk);
+    expect("huge", size, 1, 1, ((long)1 << 30) + 4, ((long)4 << 30) + 11, 0);
+}
+
+/* Somebody else lives in the window, from before recording begins. */
+static void window(void)
+{
+    char *chunk = hide(malloc(3001));
+    PUT(chunk[1], 1);
+    free(chunk);
+    expect("window", 3001, 0, 1, 1, 1, 0);
+}
+
+__attribute__((constructor(101))) static void take_window(void)
+{
+    if (getenv("TAKE_WINDOW") != NULL) {
+        void *place = (void *)((uintptr_t)3 << 44);
+        char *taken =
+            mmap(place, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        MUST(taken == place);
+        PUT(taken[5], 1);
+        extern int profalloc_start(size_t sample);
+        MUST(profalloc_start(1) == 0);
+    }
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static void counters(void)
+{
+    char *chunk = hide(malloc(2001));
+    for (int i = 0; i < 1000; i++) {
+        PUT(chunk[i], 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        USE(chunk[i]);
+    }
+    free(chunk);
+    expect("counters", 2001, 3, 15, 0, 999, 0);
+}
+
+/* Each chunk alike: three reads, one write. */
+static void alike(void)
+{
+    for (int i = 0; i < 20000; i++) {
+        char *chunk = hide(malloc(1000));
+        PUT(chunk[i % 1000], 1);
+        for (int k = 0; k < 3; k++) {
+            USE(chunk[i % 1000]);
+        }
+        free(chunk);
+    }
+}
+
+typedef struct fields {
+    long hot;
+    long never;
+    int half[2];
+    long written;
+} fields_t;
+
+static void mapped(void)
+{
+    for (int i = 0; i < 100; i++) {
+        fields_t *fields = hide(malloc(sizeof *fields));
+        for (int k = 0; k < 10; k++) {
+            USE(fields->hot);
+        }
+        USE(fields->half[1]);
+        PUT(fields->half[0], 1);
+        PUT(fields->written, 1);
+        free(fields);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } troubles[] = {{"constructor", constructor}, {"freed", freed},         {"wild", wild},
+                    {"signals", signals},         {"threads", thread_ends}, {"forks", forks},
+                    {"elsewhere", elsewhere},     {"huge", huge},           {"window", window},
+                    {"counters", counters},       {"alike", alike},         {"mapped", mapped}};
+    MUST(argc >= 2);
+    for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
+        if (strcmp(argv[1], troubles[i].name) == 0) {
+            troubles[i].function();
+            return 0;
+        }
+    }
+    MUST(argc == 3 && strcmp(argv[1], "plugins") == 0);
+    plugins(argv[2]);
+    return 0;
+}
