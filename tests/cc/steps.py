@@ -44,7 +44,8 @@ def compile_then_link(under, folder):
     cc(under, "-DPART", "-O2", "-c", "main.c", "-o", "with blank.o", cwd=work)
     cc(under, "-O2", "-c", "part.c", cwd=work)
     check(instrumented(work / "with blank.o") and instrumented(work / "part.o"), "objects")
-    for flags in ([], ["-no-pie"], ["-pie"], ["-Wl,-z,defs"], ["-Wl,--as-needed"], ["-Wl,--gc-sections"], ["-lc"],
+    linkers = [[f"-fuse-ld={name}"] for name in ("gold", "lld", "mold") if shutil.which(f"ld.{name}")]
+    for flags in (*linkers, [], ["-no-pie"], ["-pie"], ["-Wl,-z,defs"], ["-Wl,--as-needed"], ["-Wl,--gc-sections"], ["-lc"],
                   ["-nostartfiles", "-nostdlib", "-lc"], ["-fsanitize=thread"], ["-rdynamic"]):
         objects = ["with blank.o", "part.o"]
         if "-no-pie" in flags:
