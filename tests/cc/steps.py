@@ -149,6 +149,10 @@ def response_files(under, folder):
     (work / "arguments").write_text("'two words.c' \"-DQUOTED=\\\"a b\\\"\"\n-o out\\ put.o\t@inner")
     cc(under, "-O1", "@arguments", cwd=work)
     check(instrumented(work / "out put.o"), "-c in a response file within a response file")
+    # Read with other rules for quotes and backslashes, these are options to preprocess only.
+    (work / "quoted").write_text("-c part.c -o quoted.o '-DONE=a -E b' \"-DTWO=a -E b\" -DTHREE=a\\ -E\\ b \"-DFOUR=\\\" -E \"\n")
+    cc(under, "-O1", "@quoted", cwd=work)
+    check(instrumented(work / "quoted.o"), "options within quoted words of a response file are taken for options")
     (work / "link").write_text("-O2 -DPART 'main.c' part.c\n-o 'linked program'\n")
     cc(under, "@link", cwd=work)
     check_program(work / "linked program", output=SUM)
