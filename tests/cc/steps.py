@@ -44,7 +44,8 @@ def compile_then_link(under, folder):
     cc(under, "-DPART", "-O2", "-c", "main.c", "-o", "with blank.o", cwd=work)
     cc(under, "-O2", "-c", "part.c", cwd=work)
     check(instrumented(work / "with blank.o") and instrumented(work / "part.o"), "objects")
-    for flags in ([], ["-no-pie"], ["-pie"], ["-Wl,-z,defs"], ["-Wl,--as-needed"], ["-Wl,--gc-sections"], ["-lc"],
+    linkers = [[f"-fuse-ld={name}"] for name in ("gold", "lld", "mold") if shutil.which(f"ld.{name}")]
+    for flags in (*linkers, [], ["-no-pie"], ["-pie"], ["-Wl,-z,defs"], ["-Wl,--as-needed"], ["-Wl,--gc-sections"], ["-lc"],
                   ["-nostartfiles", "-nostdlib", "-lc"], ["-fsanitize=thread"], ["-rdynamic"]):
         objects = ["with blank.o", "part.o"]
         if "-no-pie" in flags:
@@ -148,6 +149,10 @@ def response_files(under, folder):
     (work / "arguments").write_text("'two words.c' \"-DQUOTED=\\\"a b\\\"\"\n-o out\\ put.o\t@inner")
     cc(under, "-O1", "@arguments", cwd=work)
     check(instrumented(work / "out put.o"), "-c in a response file within a response file")
+    # Read with other rules for quotes and backslashes, these are options to preprocess only.
+    (work / "quoted").write_text("-c part.c -o quoted.o '-DONE=a -E b' \"-DTWO=a -E b\" -DTHREE=a\\ -E\\ b \"-DFOUR=\\\" -E \"\n")
+    cc(under, "-O1", "@quoted", cwd=work)
+    check(instrumented(work / "quoted.o"), "options within quoted words of a response file are taken for options")
     (work / "link").write_text("-O2 -DPART 'main.c' part.c\n-o 'linked program'\n")
     cc(under, "@link", cwd=work)
     check_program(work / "linked program", output=SUM)
