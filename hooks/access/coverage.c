@@ -1,5 +1,5 @@
 /* Owns the callbacks of Clang's other instrumentation, -fsanitize-coverage=func,trace-loads,trace-stores, for builds that
- * cannot have -fsanitize=thread (a kernel of callbacks that the program itself defines, a fuzzer). The flag needs a place
+ * have no use for -fsanitize=thread, such as those for a fuzzer. The flag needs a place
  * ("func") to have any effect, and with it pulls in nothing but these; whoever asks for more, such as trace-pc-guard, has
  * callbacks of their own.
  *

@@ -3,6 +3,7 @@
 #include "tests/unit/accesses.h"
 
 #include <strings.h>
+#include <sys/mman.h>
 #include <wchar.h>
 
 void *__memcpy_chk(void *to, const void *from, size_t size, size_t room);
@@ -209,6 +210,25 @@ static void comparisons(void **state)
     assert_true(memcmp(range + 8, range + 16, 4) < 0 && memcmp(range + 16, range + 8, 4) > 0);
 }
 
+/* Behind a range there may be nothing that can be read. */
+static void comparisons_end_with_the_page(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    memset(range + 64, 0, 64);
+    for (size_t size = 1; size < 20; size++) {
+        range[64 + size - 1] = 'x';
+        watch();
+        assert_true(memcmp(pages + page - size, range + 64, size) < 0);
+        expect(R(64, size));
+        range[64 + size - 1] = 0;
+    }
+    munmap(pages, 2 * page);
+}
+
 static void searches(void **state)
 {
     (void)state;
@@ -277,6 +297,7 @@ int main(void)
         cmocka_unit_test(comparisons),
         cmocka_unit_test(searches),
         cmocka_unit_test(searches_for_ranges),
+        cmocka_unit_test(comparisons_end_with_the_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
