@@ -235,10 +235,16 @@ bool Lowering::visit_masked(IntrinsicInst &intrinsic)
         lanes_touched = packed ? builder.CreateUnaryIntrinsic(Intrinsic::ctpop, bits) : builder.CreateSub(after, first);
         address = packed ? address : builder.CreateAdd(address, builder.CreateMul(first, element));
         any = builder.CreateIsNotNull(bits);
-    } else { /* of no fixed length: the lanes that take part are taken for the first ones, as loops have them */
+    } else { /* of no fixed length: the same, by comparing the lanes' numbers */
         auto *wide = VectorType::get(word, vector->getElementCount());
-        lanes_touched = builder.CreateAddReduce(builder.CreateZExt(mask, wide));
-        any = builder.CreateIsNotNull(lanes_touched);
+        Value *numbers = builder.CreateStepVector(wide), *none = Constant::getNullValue(wide);
+        Value *from = builder.CreateSelect(mask, numbers, Constant::getAllOnesValue(wide));
+        Value *first = builder.CreateIntMinReduce(from, false);
+        Value *last = builder.CreateIntMaxReduce(builder.CreateSelect(mask, numbers, none), false);
+        lanes_touched = packed ? builder.CreateAddReduce(builder.CreateZExt(mask, wide))
+                               : builder.CreateAdd(builder.CreateSub(last, first), builder.getInt64(1));
+        address = packed ? address : builder.CreateAdd(address, builder.CreateMul(first, element));
+        any = builder.CreateOrReduce(mask);
     }
     known[&intrinsic] = {{address, 0, !store, store, false, builder.CreateMul(lanes_touched, element), any}};
     return true;
