@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The include rules: which folder may know which, checked from the #include lines.
 
-base <- meta <- alloc <- hooks, export beside them, export/format known to all and knowing nobody, analyze on its own.
+base <- meta <- alloc <- hooks, export beside them, export/format known to all and knowing nobody, the tools (analyze,
+hooks/cc) on their own.
 """
 import os
 import re
@@ -18,6 +19,7 @@ ALLOWED = {
     "export": {"base", "meta"},
     "hooks": {"base", "meta", "alloc", "include"},
     "analyze": set(),
+    "hooks/cc": set(),
     "include": set(),
 }
 # hooks is the composition root, but only these files of it know the writer.
@@ -43,7 +45,10 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 def folder_of(path):
     """The unit of the rules a project path belongs to."""
-    return "export/format" if path.startswith("export/format/") else path.split("/")[0]
+    for unit in ("export/format", "hooks/cc"):
+        if path.startswith(unit + "/"):
+            return unit
+    return path.split("/")[0]
 
 
 def resolve(including, name):
@@ -93,7 +98,7 @@ def check_file(path):
 
 
 def sources():
-    for folder in ALLOWED:
+    for folder in sorted({folder.split("/")[0] for folder in ALLOWED}):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".cpp", ".hpp", ".def", ".inc"):
                 yield str(path.relative_to(ROOT))

@@ -1,0 +1,25 @@
+/* How the files of hooks/access define what the compilers, and the linker's --wrap, expect by name: each name is declared
+ * where it is defined, since no header of anybody declares all of them. Macros only. */
+#ifndef PFA_HOOKS_ACCESS_INTERFACE_H
+#define PFA_HOOKS_ACCESS_INTERFACE_H
+
+#include "base/compiler.h"
+
+/* A function called by code that a compiler made. */
+#define PFA_CALLBACK(result, name, ...)                                                                                \
+    result name(__VA_ARGS__);                                                                                          \
+    result name(__VA_ARGS__)
+
+/* A function called by the program, which may have one of its own. */
+#define PFA_CALLBACK_WEAK(result, name, ...)                                                                           \
+    PFA_WEAK result name(__VA_ARGS__);                                                                                 \
+    result name(__VA_ARGS__)
+
+/* A function of libc: with --wrap=name the linker turns the module's calls of `name` to __wrap_name, and those of
+ * __real_name to `name`. A line of wraps.def is the other half. */
+#define PFA_WRAPPED(result, name, ...)                                                                                 \
+    result __real_##name(__VA_ARGS__);                                                                                 \
+    result __wrap_##name(__VA_ARGS__);                                                                                 \
+    result __wrap_##name(__VA_ARGS__)
+
+#endif

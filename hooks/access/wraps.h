@@ -1,0 +1,58 @@
+/* What the files wraps_*.c share: noting ranges, and time that went by.
+ *
+ * A wrapped function counts as one read of each range it reads and one write of each it writes, however libc goes about it,
+ * and the range is what the function has to look at to do what its manual page says: a search ends with what it found, a
+ * comparison with the first difference, a transfer with what was transferred. Where none of its memory is in the profiled
+ * range it is a compare and a jump. errno stays as libc left it: noting an access does not touch it.
+ *
+ * In a statically linked program --wrap turns libc's own calls, too, to our functions: they then count what libc does with the
+ * program's memory. */
+#ifndef PFA_HOOKS_ACCESS_WRAPS_H
+#define PFA_HOOKS_ACCESS_WRAPS_H
+
+#include "hooks/access/access.h"
+#include "hooks/access/interface.h"
+
+/* Out of line: there are hundreds of calls, and what is copied costs more than one. */
+static PFA_NOINLINE __attribute__((unused)) void note(const void *address, size_t size, uint64_t counts)
+{
+    pfa_access_range(address, size, counts);
+}
+
+PFA_INLINE bool concerns(const void *address)
+{
+    return pfa_access_concerns((uintptr_t)address);
+}
+
+PFA_INLINE void note_read(const void *address, size_t size)
+{
+    if (concerns(address)) {
+        note(address, size, PFA_ACCESS_READ);
+    }
+}
+
+PFA_INLINE void note_write(const void *address, size_t size)
+{
+    if (concerns(address)) {
+        note(address, size, PFA_ACCESS_WRITE);
+    }
+}
+
+/* The thread may have slept: its next access asks for the time. */
+PFA_INLINE void note_wait(void)
+{
+    pfa_access_thread.ticks = 0;
+}
+
+PFA_INLINE size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How far behind start a pointer that libc returned is. */
+PFA_INLINE size_t distance(const void *start, const void *found)
+{
+    return (size_t)((const char *)found - (const char *)start);
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* Owns the wrapped functions on memory of known length (wraps.h tells what wrapping means), and what Clang makes of calls
+ * of three of them, __tsan_memcpy and its kin. */
+#include "hooks/access/wraps.h"
+
+#define DEFINE_COPY(name)                                                                                              \
+    PFA_WRAPPED(void *, name, void *to, const void *from, size_t size)                                                 \
+    {                                                                                                                  \
+        note_read(from, size);                                                                                         \
+        note_write(to, size);                                                                                          \
+        return __real_##name(to, from, size);                                                                          \
+    }
+#define DEFINE_COPY_CHK(name)                                                                                          \
+    PFA_WRAPPED(void *, name, void *to, const void *from, size_t size, size_t room)                                    \
+    {                                                                                                                  \
+        note_read(from, size);                                                                                         \
+        note_write(to, size);                                                                                          \
+        return __real_##name(to, from, size, room);                                                                    \
+    }
+#define DEFINE_COPY_WIDE(name)                                                                                         \
+    PFA_WRAPPED(wchar_t *, name, wchar_t *to, const wchar_t *from, size_t count)                                       \
+    {                                                                                                                  \
+        note_read(from, count * sizeof *from);                                                                         \
+        note_write(to, count * sizeof *to);                                                                            \
+        return __real_##name(to, from, count);                                                                         \
+    }
+DEFINE_COPY(memcpy)
+DEFINE_COPY(memmove)
+DEFINE_COPY(mempcpy)
+DEFINE_COPY_CHK(__memcpy_chk)
+DEFINE_COPY_CHK(__memmove_chk)
+DEFINE_COPY_CHK(__mempcpy_chk)
+DEFINE_COPY_WIDE(wmemcpy)
+DEFINE_COPY_WIDE(wmemmove)
+
+PFA_WRAPPED(void, bcopy, const void *from, void *to, size_t size)
+{
+    note_read(from, size);
+    note_write(to, size);
+    __real_bcopy(from, to, size);
+}
+
+PFA_WRAPPED(void *, memset, void *to, int byte, size_t size)
+{
+    note_write(to, size);
+    return __real_memset(to, byte, size);
+}
+
+PFA_WRAPPED(void *, __memset_chk, void *to, int byte, size_t size, size_t room)
+{
+    note_write(to, size);
+    return __real___memset_chk(to, byte, size, room);
+}
+
+PFA_WRAPPED(wchar_t *, wmemset, wchar_t *to, wchar_t value, size_t count)
+{
+    note_write(to, count * sizeof *to);
+    return __real_wmemset(to, value, count);
+}
+
+PFA_WRAPPED(void, bzero, void *to, size_t size)
+{
+    note_write(to, size);
+    __real_bzero(to, size);
+}
+
+PFA_WRAPPED(void, explicit_bzero, void *to, size_t size)
+{
+    note_write(to, size);
+    __real_explicit_bzero(to, size);
+}
+
+PFA_WRAPPED(void, __explicit_bzero_chk, void *to, size_t size, size_t room)
+{
+    note_write(to, size);
+    __real___explicit_bzero_chk(to, size, room);
+}
+
+PFA_CALLBACK(void *, __tsan_memcpy, void *to, const void *from, size_t size)
+{
+    return __wrap_memcpy(to, from, size);
+}
+
+PFA_CALLBACK(void *, __tsan_memmove, void *to, const void *from, size_t size)
+{
+    return __wrap_memmove(to, from, size);
+}
+
+PFA_CALLBACK(void *, __tsan_memset, void *to, int byte, size_t size)
+{
+    return __wrap_memset(to, byte, size);
+}
+
+typedef struct __attribute__((packed, may_alias)) word {
+    uint64_t value;
+} word_t;
+
+/* How many bytes it takes to see that two ranges differ, which they do. */
+static size_t until_difference(const void *a, const void *b)
+{
+    const unsigned char *left = a;
+    const unsigned char *right = b;
+    size_t i = 0;
+    while (left[i] == right[i]) {
+        i++;
+    }
+    return i + 1;
+}
+
+/* Equal ranges have to be looked at to the end, others up to the first difference. */
+static PFA_NOINLINE void note_comparison(const void *a, const void *b, size_t size, int result)
+{
+    size_t seen = size;
+    if (result != 0) {
+        seen = 0;
+        while (seen + sizeof(word_t) <= size &&
+               ((const word_t *)((const char *)a + seen))->value == ((const word_t *)((const char *)b + seen))->value) {
+            seen += sizeof(word_t);
+        }
+        seen += until_difference((const char *)a + seen, (const char *)b + seen);
+    }
+    note_read(a, seen);
+    note_read(b, seen);
+}
+
+PFA_WRAPPED(int, memcmp, const void *a, const void *b, size_t size)
+{
+    if (!concerns(a) && !concerns(b)) {
+        return __real_memcmp(a, b, size);
+    }
+    int result = __real_memcmp(a, b, size);
+    note_comparison(a, b, size, result);
+    return result;
+}
+
+PFA_WRAPPED(int, bcmp, const void *a, const void *b, size_t size)
+{
+    if (!concerns(a) && !concerns(b)) {
+        return __real_bcmp(a, b, size);
+    }
+    int result = __real_bcmp(a, b, size);
+    note_comparison(a, b, size, result);
+    return result;
+}
+
+PFA_WRAPPED(void *, memchr, const void *range, int byte, size_t size)
+{
+    if (!concerns(range)) {
+        return __real_memchr(range, byte, size);
+    }
+    void *found = __real_memchr(range, byte, size);
+    note_read(range, found != NULL ? distance(range, found) + 1 : size);
+    return found;
+}
+
+/* From the end. */
+PFA_WRAPPED(void *, memrchr, const void *range, int byte, size_t size)
+{
+    if (!concerns(range)) {
+        return __real_memrchr(range, byte, size);
+    }
+    void *found = __real_memrchr(range, byte, size);
+    size_t unseen = found != NULL ? distance(range, found) : 0;
+    note_read((const char *)range + unseen, size - unseen);
+    return found;
+}
+
+PFA_WRAPPED(void *, rawmemchr, const void *range, int byte)
+{
+    if (!concerns(range)) {
+        return __real_rawmemchr(range, byte);
+    }
+    void *found = __real_rawmemchr(range, byte);
+    note_read(range, distance(range, found) + 1);
+    return found;
+}
+
+/* What is sought is looked at only if there is room for it. */
+PFA_WRAPPED(void *, memmem, const void *range, size_t size, const void *sought, size_t length)
+{
+    if (!concerns(range) && !concerns(sought)) {
+        return __real_memmem(range, size, sought, length);
+    }
+    void *found = __real_memmem(range, size, sought, length);
+    if (length != 0 && length <= size) {
+        note_read(range, found != NULL ? distance(range, found) + length : size);
+        note_read(sought, length);
+    }
+    return found;
+}
