@@ -2,6 +2,8 @@
 #   tests/unit/test_*.c   unit_*   CMocka, one per module; linked with pfa_core, or with libprofalloc.so if it includes
 #                                  <profalloc.h>. A line "/* sources: a.c b.c */" adds files, from the project root.
 #                                  One with records is run again as *_wide, with room for accesses in them.
+#                                  Those that include tests/unit/accesses.h are linked as profalloc-cc would link them
+#                                  with libprofalloc_access.a, and with nothing else of ours.
 #   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
@@ -61,10 +63,19 @@ function(pfa_add_unit_tests folder prefix timeout)
         if(public)
             set(library profalloc_shared)
         endif()
+        file(STRINGS ${source} instrumented REGEX "#include \"tests/unit/accesses.h")
+        if(instrumented)
+            set(library profalloc_access)
+        endif()
         if(NOT TARGET ${library})
             continue()
         endif()
         pfa_add_test_program(${source} ${folder})
+        if(instrumented)
+            target_compile_options(${name} PRIVATE -fno-builtin)
+            target_link_options(${name} PRIVATE -Wl,@${PROJECT_BINARY_DIR}/profalloc-wrap.txt)
+            set_target_properties(${name} PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/profalloc-wrap.txt)
+        endif()
         target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE_DIR})
         target_link_libraries(${name} PRIVATE pfa_flags ${CMOCKA_LIBRARY} ${library} pthread)
         string(REGEX REPLACE "^${prefix}" ${folder} test_name ${name})

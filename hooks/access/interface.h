@@ -22,4 +22,16 @@
     result __wrap_##name(__VA_ARGS__);                                                                                 \
     result __wrap_##name(__VA_ARGS__)
 
+/* The same, of which only calls that meet the condition are seen: others are a compare and a jump. What follows is the body
+ * for those. It is a function of its own, so that the others have no frame. */
+#define PFA_WRAPPED_WHERE(condition, result, name, parameters, arguments)                                              \
+    result __real_##name parameters;                                                                                   \
+    result __wrap_##name parameters;                                                                                   \
+    static PFA_NOINLINE result seen_##name parameters;                                                                 \
+    result __wrap_##name parameters                                                                                    \
+    {                                                                                                                  \
+        return PFA_LIKELY(!(condition)) ? __real_##name arguments : seen_##name arguments;                             \
+    }                                                                                                                  \
+    static result seen_##name parameters
+
 #endif

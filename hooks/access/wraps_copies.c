@@ -37,35 +37,30 @@ static PFA_NOINLINE void note_append(const char *to, const char *from, size_t li
 }
 
 #define DEFINE_COPY(name)                                                                                              \
-    PFA_WRAPPED(char *, name, char *to, const char *from)                                                              \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from), (to, from))          \
     {                                                                                                                  \
-        if (concerns(to) || concerns(from)) {                                                                          \
-            note_copy(to, from);                                                                                       \
-        }                                                                                                              \
+        note_copy(to, from);                                                                                           \
         return __real_##name(to, from);                                                                                \
     }
 #define DEFINE_COPY_CHK(name)                                                                                          \
-    PFA_WRAPPED(char *, name, char *to, const char *from, size_t room)                                                 \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from, size_t room),         \
+                      (to, from, room))                                                                                \
     {                                                                                                                  \
-        if (concerns(to) || concerns(from)) {                                                                          \
-            note_copy(to, from);                                                                                       \
-        }                                                                                                              \
+        note_copy(to, from);                                                                                           \
         return __real_##name(to, from, room);                                                                          \
     }
 #define DEFINE_PADDED(name)                                                                                            \
-    PFA_WRAPPED(char *, name, char *to, const char *from, size_t size)                                                 \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from, size_t size),         \
+                      (to, from, size))                                                                                \
     {                                                                                                                  \
-        if (concerns(to) || concerns(from)) {                                                                          \
-            note_padded_copy(to, from, size);                                                                          \
-        }                                                                                                              \
+        note_padded_copy(to, from, size);                                                                              \
         return __real_##name(to, from, size);                                                                          \
     }
 #define DEFINE_PADDED_CHK(name)                                                                                        \
-    PFA_WRAPPED(char *, name, char *to, const char *from, size_t size, size_t room)                                    \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name,                                                    \
+                      (char *to, const char *from, size_t size, size_t room), (to, from, size, room))                  \
     {                                                                                                                  \
-        if (concerns(to) || concerns(from)) {                                                                          \
-            note_padded_copy(to, from, size);                                                                          \
-        }                                                                                                              \
+        note_padded_copy(to, from, size);                                                                              \
         return __real_##name(to, from, size, room);                                                                    \
     }
 DEFINE_COPY(strcpy)
@@ -77,45 +72,38 @@ DEFINE_PADDED(stpncpy)
 DEFINE_PADDED_CHK(__strncpy_chk)
 DEFINE_PADDED_CHK(__stpncpy_chk)
 
-PFA_WRAPPED(wchar_t *, wcscpy, wchar_t *to, const wchar_t *from)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
 {
-    if (concerns(to) || concerns(from)) {
-        size_t size = (__real_wcslen(from) + 1) * sizeof *from;
-        note_read(from, size);
-        note_write(to, size);
-    }
+    size_t size = (__real_wcslen(from) + 1) * sizeof *from;
+    note_read(from, size);
+    note_write(to, size);
     return __real_wcscpy(to, from);
 }
 
-PFA_WRAPPED(char *, strcat, char *to, const char *from)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, strcat, (char *to, const char *from), (to, from))
 {
-    if (concerns(to) || concerns(from)) {
-        note_append(to, from, SIZE_MAX);
-    }
+    note_append(to, from, SIZE_MAX);
     return __real_strcat(to, from);
 }
 
-PFA_WRAPPED(char *, __strcat_chk, char *to, const char *from, size_t room)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strcat_chk, (char *to, const char *from, size_t room),
+                  (to, from, room))
 {
-    if (concerns(to) || concerns(from)) {
-        note_append(to, from, SIZE_MAX);
-    }
+    note_append(to, from, SIZE_MAX);
     return __real___strcat_chk(to, from, room);
 }
 
-PFA_WRAPPED(char *, strncat, char *to, const char *from, size_t size)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, strncat, (char *to, const char *from, size_t size),
+                  (to, from, size))
 {
-    if (concerns(to) || concerns(from)) {
-        note_append(to, from, size);
-    }
+    note_append(to, from, size);
     return __real_strncat(to, from, size);
 }
 
-PFA_WRAPPED(char *, __strncat_chk, char *to, const char *from, size_t size, size_t room)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strncat_chk,
+                  (char *to, const char *from, size_t size, size_t room), (to, from, size, room))
 {
-    if (concerns(to) || concerns(from)) {
-        note_append(to, from, size);
-    }
+    note_append(to, from, size);
     return __real___strncat_chk(to, from, size, room);
 }
 

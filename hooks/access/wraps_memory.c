@@ -3,21 +3,24 @@
 #include "hooks/access/wraps.h"
 
 #define DEFINE_COPY(name)                                                                                              \
-    PFA_WRAPPED(void *, name, void *to, const void *from, size_t size)                                                 \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, name, (void *to, const void *from, size_t size),         \
+                      (to, from, size))                                                                                \
     {                                                                                                                  \
         note_read(from, size);                                                                                         \
         note_write(to, size);                                                                                          \
         return __real_##name(to, from, size);                                                                          \
     }
 #define DEFINE_COPY_CHK(name)                                                                                          \
-    PFA_WRAPPED(void *, name, void *to, const void *from, size_t size, size_t room)                                    \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, name,                                                    \
+                      (void *to, const void *from, size_t size, size_t room), (to, from, size, room))                  \
     {                                                                                                                  \
         note_read(from, size);                                                                                         \
         note_write(to, size);                                                                                          \
         return __real_##name(to, from, size, room);                                                                    \
     }
 #define DEFINE_COPY_WIDE(name)                                                                                         \
-    PFA_WRAPPED(wchar_t *, name, wchar_t *to, const wchar_t *from, size_t count)                                       \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, name,                                                 \
+                      (wchar_t * to, const wchar_t *from, size_t count), (to, from, count))                            \
     {                                                                                                                  \
         note_read(from, count * sizeof *from);                                                                         \
         note_write(to, count * sizeof *to);                                                                            \
@@ -32,44 +35,46 @@ DEFINE_COPY_CHK(__mempcpy_chk)
 DEFINE_COPY_WIDE(wmemcpy)
 DEFINE_COPY_WIDE(wmemmove)
 
-PFA_WRAPPED(void, bcopy, const void *from, void *to, size_t size)
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void, bcopy, (const void *from, void *to, size_t size),
+                  (from, to, size))
 {
     note_read(from, size);
     note_write(to, size);
     __real_bcopy(from, to, size);
 }
 
-PFA_WRAPPED(void *, memset, void *to, int byte, size_t size)
+PFA_WRAPPED_WHERE(concerns(to), void *, memset, (void *to, int byte, size_t size), (to, byte, size))
 {
     note_write(to, size);
     return __real_memset(to, byte, size);
 }
 
-PFA_WRAPPED(void *, __memset_chk, void *to, int byte, size_t size, size_t room)
+PFA_WRAPPED_WHERE(concerns(to), void *, __memset_chk, (void *to, int byte, size_t size, size_t room),
+                  (to, byte, size, room))
 {
     note_write(to, size);
     return __real___memset_chk(to, byte, size, room);
 }
 
-PFA_WRAPPED(wchar_t *, wmemset, wchar_t *to, wchar_t value, size_t count)
+PFA_WRAPPED_WHERE(concerns(to), wchar_t *, wmemset, (wchar_t * to, wchar_t value, size_t count), (to, value, count))
 {
     note_write(to, count * sizeof *to);
     return __real_wmemset(to, value, count);
 }
 
-PFA_WRAPPED(void, bzero, void *to, size_t size)
+PFA_WRAPPED_WHERE(concerns(to), void, bzero, (void *to, size_t size), (to, size))
 {
     note_write(to, size);
     __real_bzero(to, size);
 }
 
-PFA_WRAPPED(void, explicit_bzero, void *to, size_t size)
+PFA_WRAPPED_WHERE(concerns(to), void, explicit_bzero, (void *to, size_t size), (to, size))
 {
     note_write(to, size);
     __real_explicit_bzero(to, size);
 }
 
-PFA_WRAPPED(void, __explicit_bzero_chk, void *to, size_t size, size_t room)
+PFA_WRAPPED_WHERE(concerns(to), void, __explicit_bzero_chk, (void *to, size_t size, size_t room), (to, size, room))
 {
     note_write(to, size);
     __real___explicit_bzero_chk(to, size, room);
@@ -122,64 +127,47 @@ static PFA_NOINLINE void note_comparison(const void *a, const void *b, size_t si
     note_read(b, seen);
 }
 
-PFA_WRAPPED(int, memcmp, const void *a, const void *b, size_t size)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_memcmp(a, b, size);
-    }
     int result = __real_memcmp(a, b, size);
     note_comparison(a, b, size, result);
     return result;
 }
 
-PFA_WRAPPED(int, bcmp, const void *a, const void *b, size_t size)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, bcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_bcmp(a, b, size);
-    }
     int result = __real_bcmp(a, b, size);
     note_comparison(a, b, size, result);
     return result;
 }
 
-PFA_WRAPPED(void *, memchr, const void *range, int byte, size_t size)
+PFA_WRAPPED_WHERE(concerns(range), void *, memchr, (const void *range, int byte, size_t size), (range, byte, size))
 {
-    if (!concerns(range)) {
-        return __real_memchr(range, byte, size);
-    }
     void *found = __real_memchr(range, byte, size);
     note_read(range, found != NULL ? distance(range, found) + 1 : size);
     return found;
 }
 
 /* From the end. */
-PFA_WRAPPED(void *, memrchr, const void *range, int byte, size_t size)
+PFA_WRAPPED_WHERE(concerns(range), void *, memrchr, (const void *range, int byte, size_t size), (range, byte, size))
 {
-    if (!concerns(range)) {
-        return __real_memrchr(range, byte, size);
-    }
     void *found = __real_memrchr(range, byte, size);
     size_t unseen = found != NULL ? distance(range, found) : 0;
     note_read((const char *)range + unseen, size - unseen);
     return found;
 }
 
-PFA_WRAPPED(void *, rawmemchr, const void *range, int byte)
+PFA_WRAPPED_WHERE(concerns(range), void *, rawmemchr, (const void *range, int byte), (range, byte))
 {
-    if (!concerns(range)) {
-        return __real_rawmemchr(range, byte);
-    }
     void *found = __real_rawmemchr(range, byte);
     note_read(range, distance(range, found) + 1);
     return found;
 }
 
 /* What is sought is looked at only if there is room for it. */
-PFA_WRAPPED(void *, memmem, const void *range, size_t size, const void *sought, size_t length)
+PFA_WRAPPED_WHERE(concerns(range) || concerns(sought), void *, memmem,
+                  (const void *range, size_t size, const void *sought, size_t length), (range, size, sought, length))
 {
-    if (!concerns(range) && !concerns(sought)) {
-        return __real_memmem(range, size, sought, length);
-    }
     void *found = __real_memmem(range, size, sought, length);
     if (length != 0 && length <= size) {
         note_read(range, found != NULL ? distance(range, found) + length : size);

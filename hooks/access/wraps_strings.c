@@ -4,31 +4,22 @@
 
 #include <ctype.h>
 
-PFA_WRAPPED(size_t, strlen, const char *text)
+PFA_WRAPPED_WHERE(concerns(text), size_t, strlen, (const char *text), (text))
 {
-    if (!concerns(text)) {
-        return __real_strlen(text);
-    }
     size_t length = __real_strlen(text);
     note_read(text, length + 1);
     return length;
 }
 
-PFA_WRAPPED(size_t, wcslen, const wchar_t *text)
+PFA_WRAPPED_WHERE(concerns(text), size_t, wcslen, (const wchar_t *text), (text))
 {
-    if (!concerns(text)) {
-        return __real_wcslen(text);
-    }
     size_t length = __real_wcslen(text);
     note_read(text, (length + 1) * sizeof *text);
     return length;
 }
 
-PFA_WRAPPED(size_t, strnlen, const char *text, size_t size)
+PFA_WRAPPED_WHERE(concerns(text), size_t, strnlen, (const char *text, size_t size), (text, size))
 {
-    if (!concerns(text)) {
-        return __real_strnlen(text, size);
-    }
     size_t length = __real_strnlen(text, size);
     note_read(text, least(length + 1, size));
     return length;
@@ -67,41 +58,30 @@ static PFA_NOINLINE void note_comparison(const char *a, const char *b, size_t se
 }
 
 /* Equal texts are as long as each other, which libc finds faster than a comparison by bytes. */
-PFA_WRAPPED(int, strcmp, const char *a, const char *b)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strcmp, (const char *a, const char *b), (a, b))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_strcmp(a, b);
-    }
     int result = __real_strcmp(a, b);
     note_comparison(a, b, result == 0 ? __real_strlen(a) + 1 : until_difference(a, b, SIZE_MAX));
     return result;
 }
 
-PFA_WRAPPED(int, strncmp, const char *a, const char *b, size_t size)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strncmp, (const char *a, const char *b, size_t size), (a, b, size))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_strncmp(a, b, size);
-    }
     int result = __real_strncmp(a, b, size);
     note_comparison(a, b, result == 0 ? until_end(a, size) : until_difference(a, b, size));
     return result;
 }
 
-PFA_WRAPPED(int, strcasecmp, const char *a, const char *b)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strcasecmp, (const char *a, const char *b), (a, b))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_strcasecmp(a, b);
-    }
     int result = __real_strcasecmp(a, b);
     note_comparison(a, b, result == 0 ? __real_strlen(a) + 1 : until_difference_in_case(a, b, SIZE_MAX));
     return result;
 }
 
-PFA_WRAPPED(int, strncasecmp, const char *a, const char *b, size_t size)
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strncasecmp, (const char *a, const char *b, size_t size),
+                  (a, b, size))
 {
-    if (!concerns(a) && !concerns(b)) {
-        return __real_strncasecmp(a, b, size);
-    }
     int result = __real_strncasecmp(a, b, size);
     note_comparison(a, b, until_difference_in_case(a, b, size));
     return result;
@@ -114,11 +94,8 @@ static PFA_NOINLINE void note_search(const char *text, const char *found)
 }
 
 #define DEFINE_FIRST(name)                                                                                             \
-    PFA_WRAPPED(char *, name, const char *text, int byte)                                                              \
+    PFA_WRAPPED_WHERE(concerns(text), char *, name, (const char *text, int byte), (text, byte))                        \
     {                                                                                                                  \
-        if (!concerns(text)) {                                                                                         \
-            return __real_##name(text, byte);                                                                          \
-        }                                                                                                              \
         char *found = __real_##name(text, byte);                                                                       \
         note_search(text, found);                                                                                      \
         return found;                                                                                                  \
@@ -129,11 +106,8 @@ DEFINE_FIRST(strchrnul)
 
 /* The last one is known to be it when the end is. */
 #define DEFINE_LAST(name)                                                                                              \
-    PFA_WRAPPED(char *, name, const char *text, int byte)                                                              \
+    PFA_WRAPPED_WHERE(concerns(text), char *, name, (const char *text, int byte), (text, byte))                        \
     {                                                                                                                  \
-        if (!concerns(text)) {                                                                                         \
-            return __real_##name(text, byte);                                                                          \
-        }                                                                                                              \
         char *found = __real_##name(text, byte);                                                                       \
         note_search(text, NULL);                                                                                       \
         return found;                                                                                                  \
@@ -141,11 +115,9 @@ DEFINE_FIRST(strchrnul)
 DEFINE_LAST(strrchr)
 DEFINE_LAST(rindex)
 
-PFA_WRAPPED(char *, strstr, const char *text, const char *sought)
+PFA_WRAPPED_WHERE(concerns(text) || concerns(sought), char *, strstr, (const char *text, const char *sought),
+                  (text, sought))
 {
-    if (!concerns(text) && !concerns(sought)) {
-        return __real_strstr(text, sought);
-    }
     char *found = __real_strstr(text, sought);
     size_t length = __real_strlen(sought);
     note_read(text, found != NULL ? distance(text, found) + length : __real_strlen(text) + 1);
@@ -153,11 +125,8 @@ PFA_WRAPPED(char *, strstr, const char *text, const char *sought)
     return found;
 }
 
-PFA_WRAPPED(char *, strpbrk, const char *text, const char *set)
+PFA_WRAPPED_WHERE(concerns(text) || concerns(set), char *, strpbrk, (const char *text, const char *set), (text, set))
 {
-    if (!concerns(text) && !concerns(set)) {
-        return __real_strpbrk(text, set);
-    }
     char *found = __real_strpbrk(text, set);
     note_search(text, found);
     note_search(set, NULL);
@@ -165,11 +134,8 @@ PFA_WRAPPED(char *, strpbrk, const char *text, const char *set)
 }
 
 #define DEFINE_SPAN(name)                                                                                              \
-    PFA_WRAPPED(size_t, name, const char *text, const char *set)                                                       \
+    PFA_WRAPPED_WHERE(concerns(text) || concerns(set), size_t, name, (const char *text, const char *set), (text, set)) \
     {                                                                                                                  \
-        if (!concerns(text) && !concerns(set)) {                                                                       \
-            return __real_##name(text, set);                                                                           \
-        }                                                                                                              \
         size_t length = __real_##name(text, set);                                                                      \
         note_read(text, length + 1);                                                                                   \
         note_search(set, NULL);                                                                                        \
