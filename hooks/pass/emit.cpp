@@ -1,0 +1,172 @@
+/* Owns what is put into the program: for each group the range check, inline, and behind it the call.
+ *
+ *     span = view.span; base = view.base          once for several groups, see below
+ *     offset = address - base
+ *     if (offset < span) callback(offset, size, counts)
+ *
+ * The view changes when recording begins or ends. It is read again after whatever ends a window, and by each block that is
+ * not only reached from one that has read it; but an innermost loop without a window's end reads it in front. So a program
+ * notices the change with its next call, or the next turn of a loop around. */
+#include "hooks/pass/pass.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+using namespace llvm;
+
+namespace profalloc
+{
+
+namespace
+{
+
+/* Where a view is read, and what was read there. */
+struct Reading {
+    Instruction *at;
+    Value *base = nullptr, *span = nullptr;
+};
+
+class Emission
+{
+  public:
+    Emission(Function &function_, Analyses &analyses_, const Options &options_)
+        : function(function_), module(*function_.getParent()), analyses(analyses_), options(options_),
+          view(view_of(module)), callback(callback_of(module))
+    {
+        word = Type::getInt64Ty(module.getContext());
+    }
+
+    void plan(Groups &groups);
+    void emit(const Group &group);
+
+  private:
+    Loop *quiet_loop_of(BasicBlock *block);
+    Reading *new_reading(Instruction *at);
+    void plan_block(BasicBlock &block, DenseMap<Instruction *, SmallVector<Group *, 2>> &groups_at);
+    Value *load_word(IRBuilder<> &builder, unsigned index);
+    void read(Reading &reading);
+
+    Function &function;
+    Module &module;
+    Analyses &analyses;
+    const Options &options;
+    GlobalVariable *view;
+    Function *callback;
+    Type *word;
+    SmallVector<std::unique_ptr<Reading>, 16> readings;
+    DenseMap<const Group *, Reading *> reading_of;
+    DenseMap<BasicBlock *, Reading *> at_end; /* of a block: still as good as new */
+    DenseMap<Loop *, std::pair<bool, Reading *>> of_loop;
+};
+
+Reading *Emission::new_reading(Instruction *at)
+{
+    readings.push_back(std::make_unique<Reading>(Reading{at}));
+    return readings.back().get();
+}
+
+/* The innermost loop around, if nothing in it ends a window and there is a place in front of it. */
+Loop *Emission::quiet_loop_of(BasicBlock *block)
+{
+    Loop *loop = analyses.loops.getLoopFor(block);
+    if (!loop || !loop->isInnermost() || !options.share_view) {
+        return nullptr;
+    }
+    auto [place, is_new] = of_loop.try_emplace(loop, false, nullptr);
+    if (is_new) {
+        place->second.first = loop->getLoopPreheader() &&
+                              none_of(loop->blocks(), [](BasicBlock *inside) { return any_of(*inside, ends_window); });
+    }
+    return place->second.first ? loop : nullptr;
+}
+
+void Emission::plan_block(BasicBlock &block, DenseMap<Instruction *, SmallVector<Group *, 2>> &groups_at)
+{
+    Loop *quiet = quiet_loop_of(&block);
+    BasicBlock *before = block.getSinglePredecessor();
+    Reading *current = before && options.share_view ? at_end.lookup(before) : nullptr;
+    for (Instruction &instruction : block) {
+        auto found = groups_at.find(&instruction);
+        if (found != groups_at.end()) {
+            if (quiet && !current) {
+                Reading *&shared = of_loop[quiet].second;
+                shared = shared ? shared : new_reading(quiet->getLoopPreheader()->getTerminator());
+                current = shared;
+            }
+            for (Group *group : found->second) {
+                current = current && options.share_view ? current : new_reading(&instruction);
+                reading_of[group] = current;
+            }
+        }
+        if (ends_window(instruction)) {
+            current = nullptr;
+        }
+    }
+    at_end[&block] = current;
+}
+
+void Emission::plan(Groups &groups)
+{
+    DenseMap<Instruction *, SmallVector<Group *, 2>> groups_at;
+    for (Group &group : groups) {
+        groups_at[group.at].push_back(&group);
+    }
+    for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function)) {
+        plan_block(*block, groups_at);
+    }
+    /* Before blocks are split, so that a reading stands in front of all checks at its place. */
+    for (auto &reading : readings) {
+        read(*reading);
+    }
+}
+
+Value *Emission::load_word(IRBuilder<> &builder, unsigned index)
+{
+    Value *words = builder.CreatePointerCast(view, PointerType::get(word, 0));
+    return builder.CreateAlignedLoad(word, builder.CreateConstInBoundsGEP1_64(word, words, index), Align(8));
+}
+
+/* The span first: the library stores the base before it. */
+void Emission::read(Reading &reading)
+{
+    IRBuilder<> builder(reading.at);
+    reading.span = load_word(builder, 1);
+    reading.base = load_word(builder, 0);
+}
+
+void Emission::emit(const Group &group)
+{
+    const Reading &reading = *reading_of[&group];
+    IRBuilder<> builder(group.at);
+    Value *address =
+        group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
+    address = group.low ? builder.CreateAdd(address, builder.getInt64(uint64_t(group.low))) : address;
+    Value *offset = builder.CreateSub(address, reading.base);
+    Value *concerns = builder.CreateICmpULT(offset, reading.span);
+    concerns = group.guard ? builder.CreateAnd(group.guard, concerns) : concerns;
+    Value *size = group.size ? group.size : builder.getInt64(uint64_t(group.high - group.low));
+    Value *counts = group.counts ? group.counts : builder.getInt64(uint64_t(group.writes) << 32 | group.reads);
+    MDNode *unlikely = MDBuilder(module.getContext()).createBranchWeights(1, 1000);
+    builder.SetInsertPoint(SplitBlockAndInsertIfThen(concerns, group.at, false, unlikely));
+    builder.SetCurrentDebugLocation(group.at->getDebugLoc());
+    CallInst *call = builder.CreateCall(callback, {offset, size, counts});
+    call->setCallingConv(callback->getCallingConv());
+    call->setDoesNotThrow();
+}
+
+} // namespace
+
+void emit(Groups &groups, Function &function, Analyses &analyses, const Options &options)
+{
+    if (groups.empty()) {
+        return;
+    }
+    Emission emission(function, analyses, options);
+    emission.plan(groups);
+    for (const Group &group : groups) {
+        emission.emit(group);
+    }
+}
+
+} // namespace profalloc
