@@ -16,6 +16,7 @@ enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 
 void (*pfa_chunk_want_reclaim)(void);
+void (*pfa_chunk_went_outside)(void);
 
 unsigned pfa_large_class(uint64_t size)
 {
@@ -141,6 +142,28 @@ static void drop_node(void *memory)
     pfa_backing_free(memory);
 }
 
+/* Tells the access callbacks where the chunk's record is, or that there is none any more. They need no RCU: a cell stays a
+ * cell. */
+static void publish(const pfa_large_t *node, pfa_record_t *record)
+{
+    uint64_t offset = node->start - pfa_range.base;
+    if (offset >= pfa_range.total_span) {
+        static _Atomic bool told;
+        if (pfa_chunk_went_outside != NULL && !pfa_load_relaxed(&told) && !atomic_exchange(&told, true)) {
+            pfa_chunk_went_outside();
+        }
+        return;
+    }
+    if (!pfa_range_is_wide() || node->size >= PFA_SLICE_CHUNK_MAX) {
+        return;
+    }
+    uint64_t last = (offset + node->size - 1) >> PFA_SLICE_SHIFT;
+    for (uint64_t i = offset >> PFA_SLICE_SHIFT; i <= last; i++) {
+        pfa_store_relaxed(&pfa_range.slices[i].word, offset);
+        pfa_store_release(&pfa_range.slices[i].records, record); /* no partner: one word or the other will do */
+    }
+}
+
 /* Gives the background thread a chance when much waits for it: it has no core, most likely. If there is none, that is all
  * the time it costs. */
 static void wait_for_reclaim(void)
@@ -190,6 +213,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         drop_node(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
+    publish(node, node->record);
     count_birth(tls, size_flags);
     return (void *)node->start;
 }
@@ -222,6 +246,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         }
         return finding->verdict;
     }
+    publish(node, NULL);
     uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
     if (pfa_is_live(size_flags)) {
         pfa_life_tell_slowly(tls, node->record, size_flags);

@@ -55,6 +55,17 @@ PFA_INLINE void pfa_life_count_death(pfa_tls_t *tls, unsigned class, uint64_t si
     }
 }
 
+/* What was done with a chunk. Of a wide record. */
+PFA_INLINE pfa_event_accesses_t pfa_life_accesses(pfa_record_t *record, uint64_t size_flags)
+{
+    _Static_assert(sizeof(pfa_live_accesses_t) == sizeof(pfa_accesses_t), "one layout");
+    const pfa_live_accesses_t *live = (const pfa_live_accesses_t *)(const void *)pfa_record_accesses(record);
+    return pfa_live_accesses(live, record->alloc_time, pfa_size_of(size_flags));
+}
+
+/* The same, out of line: told where the event is. */
+PFA_NOINLINE void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags);
+
 /* Hands a death to the writer. Before the record says so: a thread that is killed in between leaves both, and the reader
  * knows that (export/format/live.h). */
 PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
@@ -78,10 +89,17 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
     event->last_thread = (uint16_t)(tail >> 32);
     event->moved_link = event_flags != 0 ? tls->link : 0;
     if (PFA_UNLIKELY(event == &aside)) {
-        pfa_ring_push_slowly(tls, event, &record->size_flags, pfa_record_ended(size_flags));
-    } else {
-        pfa_ring_commit(tls->ring);
+        pfa_event_accesses_t accesses = {.first = 0};
+        if (pfa_range_is_wide()) {
+            pfa_life_tell_accesses(&accesses, record, size_flags);
+        }
+        pfa_ring_push_slowly(tls, event, &accesses, &record->size_flags, pfa_record_ended(size_flags));
+        return;
     }
+    if (PFA_UNLIKELY(tls->ring->accesses != NULL)) {
+        pfa_life_tell_accesses(pfa_ring_next_accesses(tls->ring), record, size_flags);
+    }
+    pfa_ring_commit(tls->ring);
 }
 
 /* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */

@@ -93,11 +93,17 @@ static uint64_t wanted_region_span(bool wide)
     return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
 }
 
+/* What of the profiled range has slices: L only where accesses are recorded. */
+static uint64_t table_span(const pfa_range_t *range)
+{
+    return range->wide ? range->total_span : range->region_span;
+}
+
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
     release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * range->record_stride);
-    release((uintptr_t)range->slices, (range->region_span >> PFA_SLICE_SHIFT) * sizeof *range->slices);
+    release((uintptr_t)range->slices, (table_span(range) >> PFA_SLICE_SHIFT) * sizeof *range->slices);
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->committed,
             ((range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1) * sizeof *range->committed);
@@ -115,7 +121,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
     void *table[2] = {NULL, NULL};
     int err = reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
-    err = err != 0 ? err : map_table(slices * sizeof *fresh.slices, &table[0]);
+    err = err != 0 ? err : map_table((table_span(&fresh) >> PFA_SLICE_SHIFT) * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
     fresh.slices = table[0];

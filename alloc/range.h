@@ -8,7 +8,7 @@
  *   +-----------------------------+---------------------------------------+
  *   ^ base                        ^ base + region_span                     base + total_span
  *     64 KiB slices                 64 KiB granules
- *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16]
+ *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16], and where accesses are recorded slices too
  *
  *   record area M: a gap and PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
  *   +--------------------------------------------------------------------+

@@ -107,7 +107,7 @@ static void read_after_live(pfa_trace_t *trace, const pfa_block_t *block, pfa_by
         pfa_batch_kind_at(&reader, i, &kinds[i]);
     }
     pfa_event_t event;
-    while (pfa_batch_next(&reader, kinds, &event, NULL) == 1) {
+    while (pfa_batch_next(&reader, kinds, &event, NULL, NULL) == 1) {
         pfa_trace_put_died(trace, &event);
     }
     free(kinds);

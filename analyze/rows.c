@@ -49,7 +49,7 @@ static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
 {
     pfa_event_t event;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, NULL)) == 1) {
+    while ((more = pfa_batch_next(reader, kinds, &event, NULL, NULL)) == 1) {
         pfa_live_record_t record = record_of(&event);
         event.free_time = UINT64_MAX;
         if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
@@ -64,7 +64,7 @@ static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
 {
     pfa_event_t event;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, NULL)) == 1) {
+    while ((more = pfa_batch_next(reader, kinds, &event, NULL, NULL)) == 1) {
         visit_single(walk, &event, false);
     }
     return more == 0;
@@ -87,7 +87,7 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     pfa_event_t event;
     uint32_t kind;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, &kind)) == 1) {
+    while ((more = pfa_batch_next(reader, kinds, &event, NULL, &kind)) == 1) {
         /* A time that was kept whole against one that was cut. */
         event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
         if (is_counted(event.size_flags, false)) {

@@ -45,7 +45,7 @@ static void add_span(void *to, const pfa_live_span_t *span)
             (void)pfa_batch_segment(sealing->batch, span->ring, span->first + i);
             named = true;
         }
-        (void)pfa_batch_add(sealing->batch, &span->events[i]);
+        (void)pfa_batch_add(sealing->batch, &span->events[i], NULL);
     }
 }
 
@@ -67,9 +67,9 @@ static void add_record(void *to, const pfa_live_record_t *record)
         return;
     }
     pfa_event_t event = pfa_live_event(record);
-    if (!pfa_batch_add(sealing->batch, &event)) {
+    if (!pfa_batch_add(sealing->batch, &event, NULL)) {
         write_live(sealing, false);
-        (void)pfa_batch_add(sealing->batch, &event);
+        (void)pfa_batch_add(sealing->batch, &event, NULL);
     }
 }
 

@@ -11,6 +11,7 @@ typedef enum pfa_lock_rank {
     PFA_LOCK_PROCESS, /* starting and stopping recording */
     PFA_LOCK_WRITER,  /* writing the trace */
     PFA_LOCK_RANGE,   /* reserving address space */
+    PFA_LOCK_VIEWS,   /* the views of instrumented modules */
     PFA_LOCK_THREADS, /* the list of threads */
     PFA_LOCK_REPORTS, /* which places were reported already */
     PFA_LOCK_MODULES, /* reading the loader's list */

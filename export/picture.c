@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "export/block.h"
 #include "export/writer.h"
+#include "meta/accesses.h"
 #include "meta/extents.h"
 #include "meta/record.h"
 
@@ -21,6 +22,11 @@ typedef struct picture {
     int err;
 } picture_t;
 
+static void begin_batch(pfa_batch_t *batch)
+{
+    pfa_batch_begin(batch, 0, PFA_BATCH_LIVE | (pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0));
+}
+
 static void flush(picture_t *picture, uint32_t flags)
 {
     pfa_writer_nodes();
@@ -35,11 +41,24 @@ static void flush(picture_t *picture, uint32_t flags)
     size_t size = pfa_batch_finish(picture->batch, (uint8_t *)payload + picture->batch_at);
     int err = pfa_writer_block(PFA_BLOCK_LIVE, payload, picture->batch_at + size);
     picture->err = picture->err != 0 ? picture->err : err;
-    pfa_batch_begin(picture->batch, 0, PFA_BATCH_LIVE);
+    begin_batch(picture->batch);
+}
+
+/* Accesses may come in between: each word is one of then or one of now. */
+static pfa_event_accesses_t read_accesses(const pfa_record_t *record, uint64_t alloc_time, uint64_t size)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)(record + 1);
+    uint64_t words[sizeof(pfa_live_accesses_t) / sizeof(uint64_t)];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        words[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+    }
+    pfa_live_accesses_t copy;
+    memcpy(&copy, words, sizeof copy);
+    return pfa_live_accesses(&copy, alloc_time, size);
 }
 
 /* Another thread may end this life and begin another meanwhile: then it is not of this picture. */
-static bool read_record(const pfa_record_t *record, pfa_event_t *event)
+static bool read_record(const pfa_record_t *record, pfa_event_t *event, pfa_event_accesses_t *accesses)
 {
     uint64_t size_flags = pfa_load_acquire(&record->size_flags);
     if (!pfa_is_live(size_flags)) {
@@ -57,6 +76,9 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event)
     if (event->alloc_time < pfa_extents_head->start_counter) {
         return false; /* another trace's */
     }
+    if (pfa_accesses_kept) {
+        *accesses = read_accesses(record, event->alloc_time, pfa_size_of(size_flags));
+    }
     /* The next life in the same place may have the same size, but never the same time. */
     return pfa_load_relaxed(&record->size_flags) == size_flags && pfa_load_relaxed(&record->tail) == tail &&
            __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
@@ -66,10 +88,11 @@ static void add_records(picture_t *picture, const char *at, uint64_t size, uint6
 {
     for (uint64_t offset = 0; offset + step <= size; offset += step) {
         pfa_event_t event;
-        if (read_record((const pfa_record_t *)(const void *)(at + offset), &event) &&
-            !pfa_batch_add(picture->batch, &event)) {
+        pfa_event_accesses_t accesses;
+        if (read_record((const pfa_record_t *)(const void *)(at + offset), &event, &accesses) &&
+            !pfa_batch_add(picture->batch, &event, &accesses)) {
             flush(picture, 0);
-            (void)pfa_batch_add(picture->batch, &event);
+            (void)pfa_batch_add(picture->batch, &event, &accesses);
         }
     }
 }
@@ -94,7 +117,7 @@ int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
     picture.head.time = pfa_counter();
     picture.head.name_size = (uint32_t)strnlen(name, NAME_MAX_SIZE);
     picture.batch_at = (sizeof picture.head + picture.head.name_size + 7) & ~(size_t)7;
-    pfa_batch_begin(picture.batch, 0, PFA_BATCH_LIVE);
+    begin_batch(picture.batch);
     uint32_t extents = pfa_load_acquire(&pfa_extents_head->extent_count);
     for (uint32_t i = 0; i < extents; i++) {
         pfa_extent_kind_t kind = pfa_extents_kind(i);

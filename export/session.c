@@ -342,6 +342,7 @@ static void reopen_locked(const char *live, uint64_t sample)
     pfa_store_relaxed(&pfa_extents_head->unrecorded, 0);
     pfa_store_relaxed(&pfa_extents_head->inherited, 0);
     pfa_ring_begin_again();
+    pfa_access_maps_begin_again();
     int err = pfa_writer_reset();
     err = err != 0 ? err : begin_trace(PFA_ORIGIN_NEXT, sample);
     if (err != 0) {

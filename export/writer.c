@@ -7,6 +7,7 @@
 #include "export/block.h"
 #include "export/format/batch.h"
 #include "export/modules.h"
+#include "meta/accesses.h"
 #include "meta/depot.h"
 #include "meta/extents.h"
 #include "meta/names.h"
@@ -196,17 +197,19 @@ static void begin_batch(uint32_t flags)
     bool exact = writer.rows_written < PFA_BATCH_EXACT_ROWS || (flags & PFA_BATCH_AFTER_LIVE) != 0;
     uint32_t most = writer.fast ? ROWS_WHEN_FAST : PFA_BATCH_ROWS;
     writer.rows_max = writer.rows_written < PFA_BATCH_EXACT_ROWS ? PFA_BATCH_EXACT_ROWS : most;
-    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags | (writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0));
+    flags |= writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0;
+    flags |= pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0;
+    pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
-static bool add_event(const pfa_event_t *event)
+static bool add_event(const pfa_event_t *event, const pfa_event_accesses_t *accesses)
 {
     if (PFA_LIKELY(event->alloc_time >= writer.start)) {
-        return pfa_batch_add(writer.batch, event);
+        return pfa_batch_add(writer.batch, event, accesses);
     }
     pfa_event_t marked = *event;
     marked.size_flags |= PFA_EVENT_BEFORE;
-    bool added = pfa_batch_add(writer.batch, &marked);
+    bool added = pfa_batch_add(writer.batch, &marked, accesses);
     pfa_add_relaxed(&pfa_extents_head->inherited, added);
     return added;
 }
@@ -225,7 +228,9 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
             begin_batch(flags);
             continue;
         }
-        while (at < to && writer.batch->head.rows < writer.rows_max && add_event(&ring->entries[at & ring->mask])) {
+        while (at < to && writer.batch->head.rows < writer.rows_max &&
+               add_event(&ring->entries[at & ring->mask],
+                         ring->accesses != NULL ? &ring->accesses[at & ring->mask] : NULL)) {
             at++;
         }
         sources[source_count].ring = ring;
@@ -336,6 +341,36 @@ static void write_folds(void)
     flush_folds(at);
 }
 
+static void flush_maps(size_t size)
+{
+    if (size != 0) {
+        (void)pfa_writer_block(PFA_BLOCK_MAPS, pfa_block_scratch(), size);
+    }
+}
+
+static void add_map(const pfa_access_map_t *map, void *context)
+{
+    size_t *used = context;
+    size_t size = pfa_access_map_size(map->words);
+    if (*used + size > PFA_BLOCK_SCRATCH) {
+        flush_maps(*used);
+        *used = 0;
+    }
+    memcpy((char *)pfa_block_scratch() + *used, map, size);
+    *used += size;
+}
+
+static void write_maps(void)
+{
+    size_t used = 0;
+    pfa_access_maps(add_map, &used);
+    flush_maps(used);
+    if (pfa_access_maps_dropped() != 0) {
+        static _Atomic bool said;
+        pfa_say_once(&said, "there was no room for some maps of words: they are not complete");
+    }
+}
+
 static void write_counters(void)
 {
     pfa_counters_sum(&sum);
@@ -349,7 +384,8 @@ static void write_counters(void)
                                      .unrecorded = pfa_load_relaxed(&pfa_extents_head->unrecorded),
                                      .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
-                                     .inherited = pfa_load_relaxed(&pfa_extents_head->inherited)};
+                                     .inherited = pfa_load_relaxed(&pfa_extents_head->inherited),
+                                     .instrumented = pfa_load_relaxed(&pfa_accesses_modules)};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
 }
 
@@ -357,6 +393,7 @@ void pfa_writer_clock(void)
 {
     pfa_extents_head->last_counter = pfa_counter();
     pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
+    pfa_store_relaxed(&pfa_extents_head->instrumented, pfa_load_relaxed(&pfa_accesses_modules));
 }
 
 void pfa_writer_particulars(void)
@@ -367,6 +404,7 @@ void pfa_writer_particulars(void)
     write_threads();
     write_tags();
     write_folds();
+    write_maps();
     write_counters();
     (void)pfa_writer_block(PFA_BLOCK_WEIGHTS, pfa_extents_head->weights, sizeof pfa_extents_head->weights);
     (void)pfa_writer_block(PFA_BLOCK_CLOCK, &clock, sizeof clock);

@@ -12,6 +12,7 @@
 #include "export/background.h"
 #include "export/session.h"
 #include "hooks/hooks.h"
+#include "meta/accesses.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
 #include "meta/names.h"
@@ -60,6 +61,7 @@ static void let_go_in_child(void)
     (void)pfa_inherit(NULL);
     pfa_ring_after_fork(&pfa_tls);
     pfa_names_after_fork();
+    pfa_access_maps_after_fork();
     without_trace = true;
     pfa_store_relaxed(&pfa_fork_pending, traced && pfa_options.follow != 0);
     if (pfa_options.follow == 0) {
@@ -72,6 +74,7 @@ static void make_trace(pfa_tls_t *tls)
     const char *path = pfa_session_new_path();
     uint64_t inherited = pfa_load_relaxed(&pfa_extents_head->inherited);
     int err = path != NULL ? pfa_inherit(path) : ENOENT;
+    pfa_access_maps_after_fork();
     pfa_store_relaxed(&pfa_extents_head->inherited, inherited);
     pfa_session_after_fork(err, pfa_process_period());
     if (err == ENOMEM) {

@@ -78,6 +78,12 @@ void pfa_thread_say_name(pfa_tls_t *tls);
 /* In the background thread: ends a process all threads of which have ended, as the C library would. */
 void pfa_thread_end_if_deserted(void);
 
+/* --- hooks/accesses.c: the library's side of access profiling */
+/* Is it to be recorded what instrumented code does? */
+bool pfa_accesses_wanted(void);
+/* The profiled range is there: modules may look into it. */
+void pfa_accesses_open(void);
+
 /* --- hooks/signals.c: the signals that options may name */
 void pfa_signals_watch(void);
 /* In the background thread: does what they asked for. */

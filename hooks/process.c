@@ -43,10 +43,11 @@ static const char *environment_conf(void)
 static int open_once(uint64_t period)
 {
     static bool opened;
-    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_options.accesses == 1);
+    int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_accesses_wanted());
     if (err == 0 && !opened) {
         err = pfa_session_open(period);
         opened = err == 0;
+        pfa_accesses_open();
     }
     return err;
 }

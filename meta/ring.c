@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/sys.h"
+#include "meta/accesses.h"
 #include "meta/extents.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static void describe(const pfa_ring_t *ring)
 
 static size_t size_of(uint64_t capacity)
 {
-    size_t size = PFA_LIVE_RING_ENTRIES + capacity * sizeof(pfa_event_t);
+    size_t entry = sizeof(pfa_event_t) + (pfa_accesses_kept ? sizeof(pfa_event_accesses_t) : 0);
+    size_t size = PFA_LIVE_RING_ENTRIES + capacity * entry;
     return (size + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1);
 }
 
@@ -58,6 +60,9 @@ static bool make_ring(pfa_ring_t *ring, uint32_t number)
                          .shared = shared,
                          .wake_mask = capacity / 4 - 1,
                          .number = number};
+    if (pfa_accesses_kept) {
+        ring->accesses = (pfa_event_accesses_t *)(void *)(ring->entries + capacity);
+    }
     describe(ring);
     return true;
 }
@@ -220,20 +225,24 @@ void pfa_ring_fold_pending(pfa_ring_t *ring, uint64_t to)
     }
 }
 
-static void put(pfa_ring_t *ring, const pfa_event_t *event)
+static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
 {
     if (ring->head == ring->limit && !has_room(ring) && !wait_for_room(ring)) {
         fold_event(event, ring, 0);
         return;
     }
     ring->entries[ring->head & ring->mask] = *event;
+    if (ring->accesses != NULL) {
+        *pfa_ring_next_accesses(ring) = *accesses;
+    }
     pfa_store_release(&ring->shared->head, ++ring->head); /* partner: pfa_ring_pending */
     if ((ring->head & ring->wake_mask) == 0) {
         pfa_ring_wake();
     }
 }
 
-static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
+static void push_as_orphan(const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
+                           uint64_t ended)
 {
     pfa_lock(PFA_LOCK_RINGS);
     pfa_ring_t *ring = pfa_load_relaxed(&of_orphans);
@@ -242,7 +251,7 @@ static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uin
         pfa_store_relaxed(&of_orphans, ring);
     }
     if (ring != NULL) {
-        put(ring, event);
+        put(ring, event, accesses);
     } else {
         fold_event(event, NULL, 0);
     }
@@ -250,7 +259,8 @@ static void push_as_orphan(const pfa_event_t *event, _Atomic uint64_t *word, uin
     pfa_unlock(PFA_LOCK_RINGS);
 }
 
-void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                          _Atomic uint64_t *word, uint64_t ended)
 {
     if (pfa_load_relaxed(&pfa_ring_closed)) {
         return;
@@ -261,9 +271,9 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint
         pfa_unlock(PFA_LOCK_RINGS);
     }
     if (tls->ring == NULL) {
-        push_as_orphan(event, word, ended);
+        push_as_orphan(event, accesses, word, ended);
     } else {
-        put(tls->ring, event);
+        put(tls->ring, event, accesses);
     }
 }
 

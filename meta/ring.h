@@ -26,6 +26,7 @@ typedef struct pfa_ring {
     uint64_t limit; /* entries for which there is room, as far as known */
     uint64_t mask;
     pfa_event_t *entries;
+    pfa_event_accesses_t *accesses; /* of each entry, where they are recorded; else NULL */
     pfa_live_ring_t *shared;
     uint64_t wake_mask; /* the writer is told when head is a multiple of this and one */
     bool impatient;     /* the writer stood still the last time it was waited for */
@@ -42,8 +43,8 @@ extern _Atomic bool pfa_ring_closed;
 
 /* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
  * come behind it in a ring they share: of a ring, only the last may be of a record that is still live (live.h). */
-PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, _Atomic uint64_t *word,
-                                       uint64_t ended);
+PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                                       _Atomic uint64_t *word, uint64_t ended);
 PFA_NOINLINE void pfa_ring_wake(void);
 
 /* The entry to fill next, NULL if there is none at hand. */
@@ -53,6 +54,12 @@ PFA_INLINE pfa_event_t *pfa_ring_next(const pfa_ring_t *ring)
         return NULL;
     }
     return &ring->entries[ring->head & ring->mask];
+}
+
+/* The accesses that belong to it, if they are recorded. */
+PFA_INLINE pfa_event_accesses_t *pfa_ring_next_accesses(const pfa_ring_t *ring)
+{
+    return &ring->accesses[ring->head & ring->mask];
 }
 
 /* It is filled. */

@@ -12,7 +12,7 @@ static struct {
     pfa_thread_t *living;
     pfa_thread_t *spare;    /* blocks without a thread, linked by next */
     pfa_counters_t of_dead; /* what threads that ended had counted */
-    uint16_t last_number;
+    _Atomic uint16_t last_number;
 } list;
 
 static _Atomic int64_t live_bytes;
@@ -31,11 +31,33 @@ static void add_spare_blocks(void)
     }
 }
 
-/* A number that no thread had, while there are; then the block's last one. */
-static void give_number(pfa_thread_t *thread)
+/* A number that no thread had, or 0. */
+static uint16_t next_number(void)
 {
-    if (list.last_number < UINT16_MAX) {
-        thread->number = ++list.last_number;
+    uint16_t last = pfa_load_relaxed(&list.last_number);
+    while (last < UINT16_MAX) {
+        if (pfa_cas_weak_acq_rel(&list.last_number, &last, (uint16_t)(last + 1))) {
+            return (uint16_t)(last + 1);
+        }
+    }
+    return 0;
+}
+
+uint16_t pfa_thread_number(pfa_tls_t *tls)
+{
+    if ((uint16_t)tls->record_tail == 0) {
+        uint16_t number = next_number();
+        tls->record_tail = number != 0 ? number : UINT16_MAX;
+    }
+    return (uint16_t)tls->record_tail;
+}
+
+/* The one it has had since it first touched a chunk; or a new one; or, where there are none left, the block's last. */
+static void give_number(pfa_thread_t *thread, const pfa_tls_t *tls)
+{
+    uint16_t number = (uint16_t)tls->record_tail != 0 && tls->leaves == 0 ? (uint16_t)tls->record_tail : next_number();
+    if (number != 0) {
+        thread->number = number;
     }
 }
 
@@ -48,7 +70,7 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     pfa_thread_t *thread = list.spare;
     if (thread != NULL) {
         list.spare = thread->next;
-        give_number(thread);
+        give_number(thread, tls);
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;

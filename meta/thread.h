@@ -86,6 +86,8 @@ typedef struct pfa_thread {
     pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
 } pfa_thread_t;
 
+/* The calling thread's number, also before it has a block. Takes no lock. */
+uint16_t pfa_thread_number(pfa_tls_t *tls);
 /* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */

@@ -1,55 +1,12 @@
 /* Owns the encoding of batches. See export/format/batch.h. Compiled into the runtime and into the tool. */
 #include "batch.h"
-
-static uint32_t put_number(uint8_t *out, uint32_t at, uint64_t value)
-{
-    while (value >= 0x80) {
-        out[at++] = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    out[at++] = (uint8_t)value;
-    return at;
-}
-
-static bool get_number(const uint8_t **at, const uint8_t *end, uint64_t *value)
-{
-    uint64_t result = 0;
-    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-        uint8_t byte = *(*at)++;
-        result |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *value = result;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t zigzag(uint64_t difference)
-{
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-    return value >> 1 ^ (0 - (value & 1));
-}
+#include "numbers.h"
 
 /* Numbers of reallocs go round. */
 static uint64_t link_step(uint32_t link, uint32_t before)
 {
     uint32_t step = (link - before) & PFA_LINK_MASK;
     return step <= PFA_LINK_MASK / 2 ? 2 * step : 2 * (PFA_LINK_MASK - step) + 1;
-}
-
-static bool get_link(pfa_batch_reader_t *reader, uint32_t *link)
-{
-    uint64_t step;
-    if (!get_number(&reader->links, reader->end, &step) || step > PFA_LINK_MASK) {
-        return false;
-    }
-    *link = (reader->link + (uint32_t)unzigzag(step)) & PFA_LINK_MASK;
-    return true;
 }
 
 static uint8_t *put_bytes(uint8_t *out, const void *bytes, size_t size)
@@ -63,6 +20,10 @@ void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags)
     batch->head = (pfa_batch_head_t){.flags = flags, .shift = shift};
     batch->last_shifted = 0;
     batch->last_link = 0;
+    if ((flags & PFA_BATCH_ACCESSES) != 0) {
+        batch->access_head = (pfa_batch_access_head_t){.sizes = {0}};
+        __builtin_memset(batch->pasts, 0, sizeof batch->pasts);
+    }
     if (++batch->stamp > UINT16_MAX) {
         __builtin_memset(batch->slots, 0, sizeof batch->slots);
         batch->stamp = 1;
@@ -115,22 +76,74 @@ static void note_time(pfa_batch_head_t *head, uint64_t time)
 static void put_time(pfa_batch_t *batch, uint64_t shifted)
 {
     pfa_batch_head_t *head = &batch->head;
-    head->times_size = put_number(batch->times, head->times_size, zigzag(shifted - batch->last_shifted));
+    head->times_size = pfa_number_put(batch->times, head->times_size, pfa_zigzag(shifted - batch->last_shifted));
     batch->last_shifted = shifted;
 }
 
 static void put_link(pfa_batch_t *batch, uint32_t link)
 {
-    batch->head.links_size = put_number(batch->links, batch->head.links_size, link_step(link, batch->last_link));
+    batch->head.links_size = pfa_number_put(batch->links, batch->head.links_size, link_step(link, batch->last_link));
 }
 
-static void add_death(pfa_batch_t *batch, const pfa_event_t *event)
+static void put_in(pfa_batch_t *batch, pfa_batch_column_t column, uint64_t value)
+{
+    uint32_t *size = &batch->access_head.sizes[column];
+    *size = pfa_number_put(batch->columns[column], *size, value);
+}
+
+/* Less what it was the last time. */
+static uint64_t step_from(uint32_t *before, uint32_t value)
+{
+    int32_t difference = (int32_t)(value - *before);
+    *before = value;
+    return pfa_zigzag((uint64_t)(int64_t)difference);
+}
+
+/* Cut times, of which the first access is between birth and death and the last between it and the death: a racing thread
+ * may have told others. */
+static void put_access_times(pfa_batch_t *batch, const pfa_event_accesses_t *accesses, uint64_t born, uint64_t died)
+{
+    bool live = (batch->head.flags & PFA_BATCH_LIVE) != 0;
+    uint64_t first = accesses->first >> batch->head.shift;
+    uint64_t last = accesses->last >> batch->head.shift;
+    first = first > born ? first : born;
+    first = first < died ? first : died;
+    last = last > first ? last : first;
+    last = last < died ? last : died;
+    put_in(batch, PFA_COLUMN_FIRSTS, first - born);
+    put_in(batch, PFA_COLUMN_LASTS, live ? last - first : died - last);
+}
+
+/* What was done with the chunk of the row that is written, from cut time to cut time. */
+static void put_accesses(pfa_batch_t *batch, uint32_t kind, uint64_t size, const pfa_event_accesses_t *accesses,
+                         uint64_t born, uint64_t died)
+{
+    pfa_batch_past_t *past = &batch->pasts[kind % PFA_BATCH_PASTS];
+    uint64_t units = pfa_access_units(size);
+    put_in(batch, PFA_COLUMN_READS, step_from(&past->reads, accesses->reads));
+    put_in(batch, PFA_COLUMN_WRITES, step_from(&past->writes, accesses->writes));
+    if (accesses->length == 0 || accesses->low >= units) {
+        put_in(batch, PFA_COLUMN_RESTS, 0);
+        return;
+    }
+    uint64_t rest = units - accesses->low;
+    rest = rest > accesses->length ? rest - accesses->length : 0;
+    put_in(batch, PFA_COLUMN_RESTS, 1 + step_from(&past->rest, (uint32_t)rest));
+    put_in(batch, PFA_COLUMN_LOWS, step_from(&past->low, accesses->low));
+    put_access_times(batch, accesses, born, died);
+}
+
+static void add_death(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kind, const pfa_event_accesses_t *accesses)
 {
     pfa_batch_head_t *head = &batch->head;
     uint64_t shifted = event->free_time >> head->shift;
     uint64_t born = event->alloc_time >> head->shift;
     put_time(batch, shifted);
-    head->lives_size = put_number(batch->lives, head->lives_size, shifted - (born < shifted ? born : shifted));
+    born = born < shifted ? born : shifted;
+    head->lives_size = pfa_number_put(batch->lives, head->lives_size, shifted - born);
+    if ((head->flags & PFA_BATCH_ACCESSES) != 0) {
+        put_accesses(batch, kind, event->size_flags >> PFA_RECORD_SIZE_SHIFT, accesses, born, shifted);
+    }
     if ((event->size_flags & PFA_EVENT_MOVED) != 0) {
         put_link(batch, event->moved_link);
         batch->last_link = event->moved_link;
@@ -153,8 +166,22 @@ pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event)
                               .rows = 1};
 }
 
-bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
+static void add_alive(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kind, const pfa_event_accesses_t *accesses)
 {
+    uint32_t row = batch->head.rows;
+    batch->alive[0][row] = (pfa_batch_alive_t){.time = event->alloc_time,
+                                               .kind = (uint16_t)kind,
+                                               .row = (uint16_t)row,
+                                               .link = event->type_link >> PFA_TYPE_BITS};
+    if ((batch->head.flags & PFA_BATCH_ACCESSES) != 0) {
+        batch->accesses[row] = *accesses;
+    }
+}
+
+bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
+{
+    static const pfa_event_accesses_t none;
+    accesses = accesses != NULL ? accesses : &none;
     if (batch->head.rows == PFA_BATCH_ROWS) {
         return false;
     }
@@ -163,18 +190,17 @@ bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event)
     if ((batch->head.flags & PFA_BATCH_SIZES) != 0) {
         kind.size_flags &= PFA_EVENT_FLAGS;
         batch->head.sizes_size =
-            put_number(batch->sizes, batch->head.sizes_size, event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+            pfa_number_put(batch->sizes, batch->head.sizes_size, event->size_flags >> PFA_RECORD_SIZE_SHIFT);
     }
     uint32_t number = find_kind(batch, &kind);
     batch->kinds[number].rows++;
     if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
         note_time(&batch->head, event->alloc_time);
-        batch->alive[0][batch->head.rows] =
-            (pfa_batch_alive_t){event->alloc_time, number, event->type_link >> PFA_TYPE_BITS};
+        add_alive(batch, event, number, accesses);
     } else {
         note_time(&batch->head, event->free_time);
         batch->kind_of[batch->head.rows] = (uint16_t)number;
-        add_death(batch, event);
+        add_death(batch, event, number, accesses);
     }
     batch->head.rows++;
     if (batch->head.segments != 0) {
@@ -190,7 +216,7 @@ void pfa_batch_set_shift(pfa_batch_t *batch, uint32_t shift)
 
 static uint64_t sort_key(const pfa_batch_alive_t *alive, unsigned byte)
 {
-    return (byte < 2 ? alive->kind >> 8 * byte : alive->time >> 8 * (byte - 2)) & 0xff;
+    return (byte < 2 ? (uint64_t)alive->kind >> 8 * byte : alive->time >> 8 * (byte - 2)) & 0xff;
 }
 
 /* By one byte, keeping the order of those that are equal in it. False if all of them are: nothing was moved. */
@@ -231,12 +257,36 @@ static void put_alive(pfa_batch_t *batch)
     const pfa_batch_alive_t *alive = sort_alive(batch);
     for (uint32_t i = 0; i < batch->head.rows; i++) {
         batch->kind_of[i] = (uint16_t)alive[i].kind;
-        put_time(batch, alive[i].time >> batch->head.shift);
-        if ((batch->kinds[alive[i].kind].size_flags & PFA_RECORD_REALLOC) != 0) {
+        uint64_t born = alive[i].time >> batch->head.shift;
+        uint64_t size_flags = batch->kinds[alive[i].kind].size_flags;
+        put_time(batch, born);
+        if ((batch->head.flags & PFA_BATCH_ACCESSES) != 0) {
+            put_accesses(batch, alive[i].kind, size_flags >> PFA_RECORD_SIZE_SHIFT, &batch->accesses[alive[i].row],
+                         born, UINT64_MAX >> batch->head.shift);
+        }
+        if ((size_flags & PFA_RECORD_REALLOC) != 0) {
             put_link(batch, alive[i].link);
             batch->last_link = alive[i].link;
         }
     }
+}
+
+static uint32_t size_accesses(const pfa_batch_t *batch)
+{
+    uint32_t size = sizeof batch->access_head;
+    for (uint32_t i = 0; i < PFA_BATCH_COLUMNS; i++) {
+        size += batch->access_head.sizes[i];
+    }
+    return (batch->head.flags & PFA_BATCH_ACCESSES) != 0 ? size : 0;
+}
+
+static uint8_t *put_columns(const pfa_batch_t *batch, uint8_t *out)
+{
+    out = put_bytes(out, &batch->access_head, sizeof batch->access_head);
+    for (uint32_t i = 0; i < PFA_BATCH_COLUMNS; i++) {
+        out = put_bytes(out, batch->columns[i], batch->access_head.sizes[i]);
+    }
+    return out;
 }
 
 size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
@@ -244,6 +294,7 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
         put_alive(batch);
     }
+    batch->head.accesses_size = size_accesses(batch);
     const pfa_batch_head_t *head = &batch->head;
     uint8_t *at = put_bytes(out, head, sizeof *head);
     at = put_bytes(at, batch->segments, head->segments * sizeof *batch->segments);
@@ -262,152 +313,6 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     at = put_bytes(at, batch->times, head->times_size);
     at = put_bytes(at, batch->lives, head->lives_size);
     at = put_bytes(at, batch->links, head->links_size);
+    at = head->accesses_size != 0 ? put_columns(batch, at) : at;
     return (size_t)(at - out);
-}
-
-static bool kinds_add_up(const pfa_batch_reader_t *reader)
-{
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < reader->head.kinds; i++) {
-        pfa_batch_kind_t kind;
-        pfa_batch_kind_at(reader, i, &kind);
-        rows += kind.rows;
-    }
-    return rows == reader->head.rows;
-}
-
-static bool segments_add_up(const pfa_batch_reader_t *reader)
-{
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < reader->head.segments; i++) {
-        pfa_batch_segment_t segment;
-        pfa_batch_segment_at(reader, i, &segment);
-        rows += segment.rows;
-    }
-    return reader->head.segments == 0 || rows == reader->head.rows;
-}
-
-bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    *reader = (pfa_batch_reader_t){.row = 0};
-    pfa_batch_head_t *head = &reader->head;
-    if (size < sizeof *head) {
-        return false;
-    }
-    __builtin_memcpy(head, at, sizeof *head);
-    if (head->rows > PFA_BATCH_ROWS || head->kinds > head->rows || head->segments > PFA_BATCH_SEGMENTS ||
-        head->shift > PFA_BATCH_SHIFT_MAX ||
-        (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES)) != 0) {
-        return false;
-    }
-    uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
-                      head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->sizes_size +
-                      (uint64_t)head->times_size + (uint64_t)head->lives_size + head->links_size;
-    if (needed != size) {
-        return false;
-    }
-    reader->segments = at + sizeof *head;
-    reader->kinds = reader->segments + head->segments * sizeof(pfa_batch_segment_t);
-    reader->kind_of = reader->kinds + head->kinds * sizeof(pfa_batch_kind_t);
-    reader->sizes = reader->kind_of + 2 * (size_t)head->rows;
-    reader->times = reader->sizes + head->sizes_size;
-    reader->lives = reader->times + head->times_size;
-    reader->links = reader->lives + head->lives_size;
-    reader->end = reader->links + head->links_size;
-    return kinds_add_up(reader) && segments_add_up(reader);
-}
-
-void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment)
-{
-    __builtin_memcpy(segment, reader->segments + index * sizeof *segment, sizeof *segment);
-}
-
-void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind)
-{
-    uint8_t *to = (uint8_t *)kind;
-    for (size_t byte = 0; byte < sizeof *kind; byte++) {
-        to[byte] = reader->kinds[byte * reader->head.kinds + index];
-    }
-}
-
-static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
-{
-    const pfa_batch_head_t *head = &reader->head;
-    uint64_t step;
-    if (!get_number(&reader->times, reader->end, &step)) {
-        return false;
-    }
-    reader->shifted += unzigzag(step);
-    if ((head->flags & PFA_BATCH_LIVE) != 0) {
-        event->alloc_time = reader->shifted << head->shift;
-        return true;
-    }
-    uint64_t life;
-    if (!get_number(&reader->lives, reader->end, &life) || life > reader->shifted) {
-        return false;
-    }
-    event->free_time = reader->shifted << head->shift;
-    event->alloc_time = (reader->shifted - life) << head->shift;
-    return true;
-}
-
-static bool read_size(pfa_batch_reader_t *reader, pfa_event_t *event)
-{
-    uint64_t size;
-    if ((reader->head.flags & PFA_BATCH_SIZES) == 0) {
-        return true;
-    }
-    if (!get_number(&reader->sizes, reader->end, &size) || size > UINT64_MAX >> PFA_RECORD_SIZE_SHIFT) {
-        return false;
-    }
-    event->size_flags = (event->size_flags & PFA_EVENT_FLAGS) | size << PFA_RECORD_SIZE_SHIFT;
-    return true;
-}
-
-static bool read_links(pfa_batch_reader_t *reader, pfa_event_t *event)
-{
-    bool live = (reader->head.flags & PFA_BATCH_LIVE) != 0;
-    uint32_t made;
-    if (!live && (event->size_flags & PFA_EVENT_MOVED) != 0) {
-        if (!get_link(reader, &event->moved_link)) {
-            return false;
-        }
-        reader->link = event->moved_link;
-    }
-    if ((event->size_flags & PFA_RECORD_REALLOC) == 0) {
-        return true;
-    }
-    if (!get_link(reader, &made)) {
-        return false;
-    }
-    event->type_link |= made << PFA_TYPE_BITS;
-    reader->link = live ? made : reader->link;
-    return true;
-}
-
-int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event, uint32_t *kind)
-{
-    uint32_t row = reader->row;
-    if (row == reader->head.rows) {
-        return 0;
-    }
-    uint32_t number = reader->kind_of[row] | (uint32_t)reader->kind_of[reader->head.rows + row] << 8;
-    if (number >= reader->head.kinds) {
-        return -1;
-    }
-    const pfa_batch_kind_t *k = &kinds[number];
-    *event = (pfa_event_t){.size_flags = k->size_flags,
-                           .stack = k->stack,
-                           .free_stack = k->free_stack,
-                           .type_link = k->type & PFA_TYPE_MASK,
-                           .thread = k->thread,
-                           .tag = k->tag,
-                           .free_thread = k->free_thread,
-                           .last_thread = k->last_thread};
-    if (kind != NULL) {
-        *kind = number;
-    }
-    reader->row++;
-    return read_size(reader, event) && read_times(reader, event) && read_links(reader, event) ? 1 : -1;
 }

@@ -14,6 +14,11 @@
  *                                 this column; then, of each row that realloc made, likewise, less the last of an ended
  *                                 one. Differences as signed numbers of 12 bits, zigzag, LEB128
  *
+ *   accesses                      if PFA_BATCH_ACCESSES is set: pfa_batch_access_head_t and its columns (pfa_batch_column_t),
+ *                                 LEB128, each row's in the order of rows. Chunks of a kind are mostly used alike: numbers
+ *                                 are less those of the last row of the kind (or of another one whose number has the same
+ *                                 low bits, PFA_BATCH_PASTS), as signed numbers of 32 bits, zigzag
+ *
  * Times are cut by `shift` bits before all this; 0 keeps them whole. A batch of live chunks has allocation times in
  * `times` and no lives; its rows are sorted by kind and time, and each number in `links` is less the one before. A final
  * picture that deaths may follow (PFA_BATCH_AFTER_LIVE) has whole times, and so have those deaths.
@@ -35,9 +40,10 @@
 
 #define PFA_BATCH_LIVE 1u /* live chunks */
 #define PFA_BATCH_AFTER_LIVE                                                                                           \
-    2u                     /* deaths that may be of chunks in the final picture: they count, the picture's rows of
+    2u                        /* deaths that may be of chunks in the final picture: they count, the picture's rows of
                                    the same thread and allocation time do not */
-#define PFA_BATCH_SIZES 4u /* sizes have a column of their own; of deaths alone */
+#define PFA_BATCH_SIZES 4u    /* sizes have a column of their own; of deaths alone */
+#define PFA_BATCH_ACCESSES 8u /* what was done with the chunks is told */
 
 typedef struct pfa_batch_head {
     uint32_t rows;
@@ -51,7 +57,7 @@ typedef struct pfa_batch_head {
     uint32_t lives_size;
     uint32_t links_size;
     uint32_t sizes_size;
-    uint32_t padding;
+    uint32_t accesses_size; /* head and columns */
 } pfa_batch_head_t;
 _Static_assert(sizeof(pfa_batch_head_t) == 56, "layout as written");
 
@@ -74,10 +80,35 @@ typedef struct pfa_batch_kind {
 } pfa_batch_kind_t;
 _Static_assert(sizeof(pfa_batch_kind_t) == 32, "no padding: kinds are compared as bytes");
 
+typedef enum pfa_batch_column {
+    PFA_COLUMN_READS,
+    PFA_COLUMN_WRITES,
+    PFA_COLUMN_RESTS, /* 0: not touched, and nothing of it in the columns below; else 1 and how much lies behind the last
+                        * byte touched, in units (pfa_access_unit): mostly nothing */
+    PFA_COLUMN_LOWS,  /* the first byte touched, likewise */
+    PFA_COLUMN_FIRSTS, /* time of the first access less that of the allocation, */
+    PFA_COLUMN_LASTS,  /* and that of the death less that of the last; of live chunks from the first to the last */
+    PFA_BATCH_COLUMNS
+} pfa_batch_column_t;
+
+typedef struct pfa_batch_access_head {
+    uint32_t sizes[PFA_BATCH_COLUMNS];
+} pfa_batch_access_head_t;
+_Static_assert(sizeof(pfa_batch_access_head_t) == 24, "layout as written");
+
+/* What the last row of a kind had. */
+#define PFA_BATCH_PASTS 256u
+typedef struct pfa_batch_past {
+    uint32_t reads;
+    uint32_t writes;
+    uint32_t rest;
+    uint32_t low;
+} pfa_batch_past_t;
+
 /* The longest that an encoded batch can be. */
 #define PFA_BATCH_SIZE_MAX                                                                                             \
-    (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) +                                     \
-     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 4))
+    (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) + sizeof(pfa_batch_access_head_t) +   \
+     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 4 + 4 * 5 + 2 * 10))
 
 #define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
 _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
@@ -85,11 +116,13 @@ _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
 /* A live chunk that waits to be sorted. */
 typedef struct pfa_batch_alive {
     uint64_t time;
-    uint32_t kind;
+    uint16_t kind;
+    uint16_t row; /* as it was added */
     uint32_t link;
 } pfa_batch_alive_t;
+_Static_assert(sizeof(pfa_batch_alive_t) == 16, "many of them are moved");
 
-/* An encoder, about 4 MiB; in zeroed memory it is ready for pfa_batch_begin. */
+/* An encoder, about 7 MiB, of which 3 are touched only for accesses; in zeroed memory it is ready for pfa_batch_begin. */
 typedef struct pfa_batch {
     pfa_batch_head_t head;
     uint64_t last_shifted;
@@ -103,7 +136,11 @@ typedef struct pfa_batch {
     uint8_t times[PFA_BATCH_ROWS * 10];
     uint8_t lives[PFA_BATCH_ROWS * 10];
     uint8_t links[PFA_BATCH_ROWS * 4];
-    pfa_batch_alive_t alive[2][PFA_BATCH_ROWS]; /* and room to sort them */
+    pfa_batch_alive_t alive[2][PFA_BATCH_ROWS];    /* and room to sort them */
+    pfa_event_accesses_t accesses[PFA_BATCH_ROWS]; /* theirs, as they were added */
+    pfa_batch_access_head_t access_head;
+    pfa_batch_past_t pasts[PFA_BATCH_PASTS];
+    uint8_t columns[PFA_BATCH_COLUMNS][PFA_BATCH_ROWS * 10];
 } pfa_batch_t;
 
 /* One row of it. */
@@ -112,8 +149,8 @@ pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event);
 void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
 /* The next rows are the entries of `ring` from `first` on. False: no room for another segment. */
 bool pfa_batch_segment(pfa_batch_t *batch, uint32_t ring, uint64_t first);
-/* False: the batch is full. */
-bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event);
+/* False: the batch is full. Accesses are for a batch with PFA_BATCH_ACCESSES; NULL: the chunk was not touched. */
+bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses);
 /* Of a batch of live chunks another shift than it was begun with. */
 void pfa_batch_set_shift(pfa_batch_t *batch, uint32_t shift);
 /* Writes the batch to `out`, of at least PFA_BATCH_SIZE_MAX bytes, and returns its length. */
@@ -133,6 +170,9 @@ typedef struct pfa_batch_reader {
     uint64_t shifted; /* of the last row */
     uint32_t link;
     uint32_t row;
+    const uint8_t *columns[PFA_BATCH_COLUMNS]; /* of accesses */
+    const uint8_t *column_ends[PFA_BATCH_COLUMNS];
+    pfa_batch_past_t pasts[PFA_BATCH_PASTS];
 } pfa_batch_reader_t;
 
 /* False if this is no batch. Kinds' rows are checked to add up. */
@@ -140,7 +180,9 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size);
 void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment);
 void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind);
 /* The next row, with `kinds` as pfa_batch_kind_at gave them, all of them in order. 1: here it is, 0: there are no more,
- * -1: the bytes make no sense. *kind may be NULL. */
-int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event, uint32_t *kind);
+ * -1: the bytes make no sense. Accesses are zeros where the batch has none; they are asked for of all rows, or, with NULL,
+ * of none. *kind may be NULL. */
+int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event,
+                   pfa_event_accesses_t *accesses, uint32_t *kind);
 
 #endif

@@ -223,12 +223,18 @@ static inline uint32_t pfa_access_unit(uint64_t size)
     return size >> 31 == 0 ? 0 : 33u - (uint32_t)__builtin_clzll(size);
 }
 
+/* So many of them are a chunk. */
+static inline uint64_t pfa_access_units(uint64_t size)
+{
+    uint32_t unit = pfa_access_unit(size);
+    return (size + ((uint64_t)1 << unit) - 1) >> unit;
+}
+
 static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *live, uint64_t alloc_time,
                                                      uint64_t size)
 {
     uint64_t start = (live->first >> PFA_FIRST_BITS) << 3;
-    uint32_t unit = pfa_access_unit(size);
-    uint64_t end = (size + ((uint64_t)1 << unit) - 1) >> unit;
+    uint64_t end = pfa_access_units(size);
     uint64_t low = live->low > start ? live->low - start : 0;
     uint64_t behind = live->high + 1ull > start ? live->high + 1ull - start : 0;
     /* What the program did beyond the size it asked for is not of this chunk; and a record may be read while it is written. */

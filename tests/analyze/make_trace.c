@@ -158,7 +158,7 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
                 must(pfa_batch_segment(made->batch, ring, from[ring]));
             }
             for (; from[ring] < end; from[ring]++) {
-                must(pfa_batch_add(made->batch, &heap->deaths[heap->ring_start[ring] + from[ring]].event));
+                must(pfa_batch_add(made->batch, &heap->deaths[heap->ring_start[ring] + from[ring]].event, NULL));
             }
             more = more || from[ring] < to[ring];
         }
@@ -174,7 +174,7 @@ static void write_picture(made_t *made, const life_t *lives, size_t count, uint6
         size_t end = count - done < 1000 ? count : done + 1000;
         pfa_batch_begin(made->batch, 0, PFA_BATCH_LIVE);
         for (; done < end; done++) {
-            must(pfa_batch_add(made->batch, &lives[done].event));
+            must(pfa_batch_add(made->batch, &lives[done].event, NULL));
         }
         live.flags = flags | (done == count ? PFA_LIVE_LAST : 0);
         memset(made->bytes, 0, 32);
@@ -349,7 +349,7 @@ static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
         if (made->batch->head.rows == 0) {
             must(pfa_batch_segment(made->batch, 0, number));
         }
-        must(pfa_batch_add(made->batch, &event));
+        must(pfa_batch_add(made->batch, &event, NULL));
         number++;
     }
     heap->end = heap->start + 10 * (chunks + LIFE_MAX);

@@ -21,7 +21,7 @@ work=$(cd "$work" && pwd)
 findings=$(cd "$findings" && pwd)
 rm -f "$build/tests/fuzz/fuzz_reader"
 clang -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
+    "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" "$root/export/format/batch_read.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
 cd "$work"
 # What the commands say of inputs is not shown (-close_fd_mask); sanitizers are heard all the same.
 exec_options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1 -close_fd_mask=2

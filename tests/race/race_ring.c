@@ -32,7 +32,7 @@ static void put(pfa_tls_t *tls, uint64_t i, uint32_t stack)
         pfa_ring_commit(tls->ring);
     } else {
         _Atomic uint64_t word; /* of its record */
-        pfa_ring_push_slowly(tls, &event, &word, 0);
+        pfa_ring_push_slowly(tls, &event, NULL, &word, 0);
     }
     atomic_fetch_add_explicit(&put_bytes[stack], size_of(i), memory_order_relaxed);
 }

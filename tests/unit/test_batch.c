@@ -96,7 +96,7 @@ static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *ra
             assert_true(pfa_batch_segment(batch, (uint32_t)random_below(random, 9), i));
         }
         events[i] = random_event(random, &now);
-        assert_true(pfa_batch_add(batch, &events[i]));
+        assert_true(pfa_batch_add(batch, &events[i], NULL));
     }
     return pfa_batch_finish(batch, bytes);
 }
@@ -116,13 +116,13 @@ static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
     read_kinds(&reader);
     for (uint32_t i = 0; i < rows; i++) {
         events[i] = expected(&events[i], shift, live);
-        assert_int_equal(pfa_batch_next(&reader, kinds, &got[i], &kind), 1);
+        assert_int_equal(pfa_batch_next(&reader, kinds, &got[i], NULL, &kind), 1);
         assert_int_equal(kinds[kind].stack, got[i].stack);
         assert_true(!live || kind >= kind_before);
         assert_true(!live || i == 0 || kind != kind_before || got[i].alloc_time >= got[i - 1].alloc_time);
         kind_before = kind;
     }
-    assert_int_equal(pfa_batch_next(&reader, kinds, &got[rows], NULL), 0);
+    assert_int_equal(pfa_batch_next(&reader, kinds, &got[rows], NULL, NULL), 0);
     if (live) {
         qsort(got, rows, sizeof *got, compare_events);
         qsort(events, rows, sizeof *events, compare_events);
@@ -166,7 +166,7 @@ static void try_extremes(uint32_t flags)
                                   .tag = UINT16_MAX,
                                   .free_thread = UINT16_MAX,
                                   .last_thread = UINT16_MAX};
-        assert_true(pfa_batch_add(batch, &events[i]));
+        assert_true(pfa_batch_add(batch, &events[i], NULL));
     }
     decode(pfa_batch_finish(batch, bytes), 36, 0, flags);
 }
@@ -194,7 +194,7 @@ static void reallocs_are_linked(void **state)
         pfa_event_t life = {.alloc_time = time, .free_time = next, .moved_link = (i + 1) & PFA_LINK_MASK};
         life.type_link = (i & PFA_LINK_MASK) << PFA_TYPE_BITS;
         life.size_flags = (i != 0 ? PFA_RECORD_REALLOC : 0) | PFA_EVENT_MOVED;
-        assert_true(pfa_batch_add(batch, &life));
+        assert_true(pfa_batch_add(batch, &life, NULL));
         time = next;
     }
     size_t size = pfa_batch_finish(batch, bytes);
@@ -202,7 +202,7 @@ static void reallocs_are_linked(void **state)
     assert_int_equal(reader.head.links_size, 2 * 10000 - 1);
     read_kinds(&reader);
     for (uint32_t i = 0; i < 10000; i++) {
-        assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL), 1);
+        assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL, NULL), 1);
         assert_true(i == 0 || event.alloc_time == before.free_time);
         assert_true(i == 0 || event.type_link >> PFA_TYPE_BITS == before.moved_link);
         before = event;
@@ -214,7 +214,7 @@ static void a_full_batch_takes_no_more(void **state)
     uint64_t random = 3;
     (void)state;
     encode(PFA_BATCH_ROWS, 0, 0, &random);
-    assert_false(pfa_batch_add(batch, &events[0]));
+    assert_false(pfa_batch_add(batch, &events[0], NULL));
     pfa_batch_begin(batch, 0, 0);
     for (uint32_t i = 0; i < PFA_BATCH_SEGMENTS; i++) {
         assert_true(pfa_batch_segment(batch, i, 0));
@@ -232,7 +232,7 @@ static void segments_are_read_back(void **state)
     for (uint32_t i = 0; i < 50; i++) {
         assert_true(pfa_batch_segment(batch, i % 7, 1000 * i));
         for (uint32_t j = 0; j < i; j++) {
-            assert_true(pfa_batch_add(batch, &event));
+            assert_true(pfa_batch_add(batch, &event, NULL));
         }
     }
     assert_true(pfa_batch_open(&reader, bytes, pfa_batch_finish(batch, bytes)));
@@ -253,7 +253,7 @@ static void read_anyhow(const uint8_t *from, size_t size)
         return;
     }
     read_kinds(&reader);
-    while (pfa_batch_next(&reader, kinds, &event, NULL) == 1) {
+    while (pfa_batch_next(&reader, kinds, &event, NULL, NULL) == 1) {
     }
 }
 

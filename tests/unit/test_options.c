@@ -86,10 +86,10 @@ static void check_refused(size_t row, const char *text)
     (void)snprintf(pair, sizeof pair, "%s:%s", rows[row].name, text);
     pfa_options_t options = standard();
     assert_int_equal(parse(&options, pair, &said), 1);
-    if (rows[row].kind == BOOL) {
-        (void)snprintf(expected, sizeof expected,
-                       "profalloc: SOURCE: %s: '%s' is not accepted; use true or false (keeping %s)\n", rows[row].name,
-                       text, rows[row].standard != 0 ? "true" : "false");
+    if (rows[row].kind != SIZE) {
+        const char *choices = rows[row].kind == AUTO ? "true, false or auto" : "true or false";
+        (void)snprintf(expected, sizeof expected, "profalloc: SOURCE: %s: '%s' is not accepted; use %s (keeping %s)\n",
+                       rows[row].name, text, choices, switches[rows[row].standard]);
     } else {
         (void)snprintf(expected, sizeof expected,
                        "profalloc: SOURCE: %s: '%s' is not accepted; use a number of bytes from %lu to %lu, K M G T "
@@ -109,7 +109,12 @@ static void every_bool_takes_true_and_false_alone(void **state)
                                           "t", "truee", "fals", "on",  "tr ue", "true:false"};
     unsigned seen = 0;
     for (size_t i = 0; i < ROWS; i++) {
-        if (rows[i].kind == BOOL) {
+        if (rows[i].kind == AUTO) {
+            check_value(i, "auto", 2);
+        } else if (rows[i].kind == BOOL) {
+            check_refused(i, "auto");
+        }
+        if (rows[i].kind != SIZE) {
             seen++;
             check_value(i, "true", 1);
             check_value(i, "false", 0);
@@ -325,8 +330,8 @@ static void random_good_text_reads_back(void **state)
             size_t row = random_below(&seed, ROWS);
             char value[32];
             uint64_t number = rows[row].minimum + random_below(&seed, rows[row].maximum - rows[row].minimum + 1);
-            if (rows[row].kind == BOOL) {
-                strcpy(value, number != 0 ? "true" : "false");
+            if (rows[row].kind != SIZE) {
+                strcpy(value, switches[number]);
             } else {
                 unsigned unit = (unsigned)random_below(&seed, 5);
                 number = number >> 10 * unit << 10 * unit;

@@ -1,0 +1,264 @@
+/* Owns the decoding of batches. See export/format/batch.h. */
+#include "batch.h"
+#include "numbers.h"
+
+static bool get_link(pfa_batch_reader_t *reader, uint32_t *link)
+{
+    uint64_t step;
+    if (!pfa_number_get(&reader->links, reader->end, &step) || step > PFA_LINK_MASK) {
+        return false;
+    }
+    *link = (reader->link + (uint32_t)pfa_unzigzag(step)) & PFA_LINK_MASK;
+    return true;
+}
+
+static bool kinds_add_up(const pfa_batch_reader_t *reader)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < reader->head.kinds; i++) {
+        pfa_batch_kind_t kind;
+        pfa_batch_kind_at(reader, i, &kind);
+        rows += kind.rows;
+    }
+    return rows == reader->head.rows;
+}
+
+static bool segments_add_up(const pfa_batch_reader_t *reader)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < reader->head.segments; i++) {
+        pfa_batch_segment_t segment;
+        pfa_batch_segment_at(reader, i, &segment);
+        rows += segment.rows;
+    }
+    return reader->head.segments == 0 || rows == reader->head.rows;
+}
+
+/* The columns of accesses, from `at` to the end of the batch. */
+static bool open_columns(pfa_batch_reader_t *reader, const uint8_t *at)
+{
+    pfa_batch_access_head_t head;
+    uint64_t left = reader->head.accesses_size;
+    if ((reader->head.flags & PFA_BATCH_ACCESSES) == 0) {
+        return left == 0;
+    }
+    if (left < sizeof head) {
+        return false;
+    }
+    __builtin_memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    left -= sizeof head;
+    for (uint32_t i = 0; i < PFA_BATCH_COLUMNS; i++) {
+        if (head.sizes[i] > left) {
+            return false;
+        }
+        reader->columns[i] = at;
+        at += head.sizes[i];
+        left -= head.sizes[i];
+        reader->column_ends[i] = at;
+    }
+    return left == 0;
+}
+
+bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    *reader = (pfa_batch_reader_t){.row = 0};
+    pfa_batch_head_t *head = &reader->head;
+    if (size < sizeof *head) {
+        return false;
+    }
+    __builtin_memcpy(head, at, sizeof *head);
+    if (head->rows > PFA_BATCH_ROWS || head->kinds > head->rows || head->segments > PFA_BATCH_SEGMENTS ||
+        head->shift > PFA_BATCH_SHIFT_MAX ||
+        (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES | PFA_BATCH_ACCESSES)) != 0) {
+        return false;
+    }
+    uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
+                      head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->sizes_size +
+                      (uint64_t)head->times_size + (uint64_t)head->lives_size + head->links_size + head->accesses_size;
+    if (needed != size) {
+        return false;
+    }
+    reader->segments = at + sizeof *head;
+    reader->kinds = reader->segments + head->segments * sizeof(pfa_batch_segment_t);
+    reader->kind_of = reader->kinds + head->kinds * sizeof(pfa_batch_kind_t);
+    reader->sizes = reader->kind_of + 2 * (size_t)head->rows;
+    reader->times = reader->sizes + head->sizes_size;
+    reader->lives = reader->times + head->times_size;
+    reader->links = reader->lives + head->lives_size;
+    reader->end = reader->links + head->links_size;
+    return kinds_add_up(reader) && segments_add_up(reader) && open_columns(reader, reader->end);
+}
+
+void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment)
+{
+    __builtin_memcpy(segment, reader->segments + index * sizeof *segment, sizeof *segment);
+}
+
+void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind)
+{
+    uint8_t *to = (uint8_t *)kind;
+    for (size_t byte = 0; byte < sizeof *kind; byte++) {
+        to[byte] = reader->kinds[byte * reader->head.kinds + index];
+    }
+}
+
+static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
+{
+    const pfa_batch_head_t *head = &reader->head;
+    uint64_t step;
+    if (!pfa_number_get(&reader->times, reader->end, &step)) {
+        return false;
+    }
+    reader->shifted += pfa_unzigzag(step);
+    if ((head->flags & PFA_BATCH_LIVE) != 0) {
+        event->alloc_time = reader->shifted << head->shift;
+        return true;
+    }
+    uint64_t life;
+    if (!pfa_number_get(&reader->lives, reader->end, &life) || life > reader->shifted) {
+        return false;
+    }
+    event->free_time = reader->shifted << head->shift;
+    event->alloc_time = (reader->shifted - life) << head->shift;
+    return true;
+}
+
+static bool read_size(pfa_batch_reader_t *reader, pfa_event_t *event)
+{
+    uint64_t size;
+    if ((reader->head.flags & PFA_BATCH_SIZES) == 0) {
+        return true;
+    }
+    if (!pfa_number_get(&reader->sizes, reader->end, &size) || size > UINT64_MAX >> PFA_RECORD_SIZE_SHIFT) {
+        return false;
+    }
+    event->size_flags = (event->size_flags & PFA_EVENT_FLAGS) | size << PFA_RECORD_SIZE_SHIFT;
+    return true;
+}
+
+static bool read_links(pfa_batch_reader_t *reader, pfa_event_t *event)
+{
+    bool live = (reader->head.flags & PFA_BATCH_LIVE) != 0;
+    uint32_t made;
+    if (!live && (event->size_flags & PFA_EVENT_MOVED) != 0) {
+        if (!get_link(reader, &event->moved_link)) {
+            return false;
+        }
+        reader->link = event->moved_link;
+    }
+    if ((event->size_flags & PFA_RECORD_REALLOC) == 0) {
+        return true;
+    }
+    if (!get_link(reader, &made)) {
+        return false;
+    }
+    event->type_link |= made << PFA_TYPE_BITS;
+    reader->link = live ? made : reader->link;
+    return true;
+}
+
+static bool get_from(pfa_batch_reader_t *reader, pfa_batch_column_t column, uint64_t *value)
+{
+    return pfa_number_get(&reader->columns[column], reader->column_ends[column], value);
+}
+
+static bool add_step(uint64_t step, uint32_t *value)
+{
+    *value += (uint32_t)pfa_unzigzag(step);
+    return step <= UINT32_MAX;
+}
+
+static bool get_step(pfa_batch_reader_t *reader, pfa_batch_column_t column, uint32_t *value)
+{
+    uint64_t step;
+    return get_from(reader, column, &step) && add_step(step, value);
+}
+
+static bool read_access_times(pfa_batch_reader_t *reader, const pfa_event_t *event, pfa_event_accesses_t *accesses)
+{
+    uint32_t shift = reader->head.shift;
+    bool live = (reader->head.flags & PFA_BATCH_LIVE) != 0;
+    uint64_t born = event->alloc_time >> shift;
+    uint64_t died = live ? UINT64_MAX >> shift : event->free_time >> shift;
+    uint64_t first;
+    uint64_t last;
+    if (!get_from(reader, PFA_COLUMN_FIRSTS, &first) || !get_from(reader, PFA_COLUMN_LASTS, &last) || born > died ||
+        first > died - born || last > died - born - first) {
+        return false;
+    }
+    accesses->first = (born + first) << shift;
+    accesses->last = (live ? born + first + last : died - last) << shift;
+    return true;
+}
+
+static bool read_accesses(pfa_batch_reader_t *reader, uint32_t kind, const pfa_event_t *event,
+                          pfa_event_accesses_t *accesses)
+{
+    pfa_batch_past_t *past = &reader->pasts[kind % PFA_BATCH_PASTS];
+    uint64_t rest;
+    if (!get_step(reader, PFA_COLUMN_READS, &past->reads) || !get_step(reader, PFA_COLUMN_WRITES, &past->writes) ||
+        !get_from(reader, PFA_COLUMN_RESTS, &rest)) {
+        return false;
+    }
+    *accesses = (pfa_event_accesses_t){.reads = past->reads, .writes = past->writes};
+    if (rest == 0) {
+        return true;
+    }
+    uint64_t units = pfa_access_units(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    if (!add_step(rest - 1, &past->rest) || !get_step(reader, PFA_COLUMN_LOWS, &past->low) || past->rest >= units ||
+        past->low >= units - past->rest) {
+        return false;
+    }
+    accesses->low = past->low;
+    accesses->length = (uint32_t)(units - past->rest - past->low);
+    return read_access_times(reader, event, accesses);
+}
+
+static bool columns_are_read(const pfa_batch_reader_t *reader)
+{
+    for (uint32_t i = 0; i < PFA_BATCH_COLUMNS; i++) {
+        if (reader->columns[i] != reader->column_ends[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event,
+                   pfa_event_accesses_t *accesses, uint32_t *kind)
+{
+    uint32_t row = reader->row;
+    if (row == reader->head.rows) {
+        return accesses == NULL || columns_are_read(reader) ? 0 : -1;
+    }
+    uint32_t number = reader->kind_of[row] | (uint32_t)reader->kind_of[reader->head.rows + row] << 8;
+    if (number >= reader->head.kinds) {
+        return -1;
+    }
+    const pfa_batch_kind_t *k = &kinds[number];
+    *event = (pfa_event_t){.size_flags = k->size_flags,
+                           .stack = k->stack,
+                           .free_stack = k->free_stack,
+                           .type_link = k->type & PFA_TYPE_MASK,
+                           .thread = k->thread,
+                           .tag = k->tag,
+                           .free_thread = k->free_thread,
+                           .last_thread = k->last_thread};
+    if (kind != NULL) {
+        *kind = number;
+    }
+    reader->row++;
+    if (!read_size(reader, event) || !read_times(reader, event) || !read_links(reader, event)) {
+        return -1;
+    }
+    if (accesses == NULL) {
+        return 1;
+    }
+    if ((reader->head.flags & PFA_BATCH_ACCESSES) == 0) {
+        *accesses = (pfa_event_accesses_t){.first = 0};
+        return 1;
+    }
+    return read_accesses(reader, number, event, accesses) ? 1 : -1;
+}

@@ -1,0 +1,241 @@
+/* Owns the library's side of access profiling: the views of instrumented modules (hooks/access/view.h), and what their
+ * callbacks leave to us: the first access to a chunk, the first by another thread, full counters, the clock, maps of words,
+ * and large chunks that the table of slices does not know.
+ *
+ * pfa_accesses_* may wait for PFA_LOCK_VIEWS. `rare` is called from the middle of the program, anywhere: it takes no lock
+ * and allocates nothing, but for the registration with RCU of a thread that touches a chunk outside the profiled range. */
+#include "alloc/chunk.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "hooks/access/view.h"
+#include "hooks/hooks.h"
+#include "meta/accesses.h"
+#include "meta/thread.h"
+
+#include <stdbool.h>
+
+/* Accesses of a thread between two readings of the counter. */
+enum { TICKS = 63 };
+
+PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
+PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
+
+static pfa_access_view_t *views;
+static bool open; /* may views be filled? */
+
+bool pfa_accesses_wanted(void)
+{
+    return pfa_options.accesses == 1 || (pfa_options.accesses == 2 && &profalloc_instrumented != NULL);
+}
+
+/* --- what an access leaves to us ---------------------------------------------------------------------------------- */
+
+/* Where an access fell. */
+typedef struct target {
+    pfa_record_t *record;
+    uint64_t distance; /* from where the record's low and high are counted, */
+    uint64_t start;    /* and the chunk's start from there */
+} target_t;
+
+static bool find_slot(uint64_t offset, target_t *target)
+{
+    pfa_place_t place = pfa_region_place(offset);
+    if (place.word == 0 || place.distance < 0) {
+        return false;
+    }
+    target->record = place.record;
+    target->distance = (uint64_t)place.distance;
+    target->start = (uint64_t)place.distance - pfa_place_within(&place) + pfa_record_lead(place.record);
+    return true;
+}
+
+/* In an RCU read section. */
+static bool find_large(uintptr_t address, target_t *target)
+{
+    const pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
+    if (node == NULL) {
+        return false;
+    }
+    *target = (target_t){.record = node->record, .distance = address - node->start};
+    return true;
+}
+
+static void refresh_clock(pfa_access_thread_t *thread)
+{
+    thread->clock = pfa_counter();
+    thread->ticks = TICKS;
+}
+
+/* What a full counter says: the mask of a half. */
+static uint64_t full(void)
+{
+    return ((uint64_t)1 << pfa_options.access_counter_bits) - 1;
+}
+
+static uint32_t add(uint64_t have, uint64_t more)
+{
+    uint64_t sum = have + more;
+    return (uint32_t)(sum < full() ? sum : full());
+}
+
+static void store_last_thread(pfa_record_t *record, uint16_t number)
+{
+    __atomic_store_n(&record->last_thread, number, __ATOMIC_RELAXED);
+}
+
+static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
+{
+    uint64_t late = now > alloc_time ? (now - alloc_time) >> PFA_FIRST_SHIFT : 0;
+    return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | (late < PFA_FIRST_MASK ? late : PFA_FIRST_MASK);
+}
+
+static void note_thread(const target_t *target, pfa_access_thread_t *thread, uint64_t size_flags)
+{
+    pfa_record_t *record = target->record;
+    uint16_t last = __atomic_load_n(&record->last_thread, __ATOMIC_RELAXED);
+    if (last == thread->number) {
+        return;
+    }
+    if (last == 0) {
+        /* An allocation is a reading of the clock too. */
+        thread->clock = thread->clock > record->alloc_time ? thread->clock : record->alloc_time;
+        pfa_record_accesses(record)->first_access = first_word(target, thread->clock, record->alloc_time);
+    } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
+        (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);
+    }
+    store_last_thread(record, (uint16_t)thread->number);
+}
+
+static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t size, uint64_t counts)
+{
+    pfa_record_t *record = target->record;
+    uint64_t size_flags = pfa_load_relaxed(&record->size_flags);
+    if (!pfa_is_live(size_flags)) {
+        store_last_thread(record, (uint16_t)thread->number); /* nobody reads it: the next access is not for us */
+        return;
+    }
+    pfa_accesses_t *accesses = pfa_record_accesses(record);
+    uint32_t unit = pfa_access_unit(pfa_size_of(size_flags));
+    uint32_t first = (uint32_t)(target->distance >> unit);
+    uint32_t last = (uint32_t)((target->distance + size - 1) >> unit);
+    note_thread(target, thread, size_flags);
+    accesses->reads = add(accesses->reads, (uint32_t)counts);
+    accesses->writes = add(accesses->writes, counts >> 32);
+    accesses->low = first < accesses->low ? first : accesses->low;
+    accesses->high = last > accesses->high ? last : accesses->high;
+    accesses->last_access = thread->clock;
+    if (pfa_options.access_map != 0) {
+        pfa_access_map_add(record->stack, pfa_size_of(size_flags), target->distance - target->start, size, counts);
+    }
+}
+
+static void rare(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts)
+{
+    uint64_t offset = address - pfa_range.base;
+    target_t target;
+    if (PFA_UNLIKELY(thread->number == 0)) {
+        thread->number = pfa_thread_number(&pfa_tls);
+        refresh_clock(thread);
+    }
+    if (--thread->ticks < 0) {
+        refresh_clock(thread);
+    }
+    if (offset < pfa_range.region_span) {
+        if (find_slot(offset, &target)) {
+            note(&target, thread, size, counts);
+        }
+        return;
+    }
+    bool entered = pfa_rcu_enter(&pfa_tls);
+    if (find_large(address, &target)) {
+        note(&target, thread, size, counts);
+    }
+    pfa_rcu_leave(entered);
+}
+
+/* --- views -------------------------------------------------------------------------------------------------------- */
+
+/* Chunks outside the profiled range can be anywhere: then every access asks. */
+static uint64_t span(void)
+{
+    return pfa_load_relaxed(&pfa_range.large.has_outside) ? UINT64_MAX : pfa_range.total_span;
+}
+
+static void fill(pfa_access_view_t *view)
+{
+    uint64_t half = ~full() & UINT32_MAX;
+    view->base = pfa_range.base;
+    view->slices = pfa_range.slices;
+    view->region_span = pfa_range.region_span;
+    view->table_span = pfa_range.total_span;
+    view->unusual = pfa_options.access_map != 0 ? UINT64_MAX : half | half << 32;
+    view->rare = rare;
+    /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. */
+    __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);
+}
+
+static void widen(void)
+{
+    pfa_lock(PFA_LOCK_VIEWS);
+    for (pfa_access_view_t *view = views; open && view != NULL; view = view->next) {
+        __atomic_store_n(&view->span, span(), __ATOMIC_RELAXED);
+    }
+    pfa_unlock(PFA_LOCK_VIEWS);
+}
+
+void pfa_accesses_open(void)
+{
+    pfa_chunk_went_outside = widen;
+    pfa_lock(PFA_LOCK_VIEWS);
+    open = pfa_accesses_kept;
+    for (pfa_access_view_t *view = views; open && view != NULL; view = view->next) {
+        fill(view);
+    }
+    pfa_unlock(PFA_LOCK_VIEWS);
+}
+
+static bool is_known(const pfa_access_view_t *view)
+{
+    static _Atomic bool said;
+    if (view->version == PFA_ACCESS_VERSION && view->size == sizeof *view) {
+        return true;
+    }
+    pfa_say_once(&said, "a module was built with another version of profalloc-cc: its accesses are not recorded; "
+                        "build it again");
+    return false;
+}
+
+void profalloc_access_attach(pfa_access_view_t *view)
+{
+    static _Atomic bool said;
+    if (!is_known(view)) {
+        return;
+    }
+    (void)pfa_process_enter();
+    pfa_lock(PFA_LOCK_VIEWS);
+    view->next = views;
+    views = view;
+    if (open) {
+        fill(view);
+    }
+    pfa_add_relaxed(&pfa_accesses_modules, 1);
+    pfa_unlock(PFA_LOCK_VIEWS);
+    if (!pfa_accesses_kept && pfa_range.total_span != 0 && pfa_options.accesses == 2) {
+        pfa_say_once(&said, "instrumented code was loaded after recording began without accesses: they are not "
+                            "recorded; set accesses:true");
+    }
+}
+
+void profalloc_access_detach(pfa_access_view_t *view)
+{
+    pfa_lock(PFA_LOCK_VIEWS);
+    for (pfa_access_view_t **at = &views; *at != NULL; at = &(*at)->next) {
+        if (*at == view) {
+            *at = view->next;
+            break;
+        }
+    }
+    pfa_unlock(PFA_LOCK_VIEWS);
+}
