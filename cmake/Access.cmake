@@ -3,6 +3,7 @@
 # (-Wl,@FILE), profalloc-nobuiltin.txt for GCC (@FILE). All three are installed beside each other.
 
 file(GLOB access_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/access/*.c)
+list(FILTER access_sources EXCLUDE REGEX "/inline\\.c$") # what the Clang pass puts into programs itself
 add_library(profalloc_access STATIC ${access_sources})
 target_link_libraries(profalloc_access PRIVATE $<BUILD_INTERFACE:pfa_flags>)
 target_compile_definitions(profalloc_access PRIVATE _GNU_SOURCE)
