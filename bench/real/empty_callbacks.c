@@ -88,7 +88,9 @@ NOTHING(__tsan_vptr_read, const void *p __attribute__((unused)))
     COMPARE_EXCHANGE(bits, weak)                                                                                       \
     FETCH(bits, add) FETCH(bits, sub) FETCH(bits, and) FETCH(bits, or) FETCH(bits, xor) FETCH(bits, nand)
 ATOMIC(8)
-ATOMIC(16) ATOMIC(32) ATOMIC(64)
+ATOMIC(16)
+ATOMIC(32)
+ATOMIC(64)
 
     void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
