@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define EACH_SIZE(DO) DO(1) DO(2) DO(4) DO(8) DO(16)
-
 #define NOTHING(name, ...)                                                                                             \
     void name(__VA_ARGS__);                                                                                            \
     void name(__VA_ARGS__)                                                                                             \
@@ -26,7 +24,11 @@
     NOTHING(__tsan_volatile_write##size, const void *p __attribute__((unused)))                                        \
     NOTHING(__tsan_unaligned_volatile_read##size, const void *p __attribute__((unused)))                               \
     NOTHING(__tsan_unaligned_volatile_write##size, const void *p __attribute__((unused)))
-EACH_SIZE(PLAIN)
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
 
 NOTHING(__tsan_init, void)
 NOTHING(__tsan_func_entry, const void *caller __attribute__((unused)))
@@ -86,13 +88,18 @@ NOTHING(__tsan_vptr_read, const void *p __attribute__((unused)))
     }                                                                                                                  \
     COMPARE_EXCHANGE(bits, strong)                                                                                     \
     COMPARE_EXCHANGE(bits, weak)                                                                                       \
-    FETCH(bits, add) FETCH(bits, sub) FETCH(bits, and) FETCH(bits, or) FETCH(bits, xor) FETCH(bits, nand)
+    FETCH(bits, add)                                                                                                   \
+    FETCH(bits, sub)                                                                                                   \
+    FETCH(bits, and)                                                                                                   \
+    FETCH(bits, or)                                                                                                    \
+    FETCH(bits, xor)                                                                                                   \
+    FETCH(bits, nand)
 ATOMIC(8)
 ATOMIC(16)
 ATOMIC(32)
 ATOMIC(64)
 
-    void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
     (void)order;
