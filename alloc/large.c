@@ -1,5 +1,6 @@
 /* Owns the large chunks: where their memory comes from, their nodes in the interval map, their lives. See alloc/chunk.h
  * for who may call what. */
+#define _GNU_SOURCE 1 /* MAP_FIXED_NOREPLACE */
 #include "alloc/large.h"
 #include "alloc/cells.h"
 #include "alloc/finding.h"
@@ -82,6 +83,31 @@ static void *from_heap(pfa_tls_t *tls, size_t size, size_t align, bool zero)
                       : pfa_backing_heap_aligned(tls->large_heap, size, align, zero);
 }
 
+/* Memory in the upper half of the window, where callbacks that only know the window see it too. Places are tried one after
+ * the other, round and round. */
+static void *map_in_window(size_t size)
+{
+    static _Atomic uint64_t next;
+    enum { PLACES_TRIED = 16 };
+    void *memory;
+    for (int i = 0; i < PLACES_TRIED && size <= PFA_WINDOW_SIZE / 8; i++) {
+        uint64_t room = (size + PFA_SEGMENT_SIZE) & ~(uint64_t)(PFA_SEGMENT_SIZE - 1);
+        uint64_t at = pfa_add_relaxed(&next, room) % (PFA_WINDOW_SIZE / 2);
+        if (at + room > PFA_WINDOW_SIZE / 2) {
+            continue;
+        }
+        void *place = (void *)(PFA_WINDOW_BASE + PFA_WINDOW_SIZE / 2 + at);
+        if (pfa_sys_map(place, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE, &memory) != 0) {
+            continue;
+        }
+        if (memory == place) {
+            return memory;
+        }
+        (void)pfa_sys_unmap(memory, size);
+    }
+    return NULL;
+}
+
 /* Memory straight from the system, for when L is full or the alignment is beyond mimalloc's. It starts on a granule, since
  * two chunks may not share one. */
 static void *from_system(pfa_large_t *node, size_t size, size_t align)
@@ -90,7 +116,9 @@ static void *from_system(pfa_large_t *node, size_t size, size_t align)
     align = align > granule ? align : granule;
     size = (size + granule - 1) & ~(granule - 1);
     node->mapping_size = size + align;
-    if (pfa_sys_map(NULL, node->mapping_size, PROT_READ | PROT_WRITE, 0, &node->mapping) != 0) {
+    node->mapping = pfa_range.base == PFA_WINDOW_BASE ? map_in_window(node->mapping_size) : NULL;
+    if (node->mapping == NULL &&
+        pfa_sys_map(NULL, node->mapping_size, PROT_READ | PROT_WRITE, 0, &node->mapping) != 0) {
         node->mapping = NULL;
         return NULL;
     }
@@ -159,7 +187,7 @@ static void publish(const pfa_large_t *node, pfa_record_t *record)
     }
     uint64_t last = (offset + node->size - 1) >> PFA_SLICE_SHIFT;
     for (uint64_t i = offset >> PFA_SLICE_SHIFT; i <= last; i++) {
-        pfa_store_relaxed(&pfa_range.slices[i].word, offset);
+        pfa_store_relaxed(&pfa_range.slices[i].word, node->start);
         pfa_store_release(&pfa_range.slices[i].records, record); /* no partner: one word or the other will do */
     }
 }

@@ -1,4 +1,5 @@
 /* Owns the reservations of alloc/range.h. */
+#define _GNU_SOURCE 1 /* MAP_FIXED_NOREPLACE */
 #include "alloc/range.h"
 #include "base/atomic.h"
 #include "base/lock.h"
@@ -40,6 +41,22 @@ static int reserve(uint64_t size, uintptr_t *base)
         (void)pfa_sys_unmap((void *)(*base + size), end - (*base + size));
     }
     return 0;
+}
+
+/* The same at the start of the window, if nobody is there and the kernel lets us. */
+static int reserve_in_window(uint64_t size, uintptr_t *base)
+{
+    void *memory;
+    if (size > PFA_WINDOW_SIZE / 2) {
+        return ENOMEM;
+    }
+    int err = pfa_sys_map((void *)PFA_WINDOW_BASE, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+    if (err == 0 && (uintptr_t)memory != PFA_WINDOW_BASE) { /* a kernel that does not know the flag */
+        (void)pfa_sys_unmap(memory, size);
+        err = -EEXIST;
+    }
+    *base = PFA_WINDOW_BASE;
+    return -err;
 }
 
 static int map_table(uint64_t size, void **table)
@@ -119,7 +136,8 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
     void *table[2] = {NULL, NULL};
-    int err = reserve(fresh.total_span, &fresh.base);
+    int err = reserve_in_window(fresh.total_span, &fresh.base);
+    err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
     err = err != 0 ? err : map_table((table_span(&fresh) >> PFA_SLICE_SHIFT) * sizeof *fresh.slices, &table[0]);
     err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);

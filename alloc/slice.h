@@ -3,7 +3,7 @@
  *
  *   slices[(address - base) >> 16]
  *     in R   word: the geometry of the region (alloc/region.h); records: the record of its first slot
- *     in L   word: where the chunk starts, as an offset into the profiled range; records: its record
+ *     in L   word: where the chunk starts; records: its record
  *            (only where accesses are recorded, and of chunks below PFA_SLICE_CHUNK_MAX; else NULL) */
 #ifndef PFA_ALLOC_SLICE_H
 #define PFA_ALLOC_SLICE_H
@@ -21,6 +21,14 @@
 #define PFA_WORD_REACH_MASK 0x7ffc0u
 #define PFA_WORD_BACK_SHIFT 16
 #define PFA_WORD_CLASS_MASK 0x3fu
+
+/* Where the profiled range lies if that can be had: at the start of a window of 16 TiB that nothing else on Linux lies in by
+ * itself, on either architecture. An access outside is then known by a shift and a compare with a constant. The upper half
+ * of the window is for recorded chunks that L has no place for. */
+#define PFA_WINDOW_SHIFT 44
+#define PFA_WINDOW ((uintptr_t)3)
+#define PFA_WINDOW_BASE (PFA_WINDOW << PFA_WINDOW_SHIFT)
+#define PFA_WINDOW_SIZE ((uint64_t)1 << PFA_WINDOW_SHIFT)
 
 /* Places in larger ones are not told to the byte (export/format/live.h, pfa_access_unit). */
 #define PFA_SLICE_CHUNK_MAX ((uint64_t)1 << 31)

@@ -18,6 +18,8 @@ typedef struct adding {
     pfa_together_t *together; /* NULL: none is looked for */
     size_t number;            /* of the trace, there */
     uint64_t last_time;       /* of any row */
+    pfa_access_scale_t scale;
+    bool touched; /* one of the chunks was */
 } adding_t;
 
 void pfa_report_begin(pfa_report_t *report)
@@ -41,6 +43,11 @@ void pfa_report_free(pfa_report_t *report)
     pfa_notes_free(&report->unread);
     pfa_notes_free(&report->remarks);
     pfa_together_free(report->together);
+    for (size_t i = 0; i < report->map_room; i++) {
+        free(report->maps[i].counters);
+    }
+    free(report->maps);
+    free(report->accesses);
     free(report->files);
     free(report->threads);
     free(report->points);
@@ -92,6 +99,7 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
     uint64_t size = kind->size_flags >> PFA_RECORD_SIZE_SHIFT;
     double chunks = weight * kind->rows;
     double bytes = chunks * (double)size;
+    point->largest = size > point->largest ? size : point->largest;
     *(live ? &point->live_chunks : &point->frees) += chunks;
     *(live ? &point->live_bytes : &point->bytes_freed) += bytes;
     pfa_thread_total_t *thread = find_thread(adding, kind->thread);
@@ -104,9 +112,22 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
     pfa_tally_kind(&adding->file->tally, adding->trace, kind, weight, live);
 }
 
-static void add_row(void *to, const pfa_event_t *event, double weight, bool live)
+static void add_accesses(adding_t *adding, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                         double weight)
+{
+    pfa_report_t *report = adding->report;
+    size_t number = (size_t)(find_point(adding, event->stack) - report->points);
+    report->accesses = pfa_memory_grow(report->accesses, &report->access_room, number + 1, sizeof *report->accesses);
+    pfa_access_add(&report->accesses[number], &adding->scale, event, accesses, weight);
+    adding->touched = adding->touched || accesses->reads != 0 || accesses->writes != 0;
+}
+
+static void add_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live)
 {
     adding_t *adding = to;
+    if (accesses != NULL) {
+        add_accesses(adding, event, accesses, weight);
+    }
     uint64_t time = live ? event->alloc_time : event->free_time;
     adding->last_time = time > adding->last_time ? time : adding->last_time;
     double bytes = weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
@@ -116,18 +137,22 @@ static void add_row(void *to, const pfa_event_t *event, double weight, bool live
     }
 }
 
-static void add_together(void *to, const pfa_event_t *event, double weight, bool live)
+static void add_together(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
+                         bool live)
 {
     adding_t *adding = to;
+    (void)accesses;
     (void)live;
     pfa_together_add(adding->together, event->alloc_time, event->free_time,
                      weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
 }
 
-static void add_at_peak(void *to, const pfa_event_t *event, double weight, bool live)
+static void add_at_peak(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
+                        bool live)
 {
     adding_t *adding = to;
     uint64_t time = adding->file->peak.time;
+    (void)accesses;
     (void)live;
     if (adding->together != NULL
             ? pfa_together_alive(adding->together, adding->number, event->alloc_time, event->free_time)
@@ -149,10 +174,36 @@ static void add_folds(adding_t *adding)
     }
 }
 
+static void add_maps(adding_t *adding)
+{
+    pfa_report_t *report = adding->report;
+    const pfa_maps_t *maps = &adding->trace->maps;
+    for (size_t i = 0; i < maps->count; i++) {
+        size_t number = (size_t)(find_point(adding, maps->list[i].stack) - report->points);
+        report->maps = pfa_memory_grow(report->maps, &report->map_room, number + 1, sizeof *report->maps);
+        pfa_map_add(&report->maps[number], &maps->list[i]);
+    }
+}
+
+/* What is left to be done about accesses once the last time is known. */
+static void end_accesses(adding_t *adding)
+{
+    pfa_report_t *report = adding->report;
+    const pfa_trace_t *trace = adding->trace;
+    bool told = trace->counters.instrumented != 0 || adding->touched;
+    for (size_t i = 0; i < report->access_room; i++) {
+        pfa_access_settle(&report->accesses[i], &adding->scale, adding->file->last_time);
+    }
+    if (pfa_trace_has_accesses(trace) && told) {
+        report->has_accesses = true;
+        add_maps(adding);
+    }
+}
+
 static int walk(adding_t *adding)
 {
     const pfa_trace_t *trace = adding->trace;
-    pfa_visitor_t first = {.to = adding, .kind = add_kind, .row = add_row};
+    pfa_visitor_t first = {.to = adding, .accesses = true, .kind = add_kind, .row = add_row};
     pfa_visitor_t again = {.to = adding, .row = add_row};
     pfa_visitor_t at_peak = {.to = adding, .row = add_at_peak};
     adding->peak = pfa_peak_new(trace->start.counter, trace->last_time);
@@ -162,6 +213,7 @@ static int walk(adding_t *adding)
     int error = pfa_rows_walk(adding->trace, &first, true, "reading");
     uint64_t last_time = adding->last_time > trace->last_time ? adding->last_time : trace->last_time;
     adding->file->last_time = last_time;
+    end_accesses(adding);
     if (adding->together != NULL) {
         pfa_together_end(adding->together, last_time);
         adding->together = NULL; /* one walk is enough, so far */
@@ -225,7 +277,8 @@ static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trac
                                .seconds = pfa_trace_seconds(trace, trace->last_time),
                                .end = name_end(trace),
                                .counted_peak = trace->has_counters ? trace->counters.peak_bytes : 0,
-                               .folded = trace->counters.folded};
+                               .folded = trace->counters.folded,
+                               .instrumented = trace->counters.instrumented};
     file->program = trace->program != NULL ? pfa_memory_text(trace->program, strlen(trace->program)) : NULL;
     file->command = trace->command != NULL ? pfa_memory_text(trace->command, strlen(trace->command)) : NULL;
     return file;
@@ -247,6 +300,7 @@ int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
     adding_t adding = {.report = report, .trace = trace, .file = make_file(report, trace)};
     adding.together = report->together;
     adding.number = report->file_count - 1;
+    adding.scale = pfa_access_scale(trace);
     adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
     adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
     if (!pfa_symbolblock_read(trace, report->symbols)) {
@@ -297,94 +351,4 @@ int pfa_report_add_at_peak(pfa_report_t *report, pfa_trace_t *trace, size_t numb
     free(adding.known);
     free(adding.point_at);
     return error;
-}
-
-double pfa_point_value(const pfa_point_t *point, pfa_order_t order)
-{
-    switch (order) {
-    case PFA_BY_COUNT:
-        return point->frees + point->live_chunks;
-    case PFA_BY_PEAK:
-        return point->peak_bytes;
-    case PFA_BY_LIVE:
-        return point->live_bytes;
-    default:
-        return point->bytes_freed + point->live_bytes;
-    }
-}
-
-typedef struct ordering {
-    const pfa_report_t *report;
-    pfa_order_t order;
-} ordering_t;
-
-/* Equal ones by their stack, so that two runs print the same. */
-static int compare_points(const void *a, const void *b, void *to)
-{
-    const ordering_t *ordering = to;
-    const pfa_point_t *left = &ordering->report->points[*(const uint32_t *)a];
-    const pfa_point_t *right = &ordering->report->points[*(const uint32_t *)b];
-    double difference = pfa_point_value(right, ordering->order) - pfa_point_value(left, ordering->order);
-    if (difference != 0) {
-        return difference > 0 ? 1 : -1;
-    }
-    uint64_t one = ordering->report->stacks.frames[left->stack].hash;
-    uint64_t other = ordering->report->stacks.frames[right->stack].hash;
-    return one < other ? -1 : one > other;
-}
-
-uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
-{
-    ordering_t ordering = {.report = report, .order = order};
-    uint32_t *numbers = pfa_memory_get(report->point_count, sizeof *numbers);
-    for (uint32_t i = 0; i < report->point_count; i++) {
-        numbers[i] = i;
-    }
-    qsort_r(numbers, report->point_count, sizeof *numbers, compare_points, &ordering);
-    return numbers;
-}
-
-pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
-{
-    pfa_peak_result_t sum = report->all_peak;
-    for (size_t i = 0; i < report->file_count && report->together == NULL; i++) {
-        sum.bytes += report->files[i].peak.bytes;
-        sum.at_most += report->files[i].peak.at_most;
-    }
-    return sum;
-}
-
-bool pfa_report_peak_is_one(const pfa_report_t *report)
-{
-    return report->file_count == 1 || report->together != NULL;
-}
-
-double pfa_report_peak_seconds(const pfa_report_t *report)
-{
-    return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
-}
-
-bool pfa_file_is_running(const pfa_file_total_t *file)
-{
-    return strcmp(file->end, "running") == 0;
-}
-
-bool pfa_report_is_running(const pfa_report_t *report)
-{
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (pfa_file_is_running(&report->files[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool pfa_report_complete(const pfa_report_t *report)
-{
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (report->files[i].missing.count != 0) {
-            return false;
-        }
-    }
-    return report->unread.count == 0;
 }

@@ -1,5 +1,6 @@
 /* Owns `profalloc dump`: what is in a trace, block by block, and row by row where asked. For other programs, and for
  * looking closely; the report is for people. */
+#include "analyze/access.h"
 #include "analyze/commands.h"
 #include "analyze/json.h"
 #include "analyze/rows.h"
@@ -25,9 +26,58 @@ static const char usage[] =
     "  --nodes    the nodes of stacks, modules and threads too\n"
     "  --json     one JSON object in each line\n\n"
     "A chunk that realloc ended says moved_to THREAD/NUMBER of that realloc, and the one that it became says moved_from the\n"
-    "same, at the same time. Numbers go round after 4096.\n\nExit status: 0 done, 1 the output could not be written, 2 the file is no trace.\n";
+    "same, at the same time. Numbers go round after 4096.\n\n"
+    "Where accesses were recorded, a chunk says how often it was read and written, the first and the last byte touched, the\n"
+    "times of the first and the last access, and whether several threads touched it.\n\nExit status: 0 done, 1 the output could not be written, 2 the file is no trace.\n";
 
-static void dump_row(void *to, const pfa_event_t *event, double weight, bool live)
+/* Nulls are for what is not known, or never was. */
+static void put_accesses(pfa_json_t *json, const pfa_trace_t *trace, const pfa_event_t *event,
+                         const pfa_event_accesses_t *accesses)
+{
+    uint64_t low;
+    uint64_t behind;
+    if (accesses != NULL) {
+        pfa_json_whole(json, "reads", accesses->reads);
+        pfa_json_whole(json, "writes", accesses->writes);
+        pfa_json_bool(json, "shared", (event->size_flags & PFA_RECORD_SHARED) != 0);
+    } else {
+        pfa_json_text(json, "reads", NULL);
+        pfa_json_text(json, "writes", NULL);
+        pfa_json_text(json, "shared", NULL);
+    }
+    if (accesses != NULL && accesses->length != 0) {
+        pfa_access_bytes(accesses, event->size_flags >> PFA_RECORD_SIZE_SHIFT, &low, &behind);
+        pfa_json_whole(json, "low", low);
+        pfa_json_whole(json, "high", behind - 1);
+        pfa_json_whole(json, "first_time", accesses->first);
+        pfa_json_number(json, "first", pfa_trace_seconds(trace, accesses->first));
+        pfa_json_whole(json, "last_time", accesses->last);
+        pfa_json_number(json, "last", pfa_trace_seconds(trace, accesses->last));
+        return;
+    }
+    static const char *const keys[] = {"low", "high", "first_time", "first", "last_time", "last"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        pfa_json_text(json, keys[i], NULL);
+    }
+}
+
+static void print_accesses(const pfa_trace_t *trace, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
+{
+    uint64_t low;
+    uint64_t behind;
+    if (accesses == NULL) {
+        return;
+    }
+    printf(" reads %" PRIu32 " writes %" PRIu32, accesses->reads, accesses->writes);
+    if (accesses->length != 0) {
+        pfa_access_bytes(accesses, event->size_flags >> PFA_RECORD_SIZE_SHIFT, &low, &behind);
+        printf(" bytes %" PRIu64 "-%" PRIu64 " first %.9f last %.9f", low, behind - 1,
+               pfa_trace_seconds(trace, accesses->first), pfa_trace_seconds(trace, accesses->last));
+    }
+    printf("%s", (event->size_flags & PFA_RECORD_SHARED) != 0 ? " shared" : "");
+}
+
+static void dump_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live)
 {
     dump_t *dump = to;
     pfa_json_t *json = &dump->json;
@@ -54,6 +104,7 @@ static void dump_row(void *to, const pfa_event_t *event, double weight, bool liv
             printf(" freed %.9f by thread %u stack %" PRIu32 "%s%s", died, event->free_thread, event->free_stack,
                    moved ? " moved_to " : "", next);
         }
+        print_accesses(dump->trace, event, accesses);
         putchar('\n');
         return;
     }
@@ -76,6 +127,7 @@ static void dump_row(void *to, const pfa_event_t *event, double weight, bool liv
         pfa_json_whole(json, "free_stack", event->free_stack);
         pfa_json_text(json, "moved_to", moved ? next : NULL);
     }
+    put_accesses(json, dump->trace, event, accesses);
     pfa_json_text(json, "from", dump->live_table ? "live table" : "trace");
     pfa_json_end(json, '}');
 }
@@ -102,7 +154,7 @@ static bool read_picture(const pfa_trace_t *trace, const pfa_block_t *block, uin
 static void dump_block(dump_t *dump, size_t number)
 {
     const pfa_block_t *block = &dump->trace->blocks.list[number];
-    pfa_visitor_t visitor = {.to = dump, .row = dump_row};
+    pfa_visitor_t visitor = {.to = dump, .accesses = true, .row = dump_row};
     double seconds = pfa_trace_seconds(dump->trace, block->time);
     char name[256];
     uint32_t picture;
@@ -228,19 +280,22 @@ static void dump_nodes(dump_t *dump)
 static void dump_span(void *to, const pfa_live_span_t *span)
 {
     dump_t *dump = to;
+    bool told = span->accesses != NULL && pfa_trace_has_accesses(dump->trace);
     for (size_t i = 0; i < span->count; i++) {
         if ((span->events[i].size_flags & PFA_EVENT_BEFORE) == 0) {
-            dump_row(dump, &span->events[i], pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
+            dump_row(dump, &span->events[i], told ? &span->accesses[i] : NULL,
+                     pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
         }
     }
 }
 
-static void dump_record(void *to, const pfa_live_record_t *record)
+static void dump_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
 {
     dump_t *dump = to;
     pfa_event_t event = pfa_live_event(record);
     if (!pfa_trace_has_died(dump->trace, record)) {
-        dump_row(dump, &event, pfa_trace_weight(dump->trace, event.size_flags), true);
+        accesses = pfa_trace_has_accesses(dump->trace) ? accesses : NULL;
+        dump_row(dump, &event, accesses, pfa_trace_weight(dump->trace, event.size_flags), true);
     }
 }
 

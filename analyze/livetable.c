@@ -231,16 +231,28 @@ static int walk_kind(const pfa_livetable_t *table, uint32_t kind, size_t unit, v
     return error;
 }
 
+bool pfa_livetable_has_accesses(const pfa_livetable_t *table)
+{
+    return table->head->record_size == sizeof(pfa_live_record_t) + sizeof(pfa_live_accesses_t);
+}
+
 static void each_record(void *to, const uint8_t *bytes, size_t size, uint64_t at)
 {
     walk_t *walk = to;
+    bool has_accesses = pfa_livetable_has_accesses(walk->table);
     (void)at;
     for (size_t i = 0; i < size; i += walk->unit) {
         pfa_live_record_t record;
         memcpy(&record, bytes + i, sizeof record);
         if ((record.size_flags & PFA_RECORD_STATE) == PFA_RECORD_LIVE &&
             record.alloc_time >= walk->table->head->start_counter) {
-            (*(pfa_live_record_visit_t **)walk->visit)(walk->to, &record);
+            pfa_event_accesses_t accesses;
+            if (has_accesses) {
+                pfa_live_accesses_t live;
+                memcpy(&live, bytes + i + sizeof record, sizeof live);
+                accesses = pfa_live_accesses(&live, record.alloc_time, record.size_flags >> PFA_RECORD_SIZE_SHIFT);
+            }
+            (*(pfa_live_record_visit_t **)walk->visit)(walk->to, &record, has_accesses ? &accesses : NULL);
         }
     }
 }

@@ -61,21 +61,69 @@ static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t 
     return tail > first ? tail : first;
 }
 
-/* Entries from `first` on, in the one or two runs that they lie in. */
-static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
-                        uint64_t first, pfa_event_t *events, size_t count)
+/* What there is for each entry from `first` on, in the one or two runs that it lies in: things of `size` in an array that
+ * begins at `array` in the extent. */
+static int read_array(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                      uint64_t array, size_t size, uint64_t first, void *things, size_t count)
 {
     for (size_t done = 0; done < count;) {
         uint64_t slot = (ring->base + first + done) & (ring->capacity - 1);
         size_t run = count - done < ring->capacity - slot ? count - done : (size_t)(ring->capacity - slot);
-        int error = pfa_file_read(table->fd, events + done, run * sizeof *events,
-                                  extent->offset + PFA_LIVE_RING_ENTRIES + slot * sizeof *events);
+        int error =
+            pfa_file_read(table->fd, (char *)things + done * size, run * size, extent->offset + array + slot * size);
         if (error != 0) {
             return error;
         }
         done += run;
     }
     return 0;
+}
+
+static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                        uint64_t first, pfa_event_t *events, size_t count)
+{
+    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES, sizeof *events, first, events, count);
+}
+
+/* Those of the entries of the span, if the ring has room for them. */
+static int read_accesses(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                         uint64_t first, pfa_live_span_t *span)
+{
+    uint64_t room = (extent->size - PFA_LIVE_RING_ENTRIES) / (sizeof(pfa_event_t) + sizeof *span->accesses);
+    if (!pfa_livetable_has_accesses(table) || ring->capacity > room) {
+        return 0;
+    }
+    span->accesses = pfa_memory_get(span->count, sizeof *span->accesses);
+    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES + ring->capacity * sizeof(pfa_event_t),
+                      sizeof *span->accesses, first, span->accesses, span->count);
+}
+
+/* As a batch would have them: a part of the chunk, and times of its life. */
+static void mend_accesses(pfa_live_span_t *span)
+{
+    for (size_t i = 0; span->accesses != NULL && i < span->count; i++) {
+        const pfa_event_t *event = &span->events[i];
+        pfa_event_accesses_t *told = &span->accesses[i];
+        uint64_t units = pfa_access_units(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+        if (told->length == 0 || told->low >= units) {
+            *told = (pfa_event_accesses_t){.reads = told->reads, .writes = told->writes};
+            continue;
+        }
+        told->length = told->length < units - told->low ? told->length : (uint32_t)(units - told->low);
+        told->first = told->first < event->free_time ? told->first : event->free_time;
+        told->first = told->first > event->alloc_time ? told->first : event->alloc_time;
+        told->last = told->last < event->free_time ? told->last : event->free_time;
+        told->last = told->last > told->first ? told->last : told->first;
+    }
+}
+
+void pfa_live_span_free(pfa_live_span_t *span)
+{
+    free(span->events);
+    free(span->accesses);
+    span->events = NULL;
+    span->accesses = NULL;
+    span->count = 0;
 }
 
 /* Bytes of an extent that are no holes. */
@@ -127,14 +175,13 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     }
     span->events = pfa_memory_get(span->count, sizeof *span->events);
     error = read_entries(table, extent, &ring, from, span->events, span->count);
+    error = error != 0 ? error : read_accesses(table, extent, &ring, from, span);
     if (error == 0 && head != 0) {
         error = read_entries(table, extent, &ring, head - 1, &span->last, 1);
         span->has_last = error == 0;
     }
     if (error != 0 || (error = read_ring_head(table, extent, &later)) != 0) {
-        free(span->events);
-        span->events = NULL;
-        span->count = 0;
+        pfa_live_span_free(span);
         return error;
     }
     /* What a running process has written over meanwhile. */
@@ -143,7 +190,11 @@ int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t fir
     lost = lost < span->count ? lost : span->count;
     span->count -= (size_t)lost;
     memmove(span->events, span->events + lost, span->count * sizeof *span->events);
+    if (span->accesses != NULL) {
+        memmove(span->accesses, span->accesses + lost, span->count * sizeof *span->accesses);
+    }
     span->first = from + lost;
+    mend_accesses(span);
     for (size_t i = 0; i < span->count; i++) {
         bool before = span->events[i].alloc_time < table->head->start_counter;
         span->events[i].size_flags |= before ? PFA_EVENT_BEFORE : 0;

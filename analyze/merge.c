@@ -221,6 +221,27 @@ static void merge_fold(void *to, uint32_t number, const pfa_live_fold_t *fold)
     pfa_trace_put_fold(to, number, fold->chunks, fold->bytes);
 }
 
+static bool merge_map(void *to, const pfa_access_map_t *head, const void *counters)
+{
+    pfa_trace_t *trace = to;
+    /* Large ones may be holes but for a page in 32. */
+    uint64_t most = pfa_trace_meta_most(trace) + 32 * trace->live->data;
+    return pfa_maps_put(&trace->maps, head->stack, head->words, counters, most);
+}
+
+/* They count from the start: the trace's are older. */
+static void merge_maps(pfa_trace_t *trace)
+{
+    if (!pfa_livetable_has_maps(trace->live)) {
+        return;
+    }
+    pfa_maps_free(&trace->maps);
+    int error = pfa_livetable_maps(trace->live, merge_map, trace);
+    if (error != 0) {
+        pfa_notes_add(&trace->missing, "cannot read all maps of accesses in %s: %s", trace->live_path, strerror(error));
+    }
+}
+
 static void put_folded(pfa_trace_t *trace, const pfa_live_folded_t *chunk)
 {
     if (chunk->alloc_time != 0) {
@@ -254,7 +275,7 @@ static void merge_last_entries(pfa_trace_t *trace)
         }
         put_folded(trace, &span.folded);
         pfa_trace_ring(trace, span.ring)->missing += span.missing;
-        free(span.events);
+        pfa_live_span_free(&span);
     }
 }
 
@@ -270,12 +291,15 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
     if (error != 0) {
         pfa_notes_add(&trace->missing, "cannot read all of %s: %s", trace->live_path, strerror(error));
     }
+    merge_maps(trace);
     for (size_t i = 0; i < PFA_LIVE_WEIGHTS; i++) {
         trace->weights[i] = head->weights[i] != 0 ? head->weights[i] : trace->weights[i];
     }
     trace->has_counters = false;
-    trace->counters =
-        (pfa_trace_counters_t){.unrecorded = head->unrecorded, .folded = head->folded, .inherited = head->inherited};
+    trace->counters = (pfa_trace_counters_t){.unrecorded = head->unrecorded,
+                                             .folded = head->folded,
+                                             .inherited = head->inherited,
+                                             .instrumented = head->instrumented};
     if (head->last_counter > trace->start.counter && (!trace->has_clock || head->last_counter > trace->clock.counter)) {
         trace->has_clock = true;
         trace->clock = (pfa_trace_clock_t){.counter = head->last_counter, .monotonic_ns = head->last_monotonic_ns};

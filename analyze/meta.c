@@ -1,5 +1,5 @@
 /* Owns the decoding of all blocks that are not rows: start, nodes, modules, threads, folds, counters, clocks, tags,
- * weights, marks, end. Each decoder takes what is there, and answers false if the payload makes no sense. */
+ * weights, marks, maps, end. Each decoder takes what is there, and answers false if the payload makes no sense. */
 #include "analyze/trace.h"
 
 #include <inttypes.h>
@@ -302,8 +302,20 @@ static bool take_clock(pfa_trace_t *trace, pfa_cursor_t cursor)
 
 static bool take_counters(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
-    trace->has_counters = pfa_cursor_copy(&cursor, &trace->counters, sizeof trace->counters) || trace->has_counters;
-    return trace->has_counters;
+    pfa_trace_counters_t counters = {.instrumented = 0}; /* which the block may not have yet */
+    size_t least = offsetof(pfa_trace_counters_t, instrumented);
+    if (cursor.left < least) {
+        return false;
+    }
+    (void)pfa_cursor_copy(&cursor, &counters, cursor.left < sizeof counters ? least : sizeof counters);
+    trace->counters = counters;
+    trace->has_counters = true;
+    return true;
+}
+
+static bool take_maps(pfa_trace_t *trace, pfa_cursor_t cursor)
+{
+    return pfa_maps_take(&trace->maps, cursor, pfa_trace_meta_most(trace));
 }
 
 static bool take_end(pfa_trace_t *trace, pfa_cursor_t cursor)
@@ -319,7 +331,7 @@ bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_byte
         [PFA_BLOCK_START] = take_start,     [PFA_BLOCK_NODES] = take_nodes, [PFA_BLOCK_MODULES] = take_modules,
         [PFA_BLOCK_THREADS] = take_threads, [PFA_BLOCK_FOLDS] = take_folds, [PFA_BLOCK_COUNTERS] = take_counters,
         [PFA_BLOCK_CLOCK] = take_clock,     [PFA_BLOCK_TAGS] = take_tags,   [PFA_BLOCK_WEIGHTS] = take_weights,
-        [PFA_BLOCK_MARK] = take_mark,       [PFA_BLOCK_END] = take_end};
+        [PFA_BLOCK_MARK] = take_mark,       [PFA_BLOCK_END] = take_end,     [PFA_BLOCK_MAPS] = take_maps};
     if (block->kind >= sizeof takers / sizeof takers[0] || takers[block->kind] == NULL) {
         return true;
     }
@@ -334,6 +346,7 @@ void pfa_trace_free_meta(pfa_trace_t *trace)
     for (size_t i = 0; i < trace->tag_count; i++) {
         free(trace->tags[i].name);
     }
+    pfa_maps_free(&trace->maps);
     free(trace->module_lists);
     free(trace->tags);
     free(trace->threads);

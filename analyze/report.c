@@ -12,6 +12,8 @@ static const char usage[] =
     "Tells what the chunks of a recorded program were for: totals, the peak, what was live at the end, and the places in the\n"
     "program that allocate most. A trace that was not ended is merged with the live table beside it, also while the process\n"
     "goes on. Several traces are told as one, each recording once: of a trace and its packed copy, the copy.\n\n"
+    "Of programs built with profalloc-cc it also tells what was done with the chunks: how much of their bytes was used, how\n"
+    "often they were read and written, how long they lay idle, and which were never read or never touched.\n\n"
     "  --top N    so many allocation points in each list; 10 as text, all of them as JSON\n"
     "  --by WHAT  one list only: by bytes or chunks (count) allocated, by bytes at the peak, or live at the end\n"
     "  --json     for programs: docs/report-json.md tells what it means\n\n"

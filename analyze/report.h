@@ -1,7 +1,10 @@
-/* What a report tells, collected from one or several traces: totals, allocation points, the peak, sizes, threads. */
+/* What a report tells, collected from one or several traces: totals, allocation points, the peak, sizes, threads, and what was
+ * done with the chunks. */
 #ifndef PFA_ANALYZE_REPORT_H
 #define PFA_ANALYZE_REPORT_H
 
+#include "analyze/access.h"
+#include "analyze/json.h"
 #include "analyze/peak.h"
 #include "analyze/stacks.h"
 #include "analyze/tally.h"
@@ -16,6 +19,7 @@ typedef struct pfa_point {
     double live_bytes;
     double peak_chunks; /* of those that were alive at the peak */
     double peak_bytes;
+    uint64_t largest; /* size that was asked for */
 } pfa_point_t;
 
 typedef enum pfa_order { PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK, PFA_BY_LIVE, PFA_ORDERS } pfa_order_t;
@@ -54,6 +58,7 @@ typedef struct pfa_file_total {
     double peak_seconds;
     uint64_t counted_peak; /* by the library; 0: it did not say */
     uint64_t folded;
+    uint64_t instrumented; /* modules */
     pfa_notes_t missing;
     pfa_notes_t remarks;
 } pfa_file_total_t;
@@ -67,6 +72,11 @@ typedef struct pfa_report {
     size_t point_room;
     uint32_t *point_of; /* by stack; 0 none, else the point's number and one */
     size_t point_of_room;
+    bool has_accesses;            /* of any file */
+    pfa_access_total_t *accesses; /* by point, as far as there is room: of the others nothing is known */
+    size_t access_room;
+    pfa_map_t *maps; /* by point, likewise */
+    size_t map_room;
     pfa_size_class_t sizes[PFA_SIZES];
     pfa_thread_total_t *threads;
     size_t thread_count;
@@ -105,8 +115,25 @@ bool pfa_file_is_running(const pfa_file_total_t *file);
 bool pfa_report_is_running(const pfa_report_t *report);
 bool pfa_report_complete(const pfa_report_t *report);
 
+/* Of the point of this number: its accesses, and how often each of its words was touched (NULL if not known), of which so
+ * many lie in the largest chunk. */
+const pfa_access_total_t *pfa_report_access(const pfa_report_t *report, uint32_t number);
+const pfa_map_t *pfa_report_map(const pfa_report_t *report, uint32_t number);
+uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number);
+pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report);
+/* Of so many chunks, those whose accesses are not in the total. */
+double pfa_access_unknown(const pfa_access_total_t *total, double chunks);
+
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);
 void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order);
+/* Their parts about accesses. (analyze/access_text.c, analyze/access_json.c) */
+void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
+void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);
+void pfa_access_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
+/* The place of a stack in few words. (analyze/place.c) */
+void pfa_place_print(FILE *to, pfa_report_t *report, uint32_t stack);
+void pfa_place_function(FILE *to, const char *name);
+const char *pfa_place_base_name(const char *path);
 /* A few lines on standard error, for `profalloc run`. */
 void pfa_report_summary(pfa_report_t *report);
 

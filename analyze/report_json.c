@@ -123,6 +123,7 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
         put_totals(json, &file->tally);
         put_file_peak(json, file);
         pfa_json_whole(json, "folded", file->folded);
+        pfa_json_whole(json, "instrumented", file->instrumented);
         put_notes(json, "missing", &file->missing);
         put_notes(json, "remarks", &file->remarks);
         pfa_json_end(json, '}');
@@ -183,6 +184,7 @@ static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_o
         pfa_json_number(json, "live_bytes", point->live_bytes);
         pfa_json_number(json, "peak_chunks", point->peak_chunks);
         pfa_json_number(json, "peak_bytes", point->peak_bytes);
+        pfa_access_json_point(json, report, numbers[i]);
         put_stack(json, &lines);
         pfa_json_end(json, '}');
         pfa_progress_step(&progress, 1);
@@ -237,6 +239,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_complete(&json, report);
     put_totals(&json, &report->tally);
     put_all_peak(&json, report);
+    pfa_access_json(&json, report);
     put_points(&json, report, top, order);
     put_threads(&json, report);
     put_sizes(&json, report);

@@ -79,55 +79,19 @@ static void print_totals(const pfa_report_t *report)
     }
 }
 
-/* C++ names can fill pages: of long ones, what is in angle brackets and argument lists is left out. */
-static void print_function(FILE *to, const char *name)
-{
-    enum { LONG = 100 };
-    static const char *const operators[] = {"operator<<", "operator<=>", "operator<=", "operator<", "operator->",
-                                            "operator>>", "operator>=",  "operator>",  "operator()"};
-    unsigned depth = 0;
-    if (strlen(name) <= LONG) {
-        fputs(name, to);
-        return;
-    }
-    for (const char *at = name; *at != '\0'; at++) {
-        size_t i = 0;
-        while (i < sizeof operators / sizeof operators[0] && strncmp(at, operators[i], strlen(operators[i])) != 0) {
-            i++;
-        }
-        if (i < sizeof operators / sizeof operators[0]) {
-            fprintf(to, "%s", depth == 0 ? operators[i] : "");
-            at += strlen(operators[i]) - 1;
-        } else if ((*at == '<' || *at == '(') && strncmp(at, "(anonymous", 10) != 0) {
-            fprintf(to, "%s", depth++ != 0 ? "" : *at == '<' ? "<...>" : "(...)");
-        } else if ((*at == '>' || *at == ')') && depth != 0) {
-            depth--;
-        } else if (depth == 0) {
-            fputc(*at, to);
-        }
-    }
-}
-
-/* The last part of a path; "?" for none. */
-static const char *base_name(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL ? slash + 1 : path != NULL ? path : "?";
-}
-
 static void print_line(const pfa_line_t *line, bool first)
 {
     const pfa_symbol_t *symbol = line->symbol;
     printf("      %s ", first ? "at" : "by");
     if (symbol->function != NULL) {
-        print_function(stdout, symbol->function);
+        pfa_place_function(stdout, symbol->function);
     } else {
         printf("0x%" PRIx64, line->address);
     }
     if (symbol->file != NULL) {
-        printf("  (%s:%" PRIu32 ")", base_name(symbol->file), symbol->line);
+        printf("  (%s:%" PRIu32 ")", pfa_place_base_name(symbol->file), symbol->line);
     }
-    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", base_name(line->module));
+    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
 }
 
 static void print_stack(pfa_report_t *report, uint32_t stack)
@@ -256,6 +220,7 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     for (size_t i = 0; i < order_count; i++) {
         print_points(report, top, orders[i], &printed);
     }
+    pfa_access_text(report, top, orders[0]);
     print_sizes(report);
     print_threads(report, top);
     pfa_symbols_tell(report->symbols, &report->remarks);
@@ -266,67 +231,10 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     free(printed.list);
 }
 
-/* Without what a demangled template has in front: the type that it returns. */
-static const char *skip_type(const char *name)
-{
-    static const char anonymous[] = "(anonymous namespace)";
-    const char *start = name;
-    unsigned depth = 0;
-    for (const char *at = name; *at != '\0'; at++) {
-        bool type = at - name >= 8 && strncmp(at - 8, "decltype", 8) == 0;
-        if (strncmp(at, anonymous, strlen(anonymous)) == 0) {
-            at += strlen(anonymous) - 1;
-        } else if (*at == '(' && depth == 0 && !type) {
-            break;
-        } else if (strchr("<{(", *at) != NULL) {
-            depth++;
-        } else if (strchr(">})", *at) != NULL) {
-            depth -= depth != 0;
-        } else if (*at == ' ' && depth == 0) {
-            start = at + 1;
-        }
-    }
-    return start;
-}
-
-/* Whether a function is of the C++ library: it allocates for others. Some are told without their namespace. */
-static bool is_library(const pfa_symbol_t *symbol)
-{
-    if (symbol->function == NULL) {
-        return false;
-    }
-    const char *name = skip_type(symbol->function);
-    return strncmp(symbol->function, "operator new", 12) == 0 || strncmp(name, "std::", 5) == 0 ||
-           strncmp(name, "__gnu_cxx::", 11) == 0 ||
-           (strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL);
-}
-
-static void print_place(const pfa_lines_t *lines)
-{
-    if (lines->count == 0) {
-        fputs("a place that is not known", stderr);
-        return;
-    }
-    size_t own = 0;
-    while (own < lines->count && is_library(lines->list[own].symbol)) {
-        own++;
-    }
-    const pfa_line_t *line = &lines->list[own < lines->count ? own : 0];
-    if (line->symbol->function != NULL) {
-        print_function(stderr, line->symbol->function);
-    } else {
-        fprintf(stderr, "%s+0x%" PRIx64, base_name(line->module), line->address);
-    }
-    if (line->symbol->file != NULL) {
-        fprintf(stderr, " (%s:%" PRIu32 ")", base_name(line->symbol->file), line->symbol->line);
-    }
-}
-
 void pfa_report_summary(pfa_report_t *report)
 {
     char texts[2][PFA_NUMBER_TEXT];
     const pfa_tally_t *tally = &report->tally;
-    pfa_lines_t lines = {.list = NULL};
     fprintf(stderr, "  allocated  %s chunks, %s\n", pfa_text_count(texts[0], tally->frees + tally->live_chunks),
             pfa_text_bytes(texts[1], tally->bytes_freed + tally->live_bytes));
     fprintf(stderr, "  freed      %s chunks, %s\n", pfa_text_count(texts[0], tally->frees),
@@ -341,14 +249,12 @@ void pfa_report_summary(pfa_report_t *report)
     if (report->point_count != 0) {
         uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES);
         const pfa_point_t *point = &report->points[numbers[0]];
-        pfa_stacks_lines(&report->stacks, point->stack, &lines);
         fprintf(stderr, "  worst      %s in %s chunk%s from ",
                 pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes),
                 pfa_text_count(texts[1], point->frees + point->live_chunks),
                 pfa_text_plural(point->frees + point->live_chunks));
-        print_place(&lines);
+        pfa_place_print(stderr, report, point->stack);
         fputc('\n', stderr);
         free(numbers);
     }
-    pfa_lines_free(&lines);
 }

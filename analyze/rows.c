@@ -9,6 +9,7 @@ typedef struct walk {
     pfa_trace_t *trace;
     const pfa_visitor_t *visitor;
     bool skip_died;
+    bool told; /* what is said of accesses means something */
 } walk_t;
 
 static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
@@ -20,7 +21,20 @@ static bool is_counted(uint64_t size_flags, bool live)
     return live || (size_flags & PFA_EVENT_BEFORE) == 0;
 }
 
-static void visit_single(const walk_t *walk, const pfa_event_t *event, bool live)
+static walk_t make_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool skip_died)
+{
+    bool told = visitor->accesses && pfa_trace_has_accesses(trace);
+    return (walk_t){.trace = trace, .visitor = visitor, .skip_died = skip_died, .told = told};
+}
+
+/* Where the decoder is to put accesses: NULL if nobody wants them, or there are none. */
+static pfa_event_accesses_t *accesses_for(const walk_t *walk, const pfa_batch_reader_t *reader)
+{
+    static pfa_event_accesses_t accesses;
+    return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0 ? &accesses : NULL;
+}
+
+static void visit_single(const walk_t *walk, const pfa_event_t *event, const pfa_event_accesses_t *accesses, bool live)
 {
     const pfa_visitor_t *visitor = walk->visitor;
     if (!is_counted(event->size_flags, live)) {
@@ -32,7 +46,7 @@ static void visit_single(const walk_t *walk, const pfa_event_t *event, bool live
         visitor->kind(visitor->to, &kind, weight, live);
     }
     if (visitor->row != NULL) {
-        visitor->row(visitor->to, event, weight, live);
+        visitor->row(visitor->to, event, walk->told ? accesses : NULL, weight, live);
     }
 }
 
@@ -47,13 +61,14 @@ static pfa_live_record_t record_of(const pfa_event_t *event)
 /* Row by row, leaving out those that died after all. */
 static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
 {
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
     pfa_event_t event;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, NULL, NULL)) == 1) {
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
         pfa_live_record_t record = record_of(&event);
         event.free_time = UINT64_MAX;
         if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
-            visit_single(walk, &event, true);
+            visit_single(walk, &event, accesses, true);
         }
     }
     return more == 0;
@@ -62,10 +77,11 @@ static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
 /* Rows whose kinds do not say how large they are. */
 static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
 {
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
     pfa_event_t event;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, NULL, NULL)) == 1) {
-        visit_single(walk, &event, false);
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
+        visit_single(walk, &event, accesses, false);
     }
     return more == 0;
 }
@@ -84,14 +100,15 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     if (visitor->row == NULL) {
         return true;
     }
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
     pfa_event_t event;
     uint32_t kind;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, NULL, &kind)) == 1) {
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, &kind)) == 1) {
         /* A time that was kept whole against one that was cut. */
         event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
         if (is_counted(event.size_flags, false)) {
-            visitor->row(visitor->to, &event, weights[kind], false);
+            visitor->row(visitor->to, &event, walk->told ? accesses : NULL, weights[kind], false);
         }
     }
     return more == 0;
@@ -129,7 +146,7 @@ static bool walk_block(const walk_t *walk, const pfa_block_t *block, bool any_pi
 
 bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor)
 {
-    walk_t walk = {.trace = trace, .visitor = visitor};
+    walk_t walk = make_walk(trace, visitor, false);
     return walk_block(&walk, block, true);
 }
 
@@ -143,7 +160,7 @@ void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
         uint64_t end = pfa_trace_ring(trace, pfa_livetable_ring_number(trace->live, i))->end;
         if (pfa_livetable_ring(trace->live, i, end, &span) == 0) {
             visit(to, &span);
-            free(span.events);
+            pfa_live_span_free(&span);
         }
     }
 }
@@ -151,23 +168,23 @@ void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
 static void visit_span(void *to, const pfa_live_span_t *span)
 {
     for (size_t i = 0; i < span->count; i++) {
-        visit_single(to, &span->events[i], false);
+        visit_single(to, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL, false);
     }
 }
 
-static void visit_record(void *to, const pfa_live_record_t *record)
+static void visit_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
 {
     const walk_t *walk = to;
     if (pfa_trace_has_died(walk->trace, record)) {
         return;
     }
     pfa_event_t event = pfa_live_event(record);
-    visit_single(walk, &event, true);
+    visit_single(walk, &event, accesses, true);
 }
 
 int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *what)
 {
-    walk_t walk = {.trace = trace, .visitor = visitor, .skip_died = true};
+    walk_t walk = make_walk(trace, visitor, true);
     pfa_progress_t progress;
     pfa_trace_forget_died(trace);
     pfa_progress_begin(&progress, what, trace->blocks.size);

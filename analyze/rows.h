@@ -8,10 +8,11 @@
 /* What is called, with `to`; either may be NULL. `weight` is how many chunks each of the rows stands for. */
 typedef struct pfa_visitor {
     void *to;
+    bool accesses; /* rows are to be told with them */
     /* Rows that have all but their times in common; kind->rows of them. */
     void (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
-    /* One of them. A live one has the free time UINT64_MAX. */
-    void (*row)(void *to, const pfa_event_t *event, double weight, bool live);
+    /* One of them. A live one has the free time UINT64_MAX. Accesses are NULL if they are not known. */
+    void (*row)(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live);
 } pfa_visitor_t;
 
 /* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's

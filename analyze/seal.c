@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+enum { MAPS_SIZE = 1 << 20 }; /* of a block of maps, about */
+
 typedef struct sealing {
     pfa_trace_t *trace;
     pfa_tracefile_t writer;
@@ -21,32 +23,40 @@ typedef struct sealing {
     uint64_t time;
 } sealing_t;
 
-static void write_events(sealing_t *sealing)
+/* Those that were gathered; then begins others of this form. */
+static void write_events(sealing_t *sealing, uint32_t flags)
 {
     if (sealing->batch->head.rows != 0) {
         size_t size = pfa_batch_finish(sealing->batch, sealing->bytes);
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_EVENTS, sealing->time, sealing->bytes, size);
     }
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, 0);
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, flags);
 }
 
 /* What is left in one ring, as entries of it. */
 static void add_span(void *to, const pfa_live_span_t *span)
 {
     sealing_t *sealing = to;
+    uint32_t flags = span->accesses != NULL ? PFA_BATCH_ACCESSES : 0;
     bool named = false;
     for (size_t i = 0; i < span->count; i++) {
-        if (sealing->batch->head.rows == PFA_BATCH_ROWS ||
+        if (sealing->batch->head.rows == PFA_BATCH_ROWS || sealing->batch->head.flags != flags ||
             (!named && sealing->batch->head.segments == PFA_BATCH_SEGMENTS)) {
-            write_events(sealing);
+            write_events(sealing, flags);
             named = false;
         }
         if (!named) {
             (void)pfa_batch_segment(sealing->batch, span->ring, span->first + i);
             named = true;
         }
-        (void)pfa_batch_add(sealing->batch, &span->events[i], NULL);
+        (void)pfa_batch_add(sealing->batch, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL);
     }
+}
+
+static void begin_live(sealing_t *sealing)
+{
+    uint32_t accesses = pfa_livetable_has_accesses(sealing->trace->live) ? PFA_BATCH_ACCESSES : 0;
+    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE | accesses);
 }
 
 static void write_live(sealing_t *sealing, bool last)
@@ -57,19 +67,19 @@ static void write_live(sealing_t *sealing, bool last)
     memcpy(sealing->bytes, &live, sizeof live);
     size_t size = pfa_batch_finish(sealing->batch, sealing->bytes + sizeof live);
     pfa_tracefile_block(&sealing->writer, PFA_BLOCK_LIVE, sealing->time, sealing->bytes, sizeof live + size);
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE);
+    begin_live(sealing);
 }
 
-static void add_record(void *to, const pfa_live_record_t *record)
+static void add_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
 {
     sealing_t *sealing = to;
     if (pfa_trace_has_died(sealing->trace, record)) {
         return;
     }
     pfa_event_t event = pfa_live_event(record);
-    if (!pfa_batch_add(sealing->batch, &event, NULL)) {
+    if (!pfa_batch_add(sealing->batch, &event, accesses)) {
         write_live(sealing, false);
-        (void)pfa_batch_add(sealing->batch, &event, NULL);
+        (void)pfa_batch_add(sealing->batch, &event, accesses);
     }
 }
 
@@ -104,6 +114,26 @@ static void write_names(sealing_t *sealing)
     }
     write_tags(sealing);
     pfa_tracefile_block(&sealing->writer, PFA_BLOCK_WEIGHTS, sealing->time, trace->weights, sizeof trace->weights);
+}
+
+/* All that there are: those of the live table are later than the trace's. */
+static void write_maps(sealing_t *sealing)
+{
+    const pfa_maps_t *maps = &sealing->trace->maps;
+    pfa_bytes_t payload = {.bytes = NULL};
+    for (size_t i = 0; i < maps->count; i++) {
+        pfa_access_map_t head = {.words = maps->list[i].words, .stack = maps->list[i].stack};
+        size_t size = pfa_map_size(head.words);
+        pfa_bytes_room(&payload, payload.size + sizeof head + size);
+        memcpy(payload.bytes + payload.size, &head, sizeof head);
+        memcpy(payload.bytes + payload.size + sizeof head, maps->list[i].counters, size);
+        payload.size += sizeof head + size;
+        if (payload.size >= MAPS_SIZE || i + 1 == maps->count) {
+            pfa_tracefile_block(&sealing->writer, PFA_BLOCK_MAPS, sealing->time, payload.bytes, payload.size);
+            payload.size = 0;
+        }
+    }
+    pfa_bytes_free(&payload);
 }
 
 static uint64_t whole(double value)
@@ -148,11 +178,12 @@ static int append(sealing_t *sealing, int fd)
     write_names(sealing);
     pfa_batch_begin(sealing->batch, sealing->trace->shift, 0);
     pfa_rows_walk_rings(trace, add_span, sealing);
-    write_events(sealing);
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE);
+    write_events(sealing, 0);
+    begin_live(sealing);
     pfa_trace_forget_died(trace);
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);
+    write_maps(sealing);
     write_totals(sealing, &tally);
     bool left = trace->live->head->ended == PFA_LIVE_LEFT;
     pfa_tracefile_end(&sealing->writer, left ? PFA_END_EXIT : PFA_END_SEALED, sealing->time);

@@ -36,10 +36,12 @@ static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool
 }
 
 /* That there is one has the rows decoded. */
-static void ignore_row(void *to, const pfa_event_t *event, double weight, bool live)
+static void ignore_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
+                       bool live)
 {
     (void)to;
     (void)event;
+    (void)accesses;
     (void)weight;
     (void)live;
 }
@@ -47,7 +49,7 @@ static void ignore_row(void *to, const pfa_event_t *event, double weight, bool l
 static int walk(pfa_tally_t *tally, pfa_trace_t *trace, bool rows)
 {
     context_t context = {.tally = tally, .trace = trace};
-    pfa_visitor_t visitor = {.to = &context, .kind = add_kind, .row = rows ? ignore_row : NULL};
+    pfa_visitor_t visitor = {.to = &context, .accesses = rows, .kind = add_kind, .row = rows ? ignore_row : NULL};
     *tally = (pfa_tally_t){.frees = 0};
     pfa_tally_folds(tally, trace);
     return pfa_rows_walk(trace, &visitor, true, rows ? "checking" : "counting");
@@ -75,7 +77,7 @@ static bool is_other_picture(const pfa_trace_t *trace, const pfa_block_t *block)
 
 int pfa_tally_check(pfa_tally_t *tally, pfa_trace_t *trace)
 {
-    pfa_visitor_t nothing = {.row = ignore_row};
+    pfa_visitor_t nothing = {.accesses = true, .row = ignore_row};
     int error = walk(tally, trace, true);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];

@@ -60,20 +60,26 @@ static bool is_meta(uint16_t kind)
     return kind != PFA_BLOCK_EVENTS && kind != PFA_BLOCK_LIVE && kind != PFA_BLOCK_SYMBOLS;
 }
 
+uint64_t pfa_trace_meta_most(const pfa_trace_t *trace)
+{
+    return META_RATIO * trace->blocks.size + META_FREE;
+}
+
 /* What is no rows is kept in memory: all of it together is not much longer than the file, unless that is short. */
 static bool read_meta(pfa_trace_t *trace, const pfa_block_t *block, uint64_t *budget, pfa_bytes_t *payload)
 {
-    if (block->raw_size > *budget) {
+    uint64_t cost = block->kind != PFA_BLOCK_MAPS ? block->raw_size : 0; /* a map takes the place of the one before */
+    if (cost > *budget) {
         return false;
     }
-    *budget -= block->raw_size;
+    *budget -= cost;
     return pfa_block_load(trace->fd, block, payload) == 0 && pfa_trace_take(trace, block, payload);
 }
 
 static int read_blocks(pfa_trace_t *trace, char **why)
 {
     pfa_bytes_t payload = {.bytes = NULL};
-    uint64_t budget = META_RATIO * trace->blocks.size + META_FREE;
+    uint64_t budget = pfa_trace_meta_most(trace);
     int result = 0;
     for (size_t i = 0; result == 0 && i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
@@ -239,6 +245,13 @@ double pfa_trace_seconds(const pfa_trace_t *trace, uint64_t time)
         return ticks * (ns_seen / ticks_seen) * 1e-9;
     }
     return ticks / (start->counter_hz != 0 ? (double)start->counter_hz : 1e9);
+}
+
+bool pfa_trace_has_accesses(const pfa_trace_t *trace)
+{
+    bool known = trace->has_counters || trace->live != NULL;
+    return trace->start.record_size == sizeof(pfa_live_record_t) + sizeof(pfa_live_accesses_t) &&
+           (trace->counters.instrumented != 0 || !known);
 }
 
 bool pfa_trace_is_final(const pfa_trace_t *trace, const pfa_trace_live_t *live)

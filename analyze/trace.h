@@ -5,6 +5,7 @@
 
 #include "analyze/blocks.h"
 #include "analyze/livetable.h"
+#include "analyze/maps.h"
 #include "analyze/tool.h"
 #include "export/format/batch.h"
 #include "export/format/trace.h"
@@ -86,6 +87,7 @@ typedef struct pfa_trace {
     size_t fold_room;
     bool has_counters;
     pfa_trace_counters_t counters;
+    pfa_maps_t maps; /* of accesses */
     bool has_clock;
     pfa_trace_clock_t clock; /* the last */
     pfa_notes_t marks;
@@ -142,6 +144,11 @@ pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node);
 double pfa_trace_weight(const pfa_trace_t *trace, uint64_t size_flags);
 /* Seconds since the start of the trace. */
 double pfa_trace_seconds(const pfa_trace_t *trace, uint64_t time);
+/* Whether there was instrumented code whose accesses were recorded. If the end of the trace is missing, nobody knows; then
+ * batches with accesses are believed. */
+bool pfa_trace_has_accesses(const pfa_trace_t *trace);
+/* So many bytes of things other than rows are kept in memory, at most. */
+uint64_t pfa_trace_meta_most(const pfa_trace_t *trace);
 /* Whether the batch in this block counts: EVENTS always, LIVE if it is of the final picture. */
 bool pfa_trace_is_final(const pfa_trace_t *trace, const pfa_trace_live_t *live);
 /* The batch of a LIVE block. */

@@ -3,18 +3,25 @@
 # (-Wl,@FILE), profalloc-nobuiltin.txt for GCC (@FILE). All three are installed beside each other.
 
 file(GLOB access_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/access/*.c)
-list(FILTER access_sources EXCLUDE REGEX "/inline\\.c$") # what the Clang pass puts into programs itself
+
+# Twice: for programs that look at the window alone, and for those that look wherever the library says (PROFALLOC_WINDOW=any;
+# see hooks/access/view.h).
 add_library(profalloc_access STATIC ${access_sources})
-target_link_libraries(profalloc_access PRIVATE $<BUILD_INTERFACE:pfa_flags>)
-target_compile_definitions(profalloc_access PRIVATE _GNU_SOURCE)
+add_library(profalloc_access_any STATIC ${access_sources})
+target_compile_definitions(profalloc_access_any PRIVATE PFA_ACCESS_ANYWHERE=1)
+set(access_archives profalloc_access profalloc_access_any)
 
 # The same code in every build type: it runs in other people's programs, at each access, and from libc's first steps on in
 # static ones, before there is a thread pointer to find a stack protector's canary by. It must not be instrumented itself, nor
 # may the compiler make calls out of it, of what is wrapped. Its frames are passed by cancelled threads: unwind tables.
-target_compile_options(profalloc_access PRIVATE
-    -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls
-    -ffunction-sections -fno-builtin -fno-stack-protector -fno-sanitize=all -fasynchronous-unwind-tables
-    -U_FORTIFY_SOURCE $<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
+foreach(archive ${access_archives})
+    target_link_libraries(${archive} PRIVATE $<BUILD_INTERFACE:pfa_flags>)
+    target_compile_definitions(${archive} PRIVATE _GNU_SOURCE)
+    target_compile_options(${archive} PRIVATE
+        -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls
+        -ffunction-sections -fno-builtin -fno-stack-protector -fno-sanitize=all -fasynchronous-unwind-tables
+        -U_FORTIFY_SOURCE $<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
+endforeach()
 
 set(PFA_ACCESS_LISTS ${PROJECT_BINARY_DIR}/profalloc-wrap.txt ${PROJECT_BINARY_DIR}/profalloc-nobuiltin.txt)
 add_custom_command(OUTPUT ${PFA_ACCESS_LISTS}

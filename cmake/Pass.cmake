@@ -13,8 +13,8 @@ function(pfa_pass_bitcode version clang out)
         add_custom_command(OUTPUT ${body}
             COMMAND ${clang} --target=${machine}-linux-gnu -std=gnu11 -O2 -fPIC -ffreestanding -fno-stack-protector
                     -fno-asynchronous-unwind-tables -fvisibility=hidden -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}
-                    -MD -MF ${body}.d -MT ${body} -emit-llvm -c ${PROJECT_SOURCE_DIR}/hooks/access/inline.c -o ${body}
-            DEPENDS ${PROJECT_SOURCE_DIR}/hooks/access/inline.c DEPFILE ${body}.d VERBATIM)
+                    -MD -MF ${body}.d -MT ${body} -emit-llvm -c ${PROJECT_SOURCE_DIR}/hooks/pass/inline.c -o ${body}
+            DEPENDS ${PROJECT_SOURCE_DIR}/hooks/pass/inline.c DEPFILE ${body}.d VERBATIM)
         list(APPEND bodies ${body})
     endforeach()
     set(source ${PROJECT_BINARY_DIR}/pass/bitcode-${version}.cpp)

@@ -3,7 +3,7 @@
 #                                  <profalloc.h>. A line "/* sources: a.c b.c */" adds files, from the project root.
 #                                  One with records is run again as *_wide, with room for accesses in them.
 #                                  Those that include tests/unit/accesses.h are linked as profalloc-cc would link them
-#                                  with libprofalloc_access.a, and with nothing else of ours.
+#                                  with libprofalloc_access_any.a, and with nothing else of ours.
 #   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
@@ -13,6 +13,10 @@
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
 #   tests/exact/*.py      exact_*  traces against what programs did, in all circumstances; the programs are the *.c beside them
+#   tests/cc/*.py         cc_*     profalloc-cc: calls of every kind, and builds of small projects; wrapper.py is what they share
+#   tests/access/*.py     access_* what instrumented programs did with their memory, as it was recorded
+#   tests/pass/*.c, *.cpp pass_*  programs built with the Clang pass in all its ways, by tests/pass/run.py, once for each LLVM that
+#                                  there is a pass for; label "pass"
 #   tests/oracle/*.py     oracle_* parts of the runtime against another implementation, label "oracle"
 #   tests/checks/*        check_*  static checks of sources and products
 #   bench/run --quick     bench_*  smoke runs: that the benches work, not what they measure
@@ -65,7 +69,7 @@ function(pfa_add_unit_tests folder prefix timeout)
         endif()
         file(STRINGS ${source} instrumented REGEX "#include \"tests/unit/accesses.h")
         if(instrumented)
-            set(library profalloc_access)
+            set(library profalloc_access_any)
         endif()
         if(NOT TARGET ${library})
             continue()
@@ -169,6 +173,31 @@ foreach(folder ends exact)
         cmake_path(GET script STEM name)
         pfa_add_test(${folder}_${name} ${folder} 900 ${PFA_PYTHON} ${script})
     endforeach()
+endforeach()
+
+foreach(folder cc access)
+    file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.py)
+    foreach(script ${scripts})
+        cmake_path(GET script STEM name)
+        if(NOT name MATCHES "^(wrapper|compilers)$")
+            pfa_add_test(${folder}_${name} ${folder} 900 ${PFA_PYTHON} ${script})
+        endif()
+    endforeach()
+endforeach()
+
+# The sums that the pass yields, against those of one call for each access. No LLVM, no pass, nothing to test.
+if(NOT PFA_PASS_VERSIONS)
+    message(WARNING "The tests of the Clang pass are SKIPPED: it is not built, since there is no clang-N with llvm-N-dev.")
+endif()
+foreach(version ${PFA_PASS_VERSIONS})
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/pass/*.c ${PROJECT_SOURCE_DIR}/tests/pass/*.cpp)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/tests/pass/fake.c)
+    foreach(source ${sources})
+        cmake_path(GET source STEM name)
+        pfa_add_test(pass_${name}_${version} pass 300 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} ${source})
+    endforeach()
+    pfa_add_test(pass_random_${version} pass 1800
+        ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} --random 100)
 endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)

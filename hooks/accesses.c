@@ -12,12 +12,13 @@
 #include "hooks/access/view.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
+#include "meta/extents.h"
 #include "meta/thread.h"
 
 #include <stdbool.h>
 
 /* Accesses of a thread between two readings of the counter. */
-enum { TICKS = 63 };
+enum { TICKS = 63, ALWAYS = 1 << 16 };
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
@@ -95,7 +96,7 @@ static void note_thread(const target_t *target, pfa_access_thread_t *thread, uin
 {
     pfa_record_t *record = target->record;
     uint16_t last = __atomic_load_n(&record->last_thread, __ATOMIC_RELAXED);
-    if (last == thread->number) {
+    if (last == (uint16_t)thread->number) {
         return;
     }
     if (last == 0) {
@@ -131,12 +132,13 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     }
 }
 
-static void rare(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts)
+static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread)
 {
     uint64_t offset = address - pfa_range.base;
     target_t target;
     if (PFA_UNLIKELY(thread->number == 0)) {
-        thread->number = pfa_thread_number(&pfa_tls);
+        bool always = pfa_options.access_map != 0 || full() != ~PFA_ACCESS_FULL >> 32;
+        thread->number = pfa_thread_number(&pfa_tls) | (always ? ALWAYS : 0);
         refresh_clock(thread);
     }
     if (--thread->ticks < 0) {
@@ -165,12 +167,17 @@ static uint64_t span(void)
 
 static void fill(pfa_access_view_t *view)
 {
-    uint64_t half = ~full() & UINT32_MAX;
+    static _Atomic bool said;
+    if (view->window != 0 && view->window != pfa_range.base) {
+        pfa_say_once(&said,
+                     "the part of the address space that this program's callbacks look at cannot be had: accesses "
+                     "are not recorded; build it with PROFALLOC_WINDOW=any");
+        return;
+    }
     view->base = pfa_range.base;
-    view->slices = pfa_range.slices;
-    view->region_span = pfa_range.region_span;
-    view->table_span = pfa_range.total_span;
-    view->unusual = pfa_options.access_map != 0 ? UINT64_MAX : half | half << 32;
+    view->region_end = pfa_range.base + pfa_range.region_span;
+    view->table_end = pfa_range.base + pfa_range.total_span;
+    view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);
@@ -220,7 +227,10 @@ void profalloc_access_attach(pfa_access_view_t *view)
     if (open) {
         fill(view);
     }
-    pfa_add_relaxed(&pfa_accesses_modules, 1);
+    uint64_t modules = pfa_add_relaxed(&pfa_accesses_modules, 1) + 1;
+    if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
+        pfa_store_relaxed(&pfa_extents_head->instrumented, modules);
+    }
     pfa_unlock(PFA_LOCK_VIEWS);
     if (!pfa_accesses_kept && pfa_range.total_span != 0 && pfa_options.accesses == 2) {
         pfa_say_once(&said, "instrumented code was loaded after recording began without accesses: they are not "

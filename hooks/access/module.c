@@ -3,7 +3,19 @@
  * each module has its own. */
 #include "hooks/access/access.h"
 
-pfa_access_view_t pfa_access_view = {.version = PFA_ACCESS_VERSION, .size = sizeof(pfa_access_view_t)};
+/* Whatever lies in the window while nothing is recorded. */
+static void ignore(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread)
+{
+    (void)thread;
+    (void)address;
+    (void)size;
+    (void)counts;
+}
+
+pfa_access_view_t pfa_access_view = {.rare = ignore,
+                                     .version = PFA_ACCESS_VERSION,
+                                     .size = sizeof(pfa_access_view_t),
+                                     .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
 PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 /* Seen by the library, which refers to it weakly. */

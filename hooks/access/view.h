@@ -2,8 +2,11 @@
  *
  * Each module has its callbacks linked into it (libprofalloc_access.a), and with them a view: a copy of what they must know
  * of the profiled range, at hand without the detour of a shared symbol. The module's constructor attaches the view; the
- * library fills it when recording with accesses begins, and it stays as it is from then on, but for `span`. Until then
- * span is 0 and every callback returns after one compare.
+ * library fills it when recording with accesses begins, and it stays as it is from then on, but for `span`.
+ *
+ * Most modules look at addresses in the window alone (alloc/slice.h): nothing need be loaded to know that an address is not
+ * one to look at. Where the window cannot be had (39 bits of address, a program that uses it itself), modules are built
+ * with PFA_ACCESS_ANYWHERE and compare with base and span.
  *
  * Layout and meaning are an interface between separately built binaries: PFA_ACCESS_VERSION counts its changes, and a
  * view of another version is not filled. */
@@ -22,24 +25,27 @@
 #define PFA_ACCESS_READ ((uint64_t)1)
 #define PFA_ACCESS_WRITE ((uint64_t)1 << 32)
 
+/* Counters of a record that have one of these bits set after an access are for `rare` to look at: they are full. */
+#define PFA_ACCESS_FULL ((uint64_t)0x8000000080000000u)
+
 /* The thread as a module's callbacks know it. */
 typedef struct pfa_access_thread {
     uint64_t clock;  /* the time stamped on records, refreshed by the library when ticks run out */
     int32_t ticks;   /* accesses until then */
-    uint32_t number; /* the thread's; 0: not known yet */
+    uint32_t number; /* the thread's; 0: not known yet; above 16 bits: every access is for `rare` */
 } pfa_access_thread_t;
 
 typedef struct pfa_access_view {
-    uintptr_t base;            /* of the profiled range */
-    uint64_t span;             /* addresses with address - base < span are looked at */
-    const pfa_slice_t *slices; /* of the profiled range */
-    uint64_t region_span;      /* R, and */
-    uint64_t table_span;       /* R and L: what has slices. Beyond that only `rare` knows */
-    uint64_t unusual;          /* bits of the counters that make the access one for `rare` */
+    uintptr_t base; /* addresses with address - base < span are looked at */
+    uint64_t span;
+    uintptr_t region_end; /* the end of R, and */
+    uintptr_t table_end;  /* of L: what has slices. Beyond that only `rare` knows */
+    uintptr_t slices;     /* the slice that the address 0 would have */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
-    void (*rare)(pfa_access_thread_t *thread, uintptr_t address, uint64_t size, uint64_t counts);
+    void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
     uint32_t version; /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;    /* of this, likewise */
+    uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
     struct pfa_access_view *next;
 } pfa_access_view_t;
 _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_view_t, span) == 8,

@@ -5,8 +5,9 @@
  * comparison with the first difference, a transfer with what was transferred. Where none of its memory is in the profiled
  * range it is a compare and a jump. errno stays as libc left it: noting an access does not touch it.
  *
- * In a statically linked program --wrap turns libc's own calls, too, to our functions: they then count what libc does with the
- * program's memory. */
+ * --wrap turns all calls of a link: where libc.a is part of it, libc's own would count, too, and from before there are threads.
+ * A static program is linked in two steps, therefore: its objects with this archive and --wrap into one (-r), then that with
+ * libc, without. */
 #ifndef PFA_HOOKS_ACCESS_WRAPS_H
 #define PFA_HOOKS_ACCESS_WRAPS_H
 

@@ -56,6 +56,7 @@ typedef struct pfa_request {
     bool fully_static; /* -static, -static-pie */
     bool relocatable;  /* -r: a link without libraries */
     bool no_libc;      /* -nostdlib and the like, and no -lc */
+    bool own_libc;     /* -nostdlib and the like, but the link names libc, or is of a shared object */
     bool freestanding;
     bool thread;          /* the user's own -fsanitize=thread */
     bool fortify_late;    /* _FORTIFY_SOURCE through -Wp, which comes behind -U */
@@ -99,6 +100,9 @@ typedef struct pfa_additions {
     pfa_words_t before;
     pfa_words_t behind;
 } pfa_additions_t;
+
+/* PROFALLOC_WINDOW=any: a program for machines, or with habits, that leave no room for the window (hooks/access/view.h). */
+bool pfa_cc_looks_anywhere(void);
 
 void pfa_compile_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,
                      const pfa_place_t *place);

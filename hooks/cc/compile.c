@@ -63,11 +63,16 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
         pfa_words_add(words, "-fno-sanitize=thread");
     }
     if (pass != NULL) {
-        if (wish == WISH_MAP) {
-            /* Loaded before options are parsed, so that its own is known then. */
+        if (wish == WISH_MAP || pfa_cc_looks_anywhere()) {
+            /* Loaded before options are parsed, so that its own are known then. */
             add_two(words, "-Xclang", "-load");
             add_two(words, "-Xclang", pass);
+        }
+        if (wish == WISH_MAP) {
             add_two(words, "-mllvm", "-profalloc-map");
+        }
+        if (pfa_cc_looks_anywhere()) {
+            add_two(words, "-mllvm", "-profalloc-anywhere");
         }
         pfa_words_add(words, pfa_text("-fpass-plugin=%s", pass));
         return;
@@ -96,13 +101,22 @@ static void add_names(pfa_words_t *words, const pfa_place_t *place)
     }
 }
 
+static void undefine_for_gcc(pfa_words_t *words, const pfa_request_t *request)
+{
+    pfa_words_add(words, "-U__SANITIZE_THREAD__");
+    /* The checking variants are builtins of other names, which gcc would expand behind the instrumentation. */
+    pfa_words_add(words, "-U_FORTIFY_SOURCE");
+    if (request->fortify_late) {
+        pfa_words_add(words, "-Wp,-U_FORTIFY_SOURCE");
+    }
+}
+
 static void add_for_gcc(pfa_words_t *words, const pfa_request_t *request, const pfa_under_t *under,
                         const pfa_place_t *place)
 {
     if (request->step != PFA_STEP_LINK) {
         pfa_words_add(words, "-fsanitize=thread");
     }
-    pfa_words_add(words, "-U__SANITIZE_THREAD__");
     if (under->major >= 11) {
         pfa_words_add(words, "-Wno-tsan"); /* about fences, which do not concern us: -Werror would end builds */
     }
@@ -110,11 +124,7 @@ static void add_for_gcc(pfa_words_t *words, const pfa_request_t *request, const 
         pfa_words_add(words, "-mprefer-vector-width=128");
     }
     add_names(words, place);
-    /* The checking variants are builtins of other names, which gcc would expand behind the instrumentation. */
-    pfa_words_add(words, "-U_FORTIFY_SOURCE");
-    if (request->fortify_late) {
-        pfa_words_add(words, "-Wp,-U_FORTIFY_SOURCE");
-    }
+    undefine_for_gcc(words, request);
 }
 
 /* Also where only objects are linked: they may hold what link-time optimisation is yet to compile. */
@@ -139,7 +149,7 @@ static void add_for_preprocessing(pfa_words_t *words, const pfa_request_t *reque
                                   const pfa_place_t *place)
 {
     if (!under->clang) {
-        pfa_words_add(words, "-U__SANITIZE_THREAD__");
+        undefine_for_gcc(words, request);
         return;
     }
     if (request->thread) {

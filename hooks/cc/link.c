@@ -1,10 +1,11 @@
 /* Owns what is added where a program or shared object is linked: the library, the callbacks, and the wrapped functions.
  *
- * The library comes first, so that malloc means ours whatever the user's libraries bring (an explicit -lc, too). The callbacks
- * come last, behind all that calls them, and as a whole: libraries that the compiler adds behind ours may call wrapped
- * functions. Files are given by full paths, past the user's -L and -Bstatic, and through -Xlinker, past -x. */
+ * The shared library comes first, so that malloc means ours whatever the user's libraries bring (an explicit -lc, too). The
+ * callbacks come last, behind all that calls them, and as a whole: libraries that the compiler adds behind ours may call
+ * wrapped functions. In a static link the library comes behind them. Files are given by full paths, past the user's -L and -Bstatic, and through -Xlinker, past -x. */
 #include "hooks/cc/cc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void add_file(pfa_words_t *words, const char *path)
@@ -51,7 +52,7 @@ static void add_static(pfa_additions_t *add, const pfa_request_t *request, const
     if (request->cxx_library) {
         pfa_words_add(&add->before, "-Wl,-u,_ZSt17__throw_bad_allocv,-u,_ZSt15get_new_handlerv");
     }
-    add_file(&add->before, pfa_place_need(place, "libprofalloc.a"));
+    add_file(&add->behind, pfa_place_need(place, "libprofalloc.a"));
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
         pfa_words_add(&add->behind, needs[i]);
     }
@@ -71,6 +72,18 @@ static void add_shared(pfa_additions_t *add, const pfa_place_t *place)
     }
 }
 
+bool pfa_cc_looks_anywhere(void)
+{
+    const char *text = getenv("PROFALLOC_WINDOW");
+    if (text == NULL || text[0] == 0 || strcmp(text, "fixed") == 0) {
+        return false;
+    }
+    if (strcmp(text, "any") == 0) {
+        return true;
+    }
+    pfa_cc_fail("PROFALLOC_WINDOW=%s: it is fixed or any", text);
+}
+
 void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,
                   const pfa_place_t *place)
 {
@@ -80,11 +93,17 @@ void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_
     }
     add_wraps(&add->behind, place);
     pfa_words_add(&add->behind, "-Wl,--push-state,--whole-archive");
-    add_file(&add->behind, pfa_place_need(place, "libprofalloc_access.a"));
+    const char *archive = pfa_cc_looks_anywhere() ? "libprofalloc_access_any.a" : "libprofalloc_access.a";
+    add_file(&add->behind, pfa_place_need(place, archive));
     pfa_words_add(&add->behind, "-Wl,--pop-state");
     if (request->fully_static) {
         add_static(add, request, place);
     } else {
         add_shared(add, place);
+    }
+    if (request->own_libc) {
+        /* The user's came before our callbacks, which need them too. */
+        pfa_words_add(&add->behind, "-lgcc");
+        pfa_words_add(&add->behind, "-lc");
     }
 }

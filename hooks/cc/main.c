@@ -15,7 +15,7 @@ static const char help[] =
     "\n"
     "  CC=profalloc-cc CXX=profalloc-c++ ./configure && make\n"
     "  cmake -B build -DCMAKE_C_COMPILER=profalloc-cc -DCMAKE_CXX_COMPILER=profalloc-c++\n"
-    "  profalloc run --accesses -- ./program\n"
+    "  profalloc run --conf accesses:true -- ./program\n"
     "\n"
     "Options of its own, all others are the compiler's:\n"
     "  --profalloc-help   this text\n"

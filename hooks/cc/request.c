@@ -341,7 +341,8 @@ void pfa_request_read(pfa_request_t *request, int argc, char **argv)
     request->step = step_of(&reading);
     request->compiles |= reading.headers && request->step == PFA_STEP_COMPILE;
     request->cxx_library |= request->cxx;
-    request->no_libc = reading.without_libc && !reading.libc && !request->shared;
+    request->own_libc = reading.without_libc && (reading.libc || request->shared);
+    request->no_libc = reading.without_libc && !request->own_libc;
     for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++) {
         if (reading.excludes_us[i]) {
             request->conflict = excluded[i];

@@ -1,4 +1,4 @@
-/* hooks/access/inline.c as bitcode, put into the plugin by cmake/Pass.cmake: one per architecture, then one of NULL. */
+/* hooks/pass/inline.c as bitcode, put into the plugin by cmake/Pass.cmake: one per architecture, then one of NULL. */
 #ifndef PFA_HOOKS_PASS_BITCODE_H
 #define PFA_HOOKS_PASS_BITCODE_H
 

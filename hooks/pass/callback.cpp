@@ -1,6 +1,6 @@
-/* Owns the callback inside the compiled module: its declaration, and its body (hooks/access/inline.c), which the plugin
- * carries as bitcode of both architectures. All modules have the body; the linker keeps one. For any other architecture
- * the call is an ordinary one, of a function in libprofalloc_access.a. */
+/* Owns the callback inside the compiled module: its declaration, and its body (hooks/pass/inline.c), which the plugin
+ * carries as bitcode of both architectures. All modules have the body; the linker keeps one. There are no other
+ * architectures that the library is for. */
 #include "hooks/pass/pass.h"
 #include "hooks/pass/bitcode.h"
 
@@ -14,7 +14,6 @@ namespace profalloc
 {
 
 static const char *const inline_name = "__profalloc_at";
-static const char *const ordinary_name = "__profalloc_access_at";
 static const char *const view_name = "pfa_access_view";
 
 static StringRef body_for(const Module &module)
@@ -27,6 +26,11 @@ static StringRef body_for(const Module &module)
         }
     }
     return {};
+}
+
+bool has_callback(const Module &module)
+{
+    return !body_for(module).empty();
 }
 
 GlobalVariable *view_of(Module &module)
@@ -43,16 +47,14 @@ GlobalVariable *view_of(Module &module)
 
 Function *callback_of(Module &module)
 {
-    bool is_inline = !body_for(module).empty();
-    const char *name = is_inline ? inline_name : ordinary_name;
-    Function *callback = module.getFunction(name);
+    Function *callback = module.getFunction(inline_name);
     if (!callback) {
         Type *word = Type::getInt64Ty(module.getContext());
         auto *type = FunctionType::get(Type::getVoidTy(module.getContext()), {word, word, word}, false);
-        callback = Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+        callback = Function::Create(type, GlobalValue::ExternalLinkage, inline_name, module);
         callback->setVisibility(GlobalValue::HiddenVisibility);
         callback->setDSOLocal(true);
-        callback->setCallingConv(is_inline ? CallingConv::PreserveMost : CallingConv::C);
+        callback->setCallingConv(CallingConv::PreserveMost);
     }
     return callback;
 }
@@ -61,7 +63,7 @@ void link_callback(Module &module)
 {
     StringRef bytes = body_for(module);
     Function *callback = module.getFunction(inline_name);
-    if (bytes.empty() || !callback || !callback->isDeclaration()) {
+    if (!callback || !callback->isDeclaration()) {
         return;
     }
     auto body = cantFail(parseBitcodeFile(MemoryBufferRef(bytes, "profalloc"), module.getContext()));

@@ -1,10 +1,13 @@
 /* Owns what is put into the program: for each group the range check, inline, and behind it the call.
  *
- *     span = view.span; base = view.base          once for several groups, see below
- *     offset = address - base
- *     if (offset < span) callback(offset, size, counts)
+ *     if (address >> PFA_WINDOW_SHIFT == PFA_WINDOW) callback(address, size, counts)
  *
- * The view changes when recording begins or ends. It is read again after whatever ends a window, and by each block that is
+ * or, in a program that looks anywhere (hooks/access/view.h),
+ *
+ *     span = view.span; base = view.base          once for several groups, see below
+ *     if (address - base < span) callback(address, size, counts)
+ *
+ * The view changes when recording begins. It is read again after whatever ends a window, and by each block that is
  * not only reached from one that has read it; but an innermost loop without a window's end reads it in front. So a program
  * notices the change with its next call, or the next turn of a loop around. */
 #include "hooks/pass/pass.h"
@@ -46,6 +49,7 @@ class Emission
     void plan_block(BasicBlock &block, DenseMap<Instruction *, SmallVector<Group *, 2>> &groups_at);
     Value *load_word(IRBuilder<> &builder, unsigned index);
     void read(Reading &reading);
+    Value *check(IRBuilder<> &builder, const Group &group, Value *address);
 
     Function &function;
     Module &module;
@@ -135,22 +139,29 @@ void Emission::read(Reading &reading)
     reading.base = load_word(builder, 0);
 }
 
+Value *Emission::check(IRBuilder<> &builder, const Group &group, Value *address)
+{
+    if (!options.anywhere) {
+        return builder.CreateICmpEQ(builder.CreateLShr(address, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
+    }
+    const Reading &reading = *reading_of[&group];
+    return builder.CreateICmpULT(builder.CreateSub(address, reading.base), reading.span);
+}
+
 void Emission::emit(const Group &group)
 {
-    const Reading &reading = *reading_of[&group];
     IRBuilder<> builder(group.at);
     Value *address =
         group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
     address = group.low ? builder.CreateAdd(address, builder.getInt64(uint64_t(group.low))) : address;
-    Value *offset = builder.CreateSub(address, reading.base);
-    Value *concerns = builder.CreateICmpULT(offset, reading.span);
+    Value *concerns = check(builder, group, address);
     concerns = group.guard ? builder.CreateAnd(group.guard, concerns) : concerns;
     Value *size = group.size ? group.size : builder.getInt64(uint64_t(group.high - group.low));
     Value *counts = group.counts ? group.counts : builder.getInt64(uint64_t(group.writes) << 32 | group.reads);
     MDNode *unlikely = MDBuilder(module.getContext()).createBranchWeights(1, 1000);
     builder.SetInsertPoint(SplitBlockAndInsertIfThen(concerns, group.at, false, unlikely));
     builder.SetCurrentDebugLocation(group.at->getDebugLoc());
-    CallInst *call = builder.CreateCall(callback, {offset, size, counts});
+    CallInst *call = builder.CreateCall(callback, {address, size, counts});
     call->setCallingConv(callback->getCallingConv());
     call->setDoesNotThrow();
 }
@@ -163,7 +174,9 @@ void emit(Groups &groups, Function &function, Analyses &analyses, const Options 
         return;
     }
     Emission emission(function, analyses, options);
-    emission.plan(groups);
+    if (options.anywhere) {
+        emission.plan(groups);
+    }
     for (const Group &group : groups) {
         emission.emit(group);
     }

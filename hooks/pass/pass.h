@@ -25,6 +25,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+/* alloc/slice.h, which is C11 alone, has the same two; tests/pass fails where they differ. */
+#define PFA_WINDOW_SHIFT 44
+#define PFA_WINDOW 3
+
 namespace profalloc
 {
 
@@ -32,6 +36,7 @@ struct Options {
     bool map = false; /* for the map of words: only what touches the same bytes is merged, only what is dense hoisted */
     bool merge = true; /* the others are for tests and measurements */
     bool hoist = true;
+    bool anywhere = false;  /* compare with the view, not with the window (hooks/access/view.h) */
     bool share_view = true; /* else each check loads the view by itself */
 };
 
@@ -89,9 +94,11 @@ void hoist(Groups &groups, Analyses &analyses, const Options &options);
 /* Splits blocks: what was known of them before is void. */
 void emit(Groups &groups, llvm::Function &function, Analyses &analyses, const Options &options);
 
+/* Is there one for what the module is compiled for? */
+bool has_callback(const llvm::Module &module);
 /* Two words of the module's view: base and span. */
 llvm::GlobalVariable *view_of(llvm::Module &module);
-/* The function to be called with an offset into the profiled range, a size and counts; its call must be like it. */
+/* The function to be called with an address, a size and counts; its call must be like it. */
 llvm::Function *callback_of(llvm::Module &module);
 /* Gives it a body where it has been called. */
 void link_callback(llvm::Module &module);

@@ -15,6 +15,7 @@ using namespace llvm;
 using namespace profalloc;
 
 static cl::opt<bool> map_option("profalloc-map", cl::desc("accesses for the map of words"));
+static cl::opt<bool> anywhere_option("profalloc-anywhere", cl::desc("look wherever the library says"));
 static cl::opt<bool> no_merge_option("profalloc-no-merge", cl::desc("tell each access by itself"));
 static cl::opt<bool> no_hoist_option("profalloc-no-hoist", cl::desc("leave accesses in their loops"));
 
@@ -28,6 +29,7 @@ Options read_options()
 {
     Options options;
     options.map = map_option;
+    options.anywhere = anywhere_option;
     options.merge = !no_merge_option;
     options.hoist = !no_hoist_option;
     auto text = sys::Process::GetEnv("PROFALLOC_PASS_OPTIONS");
@@ -38,6 +40,8 @@ Options read_options()
     for (StringRef word : words) {
         if (word == "map") {
             options.map = true;
+        } else if (word == "anywhere") {
+            options.anywhere = true;
         } else if (word == "no-merge") {
             options.merge = false;
         } else if (word == "no-hoist") {
@@ -85,7 +89,7 @@ bool instrument(Function &function, FunctionAnalysisManager &manager, const Opti
 struct ProfallocPass : PassInfoMixin<ProfallocPass> {
     PreservedAnalyses run(Module &module, ModuleAnalysisManager &manager)
     {
-        if (module.getNamedMetadata(mark) || module.getDataLayout().getPointerSizeInBits() != 64) {
+        if (module.getNamedMetadata(mark) || !has_callback(module)) {
             return PreservedAnalyses::all();
         }
         module.getOrInsertNamedMetadata(mark);

@@ -12,7 +12,7 @@ import time
 import support
 from support import check, tool
 
-START, NODES, MODULES, EVENTS, LIVE, END, SYMBOLS = 1, 2, 3, 5, 6, 13, 14
+START, NODES, MODULES, EVENTS, LIVE, COUNTERS, END, SYMBOLS, MAPS = 1, 2, 3, 5, 6, 8, 13, 14, 15
 ROWS = 32768
 SESSION = 42
 MASK = (1 << 64) - 1
@@ -56,8 +56,12 @@ def block(kind, payload, packed=False):
     return head[:-8] + struct.pack("<Q", checksum(checksum(0, head), stored)) + stored
 
 
-def start():
-    return block(START, struct.pack("<IIQIIQQQQIIQIIIIQ", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, 32, 64, 1, 0, 0, 0, 0, 0))
+def start(record_size=32):
+    return block(START, struct.pack("<IIQIIQQQQIIQIIIIQ", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, record_size, 64, 1, 0, 0, 0, 0, 0))
+
+
+def instrumented():
+    return block(COUNTERS, bytes(72) + struct.pack("<Q", 1))
 
 
 def end(blocks=2):
@@ -72,13 +76,18 @@ def number(value):
     return out + bytes([value])
 
 
-def batch(flags, segments=b"", rows=ROWS):
+def batch(flags, segments=b"", rows=ROWS, accesses=b"", size=16):
     """Rows of one kind, born at 2000 and, if they are deaths, dead at once."""
-    kind = struct.pack("<QIIIHHHHI", 16 << 16, 4, 4, 0, 1, 0, 1, 1, rows)
+    kind = struct.pack("<QIIIHHHHI", size << 16, 4, 4, 0, 1, 0, 1, 1, rows)
     times = number(2 * 2000) + bytes(rows - 1)
     lives = b"" if flags & 1 else bytes(rows)
-    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, 0)
-    return head + segments + kind + bytes(2 * rows) + times + lives
+    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, len(accesses))
+    return head + segments + kind + bytes(2 * rows) + times + lives + accesses
+
+
+def columns(*parts, sizes=None):
+    """Reads, writes, rests, lows, firsts and lasts, as a batch has them behind its other columns."""
+    return struct.pack("<6I", *(sizes or map(len, parts))) + b"".join(parts)
 
 
 def limited(*arguments, status=0, memory=MEMORY):
@@ -162,11 +171,11 @@ def many_lists(folder):
         check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
 
 
-def live_table(path, extents, size, pid=0, ticks=0, boot=0):
+def live_table(path, extents, size, pid=0, ticks=0, boot=0, record_size=32):
     """A live table that is a hole but for its head; returns the file, open."""
-    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x314556494c414650, 1, pid, SESSION, 32, 0, 1000, 2000, 2000, 4, len(extents), size,
+    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x314556494c414650, 1, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
                         0, 0, 0)
-    fixed += bytes(64 + 24) + struct.pack("<QQ", ticks, boot) + bytes(24 + 512)
+    fixed += bytes(64 + 24) + struct.pack("<QQQ", ticks, boot, int(record_size == 64)) + bytes(16 + 512)
     file = open(f"{path}.live", "wb")
     file.write(fixed + b"".join(struct.pack("<IIQQ", *extent) for extent in extents))
     file.truncate(size)
@@ -196,6 +205,110 @@ def rings_of_holes(folder):
             file.write(struct.pack("<IIQQ40xQ", i + 1, 48, capacity, 0, capacity) + bytes(120))
     out, _ = limited("report", "--json", path)
     check("3000 rings" in out, out[:2000])
+
+
+def torn_columns(folder):
+    """Columns of accesses that end too early or too late, or say what cannot be: the block is told, and nothing else is lost."""
+    one, rows = bytes([1]), 100
+    zeros, ones = bytes(rows), one * rows
+    good = columns(ones, ones, ones, zeros, zeros, zeros)
+    huge = number(2**64 - 1)
+    bad = {"no head": b"", "half a head": good[:20], "a column short": columns(zeros[1:], zeros, zeros, b"", b"", b""),
+           "a column long": columns(zeros, zeros, zeros, zeros, b"", b""), "one byte more": good + b"x",
+           "sizes beyond the batch": columns(zeros, zeros, zeros, b"", b"", b"", sizes=[2**32 - 1] * 6),
+           "sizes that go round": columns(zeros, zeros, zeros, b"", b"", b"", sizes=[rows, rows, rows, 2**31, 2**31, 0]),
+           "reads beyond 32 bits": columns(number(2**32) + zeros[1:], zeros, zeros, b"", b"", b""),
+           "a number without end": columns(b"\xff" * rows, zeros, zeros, b"", b"", b""),
+           "a rest beyond the chunk": columns(zeros, zeros, number(1 + 2 * 16) + zeros[1:], one, one, one),
+           "a rest of 64 bits": columns(zeros, zeros, huge + zeros[1:], one, one, one),
+           "a start beyond the chunk": columns(zeros, zeros, one + zeros[1:], number(2 * 16), one, one),
+           "a start before the chunk": columns(zeros, zeros, one + zeros[1:], number(1), one, one),
+           "a first access after death": columns(zeros, zeros, one + zeros[1:], b"\0", one, b"\0"),
+           "a last access before birth": columns(zeros, zeros, one + zeros[1:], b"\0", b"\0", one),
+           "times of 64 bits": columns(zeros, zeros, one + zeros[1:], b"\0", huge, huge)}
+    segment = struct.pack("<QII", 0, 1, rows)
+    path = write(folder / "t.pa", start(64), block(EVENTS, batch(8, segment, rows, good)), instrumented(), end(3))
+    total = support.json.loads(limited("report", "--json", path)[0])["accesses"]
+    support.equal((total["chunks"], total["bytes_touched"]), (rows, 16 * rows), "the good ones")
+    for name, accesses in bad.items():
+        write(path, start(64), block(EVENTS, batch(8, segment, rows, accesses)), instrumented(), end(3))
+        out, said = limited("check", path, status=1)
+        check("1 block that cannot be decoded" in out + said, f"{name}: {out}{said}")
+        limited("report", path)
+        limited("dump", "--events", path)
+        limited("pack", path, status=1)
+    # Without the flag there are none to be had.
+    write(path, start(64), block(EVENTS, batch(0, segment, rows, good)), instrumented(), end(3))
+    check("cannot be decoded" in "".join(limited("check", path, status=1)), "accesses that nobody announced")
+
+
+def huge_chunks(folder):
+    """Places in a chunk of 6 GiB and a byte are told in units of 4: the last of them is not all in the chunk."""
+    size, path = (6 << 30) + 1, folder / "t.pa"
+    rows = [batch(8, struct.pack("<QII", i, 1, 1), 1, columns(b"\0", b"\0", bytes([rest]), b"\6", b"\0", b"\0"), size) for i, rest in ((0, 3), (1, 1))]
+    write(path, start(64), *[block(EVENTS, one) for one in rows], instrumented(), end(4))
+    support.equal(support.json.loads(limited("report", "--json", path)[0])["accesses"]["bytes_touched"], 2 * (size - 12) - 1, "bytes touched")
+    out, _ = limited("dump", "--events", path)
+    check(f" bytes 12-{size - 2} " in out and f" bytes 12-{size - 1} " in out, out)
+
+
+def a_map(stack, words, count=None):
+    return struct.pack("<II", words, stack) + struct.pack("<Q", 1) * (2 * (words if count is None else count))
+
+
+def absurd_maps(folder):
+    """Maps of no words, of more than there can be, cut off, again and again, and of ever other stacks."""
+    path = folder / "t.pa"
+    for payload in (a_map(4, 0), a_map(4, 8193), a_map(4, 2**32 - 1, 1), a_map(4, 2, 1), a_map(4, 1) + b"x", b"abc", a_map(4, 1) + a_map(4, 0)):
+        write(path, start(64), block(MAPS, payload), instrumented(), end(3))
+        check("1 block that cannot be decoded" in "".join(limited("check", path, status=1)), f"a map {payload[:12]}")
+        limited("report", path)
+    again = block(MAPS, a_map(4, 1) * ((8 << 20) // 24), True)
+    out, _ = limited("report", "--json", write(path, start(64), *[again] * 100, instrumented(), end(102)))
+    result = support.json.loads(out)
+    support.equal([p["map"] for p in result["points"]], [[{"offset": 0, "reads": 1, "writes": 1}]], "the last of many that are alike")
+    others = [block(MAPS, b"".join(a_map(i, 8192) for i in range(50 * j, 50 * j + 50)), True) for j in range(40)]
+    out, said = limited("report", write(path, start(64), *others, instrumented(), end(42)), memory=1 << 29)
+    check("blocks that cannot be decoded" in out + said, f"what is over the limit is said: {out}{said}")
+
+
+def live_accesses(folder):
+    """Maps, rings and records of a live table that say what cannot be; one that can be read is, and the times are the chunk's."""
+    path = write(folder / "t.pa", start(64))
+    most, room = 2**32 - 1, 1 << 20
+    for maps, found, bad in ((a_map(4, 8193), 0, True), (a_map(4, 1) + a_map(5, most, 1), 1, True),
+                             (a_map(4, 2) + a_map(4, 2) + a_map(4, 1), 1, False)):
+        with live_table(path, [(8, 0, room, room)], 2 * room, record_size=64) as file:
+            file.seek(room)
+            file.write(maps)
+        result = support.json.loads(limited("report", "--json", path)[0])
+        support.equal(sum("map" in p for p in result["points"]), found, "maps that can be read")
+        check(("maps of accesses" in str(result["complete"])) == bad, f"what is said: {result['complete']}")
+    # A map of which only the head is no hole, many times.
+    step, count = 8 + 16 * 8192, 2000
+    with live_table(path, [(8, 0, room, count * step)], room + count * step, record_size=64) as file:
+        for i in range(count):
+            file.seek(room + i * step)
+            file.write(struct.pack("<II", 8192, i))
+    limited("report", path)
+    event = struct.pack("<QQQIIIHHHHI", 2000, 3000, 16 << 16, 4, 4, 0, 1, 0, 1, 1, 0)
+    absurd = [(2**64 - 1, 0, 0, most, 1, 1), (0, 2**64 - 1, 15, most, 1, 1), (2500, 2400, 16, 1, most, most), (0, 0, most, most, 0, 0)]
+    with live_table(path, [(5, 1, room, room), (1, 0, 2 * room, room)], 3 * room, record_size=64) as file:
+        file.seek(room)
+        file.write(struct.pack("<IIQQ40xQ", 1, 48, 4, 0, 4) + bytes(4096 - 72) + event * 4)
+        file.write(b"".join(struct.pack("<QQIIII", *one) for one in absurd))
+        file.seek(2 * room)
+        file.write(b"".join(struct.pack("<QQIIHHHH", 2000, 16 << 16 | 1, 5, 0, 1, 0, 1, 0) + struct.pack("<QQIIII", *one) for one in absurd))
+    result = support.json.loads(limited("report", "--json", path)[0])
+    total = result["accesses"]
+    support.equal((total["chunks"], total["bytes"]), (8, 128), "chunks")
+    # What is beyond the chunk is not counted: of the first all, of the second one byte, of the others none; the records' are alike.
+    support.equal(total["bytes_touched"], 2 * (16 + 1), "bytes touched")
+    limited("dump", "--events", path)
+    limited("seal", path)
+    sealed = support.json.loads(limited("report", "--json", path)[0])["accesses"]
+    for key in ("chunks", "bytes_touched", "reads", "writes", "never_touched"):
+        support.equal(sealed[key], total[key], f"{key}, once sealed")
 
 
 def clean_paths(folder):
@@ -279,4 +392,4 @@ def this_process(folder):
 
 support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
              many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
-             clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
+             torn_columns=torn_columns, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)

@@ -35,7 +35,9 @@ static void put_ring(int fd, pfa_live_head_t *head, const made_t *made, const he
     size_t first = heap->ring_start[number];
     size_t count = heap->ring_start[number + 1] - first;
     uint64_t at =
-        add_extent(head, PFA_EXTENT_RING, number, PFA_LIVE_RING_ENTRIES + RING_CAPACITY * sizeof(pfa_event_t));
+        add_extent(head, PFA_EXTENT_RING, number,
+                   PFA_LIVE_RING_ENTRIES + RING_CAPACITY * (sizeof(pfa_event_t) + sizeof(pfa_event_accesses_t)));
+    uint64_t accesses = at + PFA_LIVE_RING_ENTRIES + RING_CAPACITY * sizeof(pfa_event_t);
     /* The writer was killed after its block and before it told the ring: the tail is behind. */
     pfa_live_ring_t ring = {.number = number,
                             .entry_size = sizeof(pfa_event_t),
@@ -46,6 +48,8 @@ static void put_ring(int fd, pfa_live_head_t *head, const made_t *made, const he
     for (size_t i = count > RING_CAPACITY ? count - RING_CAPACITY : 0; i < count; i++) {
         put(fd, at + PFA_LIVE_RING_ENTRIES + i % RING_CAPACITY * sizeof(pfa_event_t), &heap->deaths[first + i].event,
             sizeof(pfa_event_t));
+        put(fd, accesses + i % RING_CAPACITY * sizeof(pfa_event_accesses_t), &heap->deaths[first + i].accesses,
+            sizeof(pfa_event_accesses_t));
     }
 }
 
@@ -59,6 +63,8 @@ static void put_records(int fd, pfa_live_head_t *head, const heap_t *heap, bool 
         pfa_live_record_t record = record_of(&heap->lives[i].event);
         uint64_t at = i % 3 == 0 ? larges + i * PFA_LIVE_LARGE_CELL : records + 3 * i * RECORD_SIZE;
         put(fd, at, &record, sizeof record);
+        pfa_live_accesses_t accesses = live_accesses_of(&heap->lives[i], i % 3 == 0 ? 0 : i);
+        put(fd, at + sizeof record, &accesses, sizeof accesses);
         record.size_flags = (record.size_flags & ~(uint64_t)PFA_RECORD_STATE) | (i % 2 == 0 ? 2 : 3);
         put(fd, records + (3 * i + 1) * RECORD_SIZE, &record, sizeof record);
     }
@@ -68,6 +74,16 @@ static void put_records(int fd, pfa_live_head_t *head, const heap_t *heap, bool 
             put(fd, records + 3 * (heap->live_count + i) * RECORD_SIZE, &record, sizeof record);
         }
     }
+}
+
+/* Those of the trace are older. */
+static void put_maps(int fd, pfa_live_head_t *head)
+{
+    uint8_t *maps = calloc(1, MAPS_ROOM);
+    must(maps != NULL);
+    size_t size = make_maps(maps, false);
+    put(fd, add_extent(head, PFA_EXTENT_MAPS, 0, MAPS_ROOM), maps, size);
+    free(maps);
 }
 
 static void put_names(int fd, pfa_live_head_t *head, const heap_t *heap)
@@ -122,12 +138,16 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     head->last_counter = heap->end;
     head->last_monotonic_ns = heap->end + made->later + made->boot;
     head->node_count = NODE_COUNT;
+    head->instrumented = made->instrumented ? 2 : 0;
     head->weights[CLASS] = made->sampled ? PERIOD : 0;
     head->file_size = (sizeof *head + PFA_LIVE_PAGE - 1) / PFA_LIVE_PAGE * PFA_LIVE_PAGE;
     for (uint32_t i = 0; i < RINGS; i++) {
         put_ring(fd, head, made, heap, i, in_trace[i]);
     }
     put_records(fd, head, heap, dying);
+    if (made->maps) {
+        put_maps(fd, head);
+    }
     put_names(fd, head, heap);
     put_folds(fd, head, made, heap, in_trace[0]);
     put(fd, 0, head, sizeof *head);

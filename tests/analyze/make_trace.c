@@ -20,10 +20,17 @@
  *          pid=N     of the process
  *          run=N     of the profalloc run
  *          later=N   it began so many nanoseconds later than others; times on standard output do not tell that
+ *          accesses  what was done with chunks is told; lines of standard output have it too: "reads writes low length first
+ *                    last shared" (length 0: not touched)
+ *          idle      there is room for accesses, but no instrumented module
+ *          maps      with maps of accesses
+ *          gap       (ended) the final picture has no accesses
+ *          bits=N    of counters of accesses
+ *          old       COUNTERS do not tell of instrumented modules
  *          boot=N    the machine had been up for so many nanoseconds more
  *
- * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -113,7 +120,7 @@ static void write_start(made_t *made, const heap_t *heap)
 {
     struct {
         pfa_trace_start_t start;
-        char strings[32];
+        char strings[96];
     } payload = {.start = {.version = PFA_TRACE_VERSION,
                            .arch = PFA_ARCH_ARM64,
                            .session = made->session,
@@ -123,19 +130,23 @@ static void write_start(made_t *made, const heap_t *heap)
                            .monotonic_ns = heap->start + made->later + made->boot,
                            .unix_ns = made->now ? now() : 1700000000000000000 + made->later,
                            .counter_hz = 1000000000,
-                           .record_size = 32,
+                           .record_size = made->accesses ? 64 : 32,
                            .stack_depth = 64,
                            .sample = made->sampled ? PERIOD : 1,
                            .program_size = 9,
-                           .command_size = 11,
-                           .options_size = 9}};
+                           .command_size = 11}};
     memcpy(payload.strings, "/bin/made", 9);
     memcpy(payload.strings + 9, "made\0--all", 11);
-    memcpy(payload.strings + 20, "prof:true", 9);
-    pfa_tracefile_block(&made->writer, PFA_BLOCK_START, heap->start, &payload, sizeof payload.start + 29);
+    int length = snprintf(payload.strings + 20, sizeof payload.strings - 20, "prof:true");
+    if (made->bits != 31) {
+        length += snprintf(payload.strings + 20 + length, 40, ",access_counter_bits:%u,sample:1", made->bits);
+    }
+    payload.start.options_size = (uint32_t)length;
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_START, heap->start, &payload,
+                        sizeof payload.start + 20 + (size_t)length);
 }
 
-static void flush_events(made_t *made, uint64_t time, uint32_t flags)
+void flush_events(made_t *made, uint64_t time, uint32_t flags)
 {
     if (made->batch->head.rows != 0) {
         size_t size = pfa_batch_finish(made->batch, made->bytes);
@@ -158,7 +169,8 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
                 must(pfa_batch_segment(made->batch, ring, from[ring]));
             }
             for (; from[ring] < end; from[ring]++) {
-                must(pfa_batch_add(made->batch, &heap->deaths[heap->ring_start[ring] + from[ring]].event, NULL));
+                const life_t *life = &heap->deaths[heap->ring_start[ring] + from[ring]];
+                must(pfa_batch_add(made->batch, &life->event, &life->accesses));
             }
             more = more || from[ring] < to[ring];
         }
@@ -166,15 +178,15 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
     }
 }
 
-static void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags)
+void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags)
 {
     pfa_trace_live_t live = {.number = flags != 0 ? 2 : 1, .flags = flags, .time = time, .name_size = 3};
     size_t done = 0;
     do {
         size_t end = count - done < 1000 ? count : done + 1000;
-        pfa_batch_begin(made->batch, 0, PFA_BATCH_LIVE);
+        pfa_batch_begin(made->batch, 0, PFA_BATCH_LIVE | (made->gap ? 0 : made->form & PFA_BATCH_ACCESSES));
         for (; done < end; done++) {
-            must(pfa_batch_add(made->batch, &lives[done].event, NULL));
+            must(pfa_batch_add(made->batch, &lives[done].event, &lives[done].accesses));
         }
         live.flags = flags | (done == count ? PFA_LIVE_LAST : 0);
         memset(made->bytes, 0, 32);
@@ -208,7 +220,7 @@ static double weight_of(const pfa_event_t *event)
     return sample && size != 0 ? 1 / (1 - exp(-(double)size / PERIOD)) : 1;
 }
 
-static void write_totals(made_t *made, const heap_t *heap, bool bare)
+void write_totals(made_t *made, const heap_t *heap, char **words)
 {
     double chunks[2] = {made->folded ? 7 : 0, 0};
     double bytes[2] = {made->folded ? 700 : 0, 0};
@@ -232,21 +244,31 @@ static void write_totals(made_t *made, const heap_t *heap, bool bare)
                                      .frees = (uint64_t)(chunks[0] + 0.5),
                                      .bytes_allocated = (uint64_t)(bytes[0] + bytes[1] + 0.5),
                                      .bytes_freed = (uint64_t)(bytes[0] + 0.5),
-                                     .folded = made->folded ? 7 : 0};
-    if (!bare) {
-        pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, sizeof counters);
+                                     .folded = made->folded ? 7 : 0,
+                                     .instrumented = made->instrumented ? 2 : 0};
+    if (!has(words, "bare")) {
+        size_t size = has(words, "old") ? offsetof(pfa_trace_counters_t, instrumented) : sizeof counters;
+        pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, size);
+    }
+    if (made->maps) {
+        write_maps(made, heap->end, false);
     }
     pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end + made->later + made->boot};
     pfa_tracefile_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
 }
 
-static void tell_truth(const heap_t *heap)
+static void tell_truth(const made_t *made, const heap_t *heap)
 {
     for (size_t i = 0; i < heap->death_count + heap->live_count; i++) {
         bool live = i >= heap->death_count;
-        const pfa_event_t *e = live ? &heap->lives[i - heap->death_count].event : &heap->deaths[i].event;
-        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.12g\n", e->thread, e->alloc_time, e->free_time,
+        const life_t *life = live ? &heap->lives[i - heap->death_count] : &heap->deaths[i];
+        const pfa_event_t *e = &life->event;
+        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.12g", e->thread, e->alloc_time, e->free_time,
                e->size_flags >> PFA_RECORD_SIZE_SHIFT, e->stack, weight_of(e));
+        if (made->instrumented) {
+            tell_accesses(life);
+        }
+        putchar('\n');
     }
 }
 
@@ -271,7 +293,7 @@ static void make_ended(made_t *made, heap_t *heap, char **words)
     write_picture(made, picture, count, heap->end - 10000, PFA_LIVE_FINAL);
     made->shift = 0;
     write_deaths(made, heap, from, all, 997, PFA_BATCH_AFTER_LIVE);
-    write_totals(made, heap, has(words, "bare"));
+    write_totals(made, heap, words);
     pfa_tracefile_end(&made->writer, PFA_END_EXIT, heap->end);
     free(picture);
 }
@@ -295,85 +317,18 @@ static void make_killed(made_t *made, heap_t *heap, char **words)
     }
 }
 
-enum { LIFE_MAX = 1 << 16 };
-
-/* The truth of a big one, told as it is made: deaths of a step come before its birth. */
-typedef struct truth {
-    uint64_t dying[LIFE_MAX]; /* bytes, by the step they die at */
-    uint64_t live;
-    uint64_t peak;
-    uint64_t bytes;
-    uint64_t bytes_alive;
-} truth_t;
-
-static void count_truth(truth_t *truth, uint64_t step, uint64_t size, uint64_t life)
-{
-    truth->live -= truth->dying[step % LIFE_MAX];
-    truth->dying[step % LIFE_MAX] = 0;
-    truth->live += size;
-    truth->bytes += size;
-    truth->bytes_alive += life == 0 ? size : 0;
-    truth->dying[(step + life) % LIFE_MAX] += life != 0 ? size : 0;
-    truth->peak = truth->live > truth->peak ? truth->live : truth->peak;
-}
-
-/* A birth every ten ticks, random sizes and lives; one stretch lives longer and makes the peak. */
-static void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
-{
-    life_t *alive = calloc(chunks / 50000 + 1, sizeof *alive);
-    truth_t *truth = calloc(1, sizeof *truth);
-    size_t alive_count = 0;
-    uint64_t number = 0;
-    must(alive != NULL && truth != NULL);
-    pfa_batch_begin(made->batch, 0, 0);
-    for (uint64_t i = 0; i < chunks; i++) {
-        uint64_t random = random_next(&seed);
-        bool longer = i > chunks / 2 && i < chunks / 2 + 20000;
-        bool stays = i % 50000 == 49999;
-        uint64_t life = (longer ? 30000 : 1) + (random >> 32) % 2000;
-        uint64_t size = 16 * (1 + random % 256);
-        pfa_event_t event = {.alloc_time = heap->start + 10 * i,
-                             .free_time = heap->start + 10 * (i + life),
-                             .size_flags = size << PFA_RECORD_SIZE_SHIFT,
-                             .stack = (uint32_t)(PFA_NODE_FIRST + (random >> 16) % STACKS),
-                             .thread = 1,
-                             .free_thread = 1};
-        count_truth(truth, i, size, stays ? 0 : life);
-        if (stays) {
-            alive[alive_count++].event = event;
-            continue;
-        }
-        if (made->batch->head.rows == PFA_BATCH_ROWS) {
-            flush_events(made, event.free_time, 0);
-        }
-        if (made->batch->head.rows == 0) {
-            must(pfa_batch_segment(made->batch, 0, number));
-        }
-        must(pfa_batch_add(made->batch, &event, NULL));
-        number++;
-    }
-    heap->end = heap->start + 10 * (chunks + LIFE_MAX);
-    flush_events(made, heap->end, 0);
-    write_picture(made, alive, alive_count, heap->end, PFA_LIVE_FINAL);
-    write_totals(made, heap, true);
-    pfa_tracefile_end(&made->writer, PFA_END_EXIT, heap->end);
-    printf("%" PRIu64 " %" PRIu64 " %zu %" PRIu64 " %" PRIu64 "\n", chunks, truth->bytes, alive_count,
-           truth->bytes_alive, truth->peak);
-    free(alive);
-    free(truth);
-}
-
 int main(int argc, char **argv)
 {
     must(argc >= 5);
     heap_t heap = {.start = 1000000};
-    made_t made = {.path = argv[2], .pid = 1u << 30}; /* no process has that one */
+    made_t made = {.path = argv[2], .pid = 1u << 30, .bits = 31}; /* no process has that one */
     char **words = argv + 5;
     uint64_t chunks = strtoull(argv[3], NULL, 0);
     for (char **word = words; *word != NULL; word++) {
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
         made.run = strncmp(*word, "run=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.run;
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
+        made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
     }
     const char *slash = strrchr(made.path, '/');
@@ -384,18 +339,28 @@ int main(int argc, char **argv)
     made.now = has(words, "now");
     made.unwritten = has(words, "unwritten");
     made.shift = has(words, "shift") ? 6 : 0;
-    made.form = has(words, "sizes") ? PFA_BATCH_SIZES : 0;
+    made.instrumented = has(words, "accesses");
+    made.accesses = made.instrumented || has(words, "idle");
+    made.maps = has(words, "maps");
+    made.gap = has(words, "gap");
+    made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     must(fd >= 0 && made.batch != NULL && made.bytes != NULL);
     bool big = strcmp(argv[1], "big") == 0;
     make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
+    if (made.instrumented) {
+        make_accesses(&made, &heap, strtoull(argv[4], NULL, 0));
+    }
     make_nodes(&heap);
     pfa_tracefile_begin(&made.writer, fd, NULL);
     made.writer.plain = has(words, "plain");
     write_start(&made, &heap);
     write_modules(&made, heap.start);
+    if (made.maps) {
+        write_maps(&made, heap.start, true);
+    }
     bool ended = strcmp(argv[1], "ended") == 0;
     uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
     uint32_t first = has(words, "roots") ? 0 : PFA_NODE_FIRST;
@@ -408,7 +373,7 @@ int main(int argc, char **argv)
         make_big(&made, &heap, chunks, strtoull(argv[4], NULL, 0));
     } else {
         (ended ? make_ended : make_killed)(&made, &heap, words);
-        tell_truth(&heap);
+        tell_truth(&made, &heap);
     }
     must(made.writer.error == 0);
     close(fd);

@@ -1,21 +1,17 @@
 #!/usr/bin/env python3
-"""Fifty million chunks: the report is exact, takes less than a minute and less than 500 MiB."""
+"""Fifty million chunks, and ten million with accesses: the report is exact, takes less than a minute and less than 500 MiB."""
 import json
 import resource
 import subprocess
-import sys
 import time
 
 import support
 from support import MAKER, check, equal, tool
 
-CHUNKS = 50_000_000
-
-
-def big(folder):
+def tell(folder, count, *words):
     path = folder / "big.pa"
-    made = subprocess.run([MAKER, "big", str(path), str(CHUNKS), "1"], capture_output=True, text=True, check=True)
-    chunks, total, alive, bytes_alive, peak = map(int, made.stdout.split())
+    made = subprocess.run([MAKER, "big", str(path), str(count), "1", *words], capture_output=True, text=True, check=True)
+    chunks, total, alive, bytes_alive, peak, reads = map(int, made.stdout.split())
     begun = time.monotonic()
     data = json.loads(tool("report", "--json", path)[0])
     seconds = time.monotonic() - begun
@@ -29,6 +25,18 @@ def big(folder):
     equal(sum(p["peak_bytes"] for p in data["points"]), peak, "the points' bytes at the peak")
     check(memory < 500, f"{memory} MiB")
     check(seconds < 60, f"{seconds} s")
+    return data, reads
 
 
-support.main(big=big)
+def big(folder):
+    data, _ = tell(folder, 50_000_000)
+    check(data["accesses"] is None, "no accesses")
+
+
+def with_accesses(folder):
+    data, reads = tell(folder, 10_000_000, "accesses")
+    equal(data["accesses"]["reads"], reads, "reads")
+    equal((data["accesses"]["chunks"], data["accesses"]["unknown"]), (10_000_000, 0), "chunks")
+
+
+support.main(big=big, with_accesses=with_accesses)

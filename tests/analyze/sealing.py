@@ -10,7 +10,8 @@ from support import check, equal, make, report, tool
 
 
 def says_the_same(folder):
-    for seed, words in enumerate([(), ("dying", "torn"), ("folded", "dying"), ("sampled",), ("roots",)]):
+    for seed, words in enumerate([(), ("dying", "torn"), ("folded", "dying"), ("sampled",), ("roots",), ("accesses", "maps", "dying"),
+                                   ("accesses", "folded", "torn", "bits=10"), ("accesses", "sampled")]):
         for count in (0, 3, 8000):
             path = folder / "t.pa"
             make("killed", path, count, seed, *words)
@@ -18,7 +19,7 @@ def says_the_same(folder):
             tool("seal", path)
             check(not (folder / "t.pa.live").exists(), "the live table is gone")
             after = report(path)
-            for key in ("totals", "live", "peak", "points", "sizes", "threads", "complete"):
+            for key in ("totals", "live", "peak", "points", "sizes", "threads", "complete", "accesses"):
                 equal(after[key], before[key], f"{key} of a sealed trace ({words}, {count})")
             tool("check", path)
             whole = path.read_bytes()

@@ -62,9 +62,11 @@ class Chunk:
     """One line of the truth."""
 
     def __init__(self, line):
-        thread, born, died, size, stack, weight = line.split()
+        thread, born, died, size, stack, weight, *accesses = line.split()
         self.thread, self.born, self.died, self.size = int(thread), int(born), int(died), int(size)
         self.stack, self.weight = int(stack), float(weight)
+        if accesses:
+            self.reads, self.writes, self.low, self.length, self.first, self.last, self.shared = map(int, accesses)
 
 
 def make(form, path, chunks, seed, *words):

@@ -21,10 +21,11 @@ def short_form(table):
     for i in range(count):
         kind, index, offset, size = struct.unpack_from("<IIQQ", table, HEAD + 24 * i)
         data = table[offset:offset + size].rstrip(b"\0")
-        unit = 48 if kind == 5 else 128
-        data = data.ljust((len(data) + unit - 1) // unit * unit, b"\0")
-        if kind == 5:  # a ring's capacity must fit
-            data = bytearray(data[:4096 + 16 * 48].ljust(4096 + 16 * 48, b"\0"))
+        data = data.ljust((len(data) + 127) // 128 * 128, b"\0")
+        if kind == 5:  # a ring's capacity must fit, with the accesses behind its entries
+            ring = table[offset:offset + size]
+            accesses = 4096 + struct.unpack_from("<Q", ring, 8)[0] * 48
+            data = bytearray(ring[:4096 + 16 * 48] + ring[accesses:accesses + 16 * 32])
             struct.pack_into("<Q", data, 8, 16)
         extents.append(struct.pack("<IIQQ", kind, index, at + len(body), len(data)))
         body += bytes(data)
@@ -37,7 +38,9 @@ def main():
         path = Path(folder) / "t.pa"
         for form, chunks, words in (("ended", 0, []), ("ended", 40, ["after", "folded"]), ("ended", 60, ["sampled", "shift", "plain"]),
                                     ("ended", 8, ["after", "folded", "plain"]), ("killed", 8, ["dying", "plain"]),
-                                    ("killed", 30, ["torn", "folded", "plain"]), ("ended", 50, ["sizes", "shift", "plain"])):
+                                    ("killed", 30, ["torn", "folded", "plain"]), ("ended", 50, ["sizes", "shift", "plain"]),
+                                    ("ended", 30, ["accesses", "maps", "sizes", "shift", "plain"]), ("ended", 40, ["accesses", "after", "folded"]),
+                                    ("killed", 12, ["accesses", "maps", "dying", "plain"])):
             subprocess.run([MAKER, form, path, str(chunks), "1", *words], check=True, stdout=subprocess.DEVNULL)
             # The maker's own path and build-id are of this machine.
             data = path.read_bytes().replace(str(MAKER).encode(), b"/" + b"m" * (len(str(MAKER)) - 1))

@@ -12,7 +12,7 @@ findings=${2:-$build/tests/fuzz}/findings
 
 command -v clang >/dev/null || { echo "clang is missing: install the package clang"; exit 1; }
 sources=()
-for name in tool blocks livetable livetable_ring trace meta merge missing rows tally tracefile seal symbols debuginfod stacks symbolblock peak together collect json \
+for name in tool blocks livetable livetable_ring livetable_maps maps access access_json access_text place report_facts trace meta merge missing rows tally tracefile seal symbols debuginfod stacks symbolblock peak together collect json \
     report_files report_json report_text report run_traces dump pack; do
     sources+=("$root/analyze/$name.c")
 done

@@ -40,7 +40,7 @@ static int free_memory(void **state)
 /* Counts of all lengths, among them the highest. */
 static uint32_t random_count(uint64_t *random)
 {
-    return (uint32_t)(random_next(random) >> (32 + random_below(random, 33)));
+    return (uint32_t)(random_next(random) >> (32 + random_below(random, 32)));
 }
 
 static row_t random_row(uint64_t *random, uint64_t *now, bool live)

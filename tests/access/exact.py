@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Every access of tests/access/known.c is recorded as it was: with each compiler and way of instrumenting, at each level of
+optimisation, as C and as C++; in the trace of a process that ended, and in what a killed one left."""
+import json
+import signal
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import compilers
+from support import check, equal, tool
+
+HERE = Path(__file__).resolve().parent
+LEVELS = ("-O0", "-O1", "-O2", "-O3")
+
+
+def chunks(trace):
+    """By size, from dump."""
+    found = {}
+    for line in tool("dump", "--json", "--events", trace)[0].splitlines():
+        row = json.loads(line)
+        if row["type"] in ("death", "live"):
+            found.setdefault(row["size"], []).append(row)
+    return found
+
+
+def as_expected(row):
+    def place(value):
+        return -1 if value is None else value
+
+    return {"reads": row["reads"], "writes": row["writes"], "low": place(row["low"]), "high": place(row["high"]),
+            "shared": row["shared"]}
+
+
+def compare(what, printed, trace):
+    rows = chunks(trace)
+    wrong = []
+    for line in printed.splitlines():
+        expected = json.loads(line)
+        name, size = expected.pop("name"), expected.pop("size")
+        found = rows.get(size, [])
+        equal(len(found), 1, f"{what}: chunks of {size} bytes ({name})")
+        seen = as_expected(found[0])
+        if seen != expected:
+            wrong.append(f"{name}: {seen}, expected {expected}")
+        times(what, found[0])
+    check(not wrong, f"{what}: " + "; ".join(wrong))
+
+
+def times(what, row):
+    if row["reads"] + row["writes"] == 0:
+        equal((row["first_time"], row["last_time"]), (None, None), f"{what}: times of a chunk that was not touched")
+        return
+    end = row.get("free_time") or row["last_time"]
+    check(row["alloc_time"] <= row["first_time"] <= row["last_time"] <= end, f"{what}: times {row}")
+
+
+def one(folder, name, way, level, cxx):
+    what = f"{name} {level} {'C++' if cxx else 'C'}"
+    program = folder / what.replace(" ", "_")
+    flags = ("-x", "c++") if cxx else ()
+    compilers.build(way, [HERE / "known.c"], program, level, "-g", "-pthread", "-Wall", "-Wextra", "-Werror", *flags, cxx=cxx)
+    trace = folder / (program.name + ".pa")
+    compare(what, compilers.run(program, trace), trace)
+    if level == "-O2":
+        killed = folder / (program.name + ".killed.pa")
+        printed = compilers.run(program, killed, "end:false", ("kept",), -signal.SIGKILL)
+        compare(what + " killed", printed, killed)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="profalloc-access-") as folder, ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(one, Path(folder), name, way, level, cxx)
+                for name, way in compilers.ways() for level in LEVELS for cxx in (False, True)]
+        wrong = [str(job.exception()) for job in jobs if job.exception() is not None]
+    for text in wrong:
+        print(text)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
