@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(os.environ.get("PROFALLOC_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-from driver import alloc, alloc_report, capture_report  # noqa: E402
+from driver import access, alloc, alloc_report, capture_report, instrumented, leveldb, memcached, memoro, report  # noqa: E402
 from driver.process import BenchFailure, Helper, Job, Outcome, run_in_turns  # noqa: E402
 from driver.profilers import Missing  # noqa: E402
 
@@ -125,6 +125,91 @@ class Capture(unittest.TestCase):
                                 ({3e6: rows(3e6, 0, 0), 0: rows(9e6, 0, 1)}, "met")):
             found = capture_report.render(CaptureBench(), ([], (0, 0)), writer, {})[1]
             self.assertEqual([row[3] for row in found.rows], [verdict])
+
+
+GCC, CLANG = instrumented.Compiler("gcc", "gcc", "g++"), instrumented.Compiler("clang", "clang-16", "clang++-16")
+
+
+def memoro_rounds(loads, costs, pace=(1.0,), **more):
+    """costs: (compiler, how, way) -> time. Rounds of all variants, of which the others take as long as the plain one."""
+    builds = instrumented.all_builds(GCC, CLANG)
+    rounds = memoro.Rounds([v for build in builds for v in instrumented.variants_of(build)], loads)
+    for (load, name), rows in rounds.rows.items():
+        variant = next(v for v in rounds.variants if v.name == name)
+        cost = costs.get((variant.build.compiler.name, variant.build.how, variant.way), 1.0)
+        rows += [{"micros": p * cost, "cpu_micros": p * cost, "throughput": 1 / (p * cost), "peak_rss_kib": 1024,
+                  "busy": 1.0, **more.get(load, {})} for p in pace]
+    return rounds
+
+
+FULLS = {("clang", "pass", "full"): 2.0, ("gcc", "flags", "full"): 2.9, ("clang", "flags", "full"): 2.7,
+         ("clang", "pass", "sampled"): 1.3, ("gcc", "empty", "glibc"): 1.5, ("gcc", "flags", "sampled"): 1.6,
+         ("clang", "empty", "glibc"): 1.5, ("clang", "flags", "sampled"): 1.65}
+
+
+class Instrumented(unittest.TestCase):
+    def judged(self, costs, **rest):
+        verdicts = report.Verdicts()
+        memoro.judge(memoro_rounds(["fillseq"], costs, **rest), "fillseq", "micros", leveldb.LIMITS, verdicts, "")
+        return [(row[0], *row[2:5]) for row in verdicts.rows]
+
+    def test_goals_of_leveldb(self):
+        found = self.judged(FULLS)
+        self.assertEqual(found, [
+            ("pass, full", "2.000", "met", "fillseq"),
+            ("flags, full, better compiler", "2.700", "met", "fillseq, clang"),
+            ("flags, full, other compiler", "2.900", "met", "fillseq, gcc"),
+            ("pass, sampled", "1.300", "MISSED", "fillseq"),
+            ("flags, sampled, over empty callbacks", "1.067", "met", "fillseq, gcc"),
+            ("flags, sampled, over empty callbacks", "1.100", "MISSED", "fillseq, clang")])
+
+    def test_ratios_are_within_a_round(self):
+        self.assertEqual(self.judged(FULLS), self.judged(FULLS, pace=(1.0, 7.0, 2.0, 0.5)))
+
+    def test_the_mean_of_both_plain_runs_is_the_reference(self):
+        found = self.judged({("clang", "plain", "again"): 3.0, ("clang", "pass", "full"): 2.0})
+        self.assertEqual(found[0][1], "1.000")
+
+    def test_what_was_not_built_meets_nothing(self):
+        rounds = memoro_rounds(["fillseq"], FULLS)
+        rounds.variants = [v for v in rounds.variants if v.build.how != "pass"]
+        verdicts = report.Verdicts()
+        memoro.judge(rounds, "fillseq", "micros", leveldb.LIMITS, verdicts, "missing: no pass")
+        self.assertEqual([row[2:4] for row in verdicts.rows if row[0].startswith("pass")],
+                         [("missing: no pass", "MISSED")] * 2)
+
+    def test_published_rows_stand_beside_ours(self):
+        text = memoro.published_table("leveldb", memoro_rounds(["fillseq"], FULLS), "fillseq", "micros", "throughput")
+        for row in (r"Memoro: unmodified +\| 55.5 +\| +1 ", r"Memoro: full, lock-free secondary allocator +\| +4.1 \| +13.5 ",
+                    r"clang, pass: full collection +\| +0.5 \| +2.00 "):
+            self.assertRegex(text, row)
+
+    def test_output_of_db_bench(self):
+        said = "Entries: 5\nfillseq      :       1.978 micros/op;   55.9 MB/s\nreadrandom   :   4.6 micros/op; (6 of 9 found)\n"
+        self.assertEqual(leveldb.parse_output(said), {"fillseq": (1.978, 55.9), "readrandom": (4.6, None)})
+
+    def test_a_load_that_leaves_the_server_idle_is_judged_by_processor_time(self):
+        rounds = memoro_rounds(["memcaslap", "get-heavy"], {}, **{"get-heavy": {"busy": 0.9, "cpu_micros": 1.0}})
+        self.assertEqual(memcached.choose_costs(rounds), {"memcaslap": "micros", "get-heavy": "cpu_micros"})
+        text, _ = memcached.render(rounds, [])
+        self.assertIn("memcaslap: throughput; get-heavy: processor time per operation", text)
+
+
+class Access(unittest.TestCase):
+    def test_the_larger_difference_to_an_empty_callback_is_judged(self):
+        for busy, verdict in ((3.4, "met"), (3.6, "MISSED")):
+            verdicts = report.Verdicts()
+            access.callback_table([({("stack", 9): (1.0, busy)}, {("stack", 9): (1.0, 1.0)})], verdicts)
+            self.assertEqual(verdicts.rows[0][3], verdict)
+
+    def test_buffers_are_not_of_the_chunks(self):
+        def row(before, after):
+            return {"chunks": "1024", "rss_before": str(before), "rss_after": str(after)}
+
+        verdicts = report.Verdicts()
+        text = access.memory_table([(row(5000, 5164), row(1000, 1100))], verdicts)
+        self.assertEqual(verdicts.rows[0][2:4], ("64.0", "met"))
+        self.assertRegex(text, r"one chunk live, MiB +\| +- \| +3.9 ")
 
 
 class Helpers(unittest.TestCase):

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The test suites of LevelDB and memcached, on instrumented builds with everything recorded.
+
+    suite.py leveldb|memcached SCRATCH
+
+Every test is run on a plain build and on those by GCC's flags and by Clang's pass (or its flags, where there is no pass), and
+must end the same way, with the same tests passed, and complete traces. One that fails on the plain build is a failure as
+well: two equal failures prove nothing. The builds are those of bench/run, in the build folder.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(os.environ.get("PROFALLOC_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+BUILD_DIR = pathlib.Path(os.environ["PROFALLOC_BUILD_DIR"]).resolve()
+sys.path.insert(0, str(ROOT / "bench"))
+sys.dont_write_bytecode = True
+from driver import instrumented, leveldb, memcached  # noqa: E402
+from driver.process import BenchFailure, base_environment  # noqa: E402
+
+TEST_SECONDS = 300
+GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
+
+# Of LevelDB's: those that write and compact for minutes on end.
+LEVELDB_TOO_LONG = {"autocompact_test", "issue178_test", "issue320_test"}
+
+# Of memcached's: those that need no TLS, no SASL, no storage on disk and no long sleep.
+MEMCACHED_TESTS = """64bit binary-get binary bogus-commands cas chunked-items conn-limits evictions flags
+flush-all getandtouch getset incrdecr issue_104 issue_108 issue_14 issue_152 issue_163 issue_183 issue_192 issue_22 issue_29
+issue_3 issue_41 issue_42 issue_50 issue_61 issue_68 issue_70 lru malicious-commands
+metaget multiversioning noreply quit stats-conns stats-detail stats strtol-testing touch udp
+unixsocket""".split()
+
+
+class Run:
+    """One build with its way of being run."""
+
+    def __init__(self, build, scratch):
+        self.build, self.scratch = build, scratch / build.name
+        self.traces = self.scratch / "traces"
+        self.traces.mkdir(parents=True)
+
+    def environment(self):
+        settings = {**base_environment(), "HOME": str(self.scratch), "TEST_TMPDIR": str(self.scratch),
+                    "BENCHMARK_FILTER": "none at all"}
+        if self.build.instrumented:
+            settings["LD_LIBRARY_PATH"] = str(BUILD_DIR)
+            settings["PROFALLOC_CONF"] = f"prof:true,sample:1,accesses:true,out:{self.traces}/%e.%p.pa"
+        return settings
+
+    def test(self, command, cwd):
+        """Exit code and output of one test; its traces are looked at and removed."""
+        began = time.monotonic()
+        try:
+            done = subprocess.run([str(part) for part in command], cwd=cwd, env=self.environment(), text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  errors="replace", timeout=TEST_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return -1, f"not done after {TEST_SECONDS} s", [], time.monotonic() - began
+        return done.returncode, done.stdout, self._check_traces(), time.monotonic() - began
+
+    def _check_traces(self):
+        """What is wrong with them. Servers may still be ending; those that are killed leave their end to the tool."""
+        wrong = []
+        found = sorted(self.traces.glob("*.pa"))
+        if self.build.instrumented and not found:
+            wrong.append("no trace was left")
+        for trace in found:
+            if trace.stat().st_size == 0:
+                continue  # killed before the first block was written
+            said = subprocess.run([BUILD_DIR / "profalloc", "check", trace], capture_output=True, text=True, check=False)
+            missing = re.findall(r"^  missing:.*", said.stdout, re.MULTILINE)
+            if said.returncode != 0 and not (len(missing) == 1 and GOES_ON.search(said.stdout)):
+                wrong.append(f"check of {trace.name}: {said.stdout}{said.stderr}".strip())
+        shutil.rmtree(self.traces)
+        self.traces.mkdir()
+        return wrong
+
+
+def passed_of_googletest(output):
+    return sorted(re.findall(r"^\[       OK \] (\S+)", output, re.MULTILINE)) or re.findall(r"^PASS$", output, re.MULTILINE)
+
+
+def passed_of_perl(output):
+    """Names carry ports, sizes and times now and then: the numbers of the tests will do."""
+    return [line.split(" - ")[0].strip() for line in output.splitlines() if re.match(r"(not )?ok\b", line)]
+
+
+def builds():
+    gcc, clang, has_pass = instrumented.find_compilers(BUILD_DIR)
+    return [instrumented.Build(gcc, "plain"), instrumented.Build(gcc, "flags"),
+            instrumented.Build(clang, "pass" if has_pass else "flags")]
+
+
+def compare(name, runs, commands, passed):
+    """Runs a test on each build; what differs from the first. commands: build name -> (command, folder)"""
+    reference, complaints, times = None, [], []
+    with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:  # memcached's sleep more than they work
+        outcomes = list(pool.map(lambda run: run.test(*commands[run.build.name]), runs))
+    for run, (code, output, wrong, seconds) in zip(runs, outcomes):
+        times.append(f"{seconds:.1f}")
+        if "profalloc: " in output:
+            wrong.append("the library reported something")
+        result = (code, passed(output))
+        if reference is None:
+            reference = result
+            if code != 0 or not result[1]:
+                complaints.append(f"{name}: fails on the plain build: exit code {code}\n{output[-1500:]}")
+                break
+        elif result != reference:
+            complaints.append(f"{name} on {run.build.name}: exit code {code}, {len(result[1])} passed; plain: exit code "
+                              f"{reference[0]}, {len(reference[1])} passed\n{output[-1500:]}")
+        complaints += [f"{name} on {run.build.name}: {what}" for what in wrong]
+    print(f"{name}: {len(reference[1])} tests; s: {' '.join(times)}", flush=True)
+    return complaints
+
+
+def leveldb_suite(scratch):
+    """Test files are compiled once, without instrumentation, and linked with each build of the library."""
+    toolchains = instrumented.Toolchains(ROOT / "bench", BUILD_DIR)
+    source = instrumented.source_of(ROOT, "leveldb", "benchmarks/db_bench.cc")
+    chosen = builds()
+    folders = {build.name: leveldb.make(toolchains, ROOT, source, build,
+                                        "leveldb" if build.instrumented else "suite").parent for build in chosen}
+    plain = folders[chosen[0].name]
+    names = sorted(path.name for path in (plain / "suite").iterdir() if path.name not in LEVELDB_TOO_LONG)
+    commands = {name: {chosen[0].name: ([plain / "suite" / name], scratch)} for name in names}
+    for build in chosen[1:]:
+        for name in names:
+            objects = sorted((plain / "CMakeFiles" / f"{name}.dir").rglob("*.o"))
+            made = scratch / f"{name}-{build.name}"
+            instrumented.run_step([toolchains.compilers(build)[1], *objects, folders[build.name] / "libleveldb.a",
+                                   "-lgmock", "-lgtest", "-lbenchmark", "-pthread", "-o", made],
+                                  toolchains.environment(build))
+            instrumented.check_build(build, made)
+            commands[name][build.name] = ([made], scratch)
+    return chosen, commands, passed_of_googletest
+
+
+def memcached_suite(scratch):
+    del scratch
+    toolchains = instrumented.Toolchains(ROOT / "bench", BUILD_DIR)
+    source = instrumented.source_of(ROOT, "memcached", "memcached.c")
+    chosen, folders = builds(), {}
+    for build in chosen:
+        folder = folders[build.name] = memcached.make(toolchains, source, build).parent
+        instrumented.run_step(["make", "memcached-debug", "testapp", "timedrun"], toolchains.environment(build),
+                              folder)
+        instrumented.check_build(build, folder / "memcached-debug")
+    commands = {name: {build.name: (["perl", f"t/{name}.t"], folders[build.name]) for build in chosen}
+                for name in MEMCACHED_TESTS}
+    commands["testapp"] = {build.name: ([folders[build.name] / "testapp"], folders[build.name]) for build in chosen}
+    return chosen, commands, passed_of_perl
+
+
+def main(which, scratch):
+    suite = {"leveldb": leveldb_suite, "memcached": memcached_suite}[which]
+    scratch = pathlib.Path(scratch)
+    with tempfile.TemporaryDirectory(prefix="profalloc-suite-", dir=instrumented.SHARED_MEMORY) as memory:
+        return run_suite(which, suite, scratch, pathlib.Path(memory))
+
+
+def run_suite(which, suite, scratch, memory):
+    """Programs are made in scratch; what they write is kept in memory."""
+    try:
+        chosen, commands, passed = suite(scratch)
+    except BenchFailure as failure:
+        print(f"suite: cannot build: {failure}", file=sys.stderr)
+        return 1
+    runs = [Run(build, memory) for build in chosen]
+    print(f"{which}: {', '.join(build.name for build in chosen)}", flush=True)
+    complaints = [what for name in commands for what in compare(name, runs, commands[name], passed)]
+    for what in complaints:
+        print(f"suite: {what}", file=sys.stderr)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2]))
