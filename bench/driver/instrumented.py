@@ -5,6 +5,7 @@ are made by build/profalloc-cc and build/profalloc-c++. Those with empty callbac
 the compiler underneath, so that their objects are the very same.
 """
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -206,4 +207,17 @@ def trace_row(build_dir, folder):
         raise BenchFailure(f"profalloc check: exit code {said.returncode}: {said.stdout} {said.stderr}")
     folded = re.search(r"note: ([\d,]+) deaths are counted but not listed", said.stdout)
     return {"trace_bytes": size, "chunks": int(count[1].replace(",", "")),
-            "folded": int(folded[1].replace(",", "")) if folded else 0}
+            "folded": int(folded[1].replace(",", "")) if folded else 0, **_accesses(tool, trace)}
+
+
+def _accesses(tool, trace):
+    """Reads and writes that were recorded. None at all with every chunk recorded is a run that did not do its work."""
+    said = subprocess.run([tool, "report", "--json", trace], capture_output=True, text=True, check=False,
+                          timeout=BUILD_SECONDS)
+    if said.returncode != 0:
+        raise BenchFailure(f"profalloc report: exit code {said.returncode}: {said.stderr}")
+    told = json.loads(said.stdout)
+    found = told["accesses"] or {"reads": 0, "writes": 0}
+    if not told["files"][0]["instrumented"] or (told["files"][0]["sample"] == 1 and not found["reads"] + found["writes"]):
+        raise BenchFailure(f"{trace}: no accesses were recorded")
+    return {"reads": found["reads"], "writes": found["writes"]}
