@@ -138,7 +138,9 @@ static void signals(void)
     MUST(setitimer(ITIMER_REAL, &often, NULL) == 0);
     while (handled < 1000) {
         char *chunk = hide(malloc(100));
-        PUT(chunk[5], 1);
+        for (int i = 0; i < 1000; i++) {
+            PUT(chunk[i % 100], 1);
+        }
         free(chunk);
     }
     struct itimerval never = {{0, 0}, {0, 0}};
