@@ -4,7 +4,9 @@ A build is a compiler and what is done to the program; a variant is a build that
 are made by build/profalloc-cc and build/profalloc-c++. Those with empty callbacks are compiled by the same and linked by
 the compiler underneath, so that their objects are the very same.
 """
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -130,6 +132,13 @@ class Toolchains:
     def environment(self, build):
         settings = {} if build.how == "plain" else build.compiler.settings(build.how == "pass")
         return {**base_environment(), "HOME": os.environ.get("HOME", "/"), **settings}
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Builds by one process at a time: tests and smoke runs of benches share these folders."""
+        with open(self.folder / "lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def empty_callbacks(self):
         """One object for all compilers: what returns at once does so alike."""

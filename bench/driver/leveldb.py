@@ -30,6 +30,11 @@ def add_arguments(parser):
 
 def make(toolchains, root, source, build, target="db_bench"):
     """Builds LevelDB in a folder of its own, where that is not done yet; the path of db_bench."""
+    with toolchains.alone():
+        return _make(toolchains, root, source, build, target)
+
+
+def _make(toolchains, root, source, build, target):
     folder = toolchains.folder / "leveldb" / build.name
     program = folder / "db_bench"
     if program.exists() and instrumented.newest(instrumented.inputs_of(toolchains, build)) > program.stat().st_mtime:

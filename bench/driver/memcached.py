@@ -41,8 +41,13 @@ def add_arguments(parser):
     parser.add_argument("--load", action="append", choices=LOADS, help="only this load; may be repeated")
 
 
-def make(toolchains, source, build):
-    """Builds memcached in a copy of its source, where that is not done yet; the path of the server."""
+def make(toolchains, source, build, more=()):
+    """Builds memcached, and more targets, in a copy of its source, where that is not done yet; the path of the server."""
+    with toolchains.alone():
+        return _make(toolchains, source, build, more)
+
+
+def _make(toolchains, source, build, more):
     folder = toolchains.folder / "memcached" / build.name
     program = folder / "memcached"
     if program.exists() and instrumented.newest(instrumented.inputs_of(toolchains, build)) > program.stat().st_mtime:
@@ -54,8 +59,8 @@ def make(toolchains, source, build):
         instrumented.run_step([folder / "configure", "--disable-docs", "--disable-sasl", "--disable-seccomp",
                                "--disable-dependency-tracking", f"CC={toolchains.compilers(build)[0]}",
                                f"CFLAGS={OPTIMISED}"], environment, folder)
-    if not program.exists():
-        instrumented.run_step(["make", f"-j{os.cpu_count()}", "memcached"], environment, folder)
+    if not all((folder / target).exists() for target in ("memcached", *more)):
+        instrumented.run_step(["make", f"-j{os.cpu_count()}", "memcached", *more], environment, folder)
     instrumented.check_build(build, program)
     return program
 

@@ -149,9 +149,8 @@ def memcached_suite(scratch):
     source = instrumented.source_of(ROOT, "memcached", "memcached.c")
     chosen, folders = builds(), {}
     for build in chosen:
-        folder = folders[build.name] = memcached.make(toolchains, source, build).parent
-        instrumented.run_step(["make", "memcached-debug", "testapp", "timedrun"], toolchains.environment(build),
-                              folder)
+        folder = folders[build.name] = memcached.make(toolchains, source, build,
+                                                      ("memcached-debug", "testapp", "timedrun")).parent
         instrumented.check_build(build, folder / "memcached-debug")
     commands = {name: {build.name: (["perl", f"t/{name}.t"], folders[build.name]) for build in chosen}
                 for name in MEMCACHED_TESTS}
