@@ -22,6 +22,14 @@
 
 #define PFA_CACHE_LINE 64
 
+/* Set in the addresses of stacks, shared objects and position-independent programs, where Linux has 48 bits of them (47 of
+ * the user's on x86-64); not set in the window of alloc/slice.h. */
+#if defined(__x86_64__)
+#define PFA_ADDRESS_USUAL_BIT (1ull << 46)
+#else
+#define PFA_ADDRESS_USUAL_BIT (1ull << 47)
+#endif
+
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #error "profalloc supports x86-64 and arm64"
 #endif

@@ -22,19 +22,20 @@ extern PFA_MODULE pfa_access_view_t pfa_access_view;
 extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 /* Out of line: first accesses, accesses of another thread than the last, full counters, the clock, large chunks that have no
- * slices. */
-PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t size, uint64_t counts)
+ * slices. Here and below `last` is the distance of the last byte from the first. */
+PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    pfa_access_view.rare(address, size, counts, &pfa_access_thread);
+    pfa_access_view.rare(address, last + 1, counts, &pfa_access_thread);
 }
 
-PFA_INLINE const pfa_slice_t *pfa_access_slice(uintptr_t address)
+/* By the view's `slices`. */
+PFA_INLINE const pfa_slice_t *pfa_access_slice(uintptr_t slices, uintptr_t address)
 {
-    return (const pfa_slice_t *)(pfa_access_view.slices + (address >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t));
+    return (const pfa_slice_t *)(slices + (address >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t));
 }
 
 /* At `distance` from where the record counts its places. */
-PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uintptr_t address, uint64_t size,
+PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uintptr_t address, uint64_t last,
                                 uint64_t counts)
 {
     pfa_access_thread_t *thread = &pfa_access_thread;
@@ -42,63 +43,75 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
     uint32_t ticks = (uint32_t)thread->ticks - 1;
     bool news = wide->record.last_thread != thread->number;
     if (PFA_UNLIKELY(news) || PFA_UNLIKELY((sum & PFA_ACCESS_FULL) != 0) || PFA_UNLIKELY((int32_t)ticks < 0)) {
-        pfa_access_rare(address, size, counts);
+        pfa_access_rare(address, last, counts);
         return;
     }
-    uint32_t first = (uint32_t)distance;
-    uint32_t last = (uint32_t)(distance + size - 1);
+    uint32_t low = (uint32_t)distance;
+    uint32_t high = (uint32_t)(distance + last);
     thread->ticks = (int32_t)ticks;
     wide->accesses.counts = sum;
-    wide->accesses.low = first < wide->accesses.low ? first : wide->accesses.low;
-    wide->accesses.high = last > wide->accesses.high ? last : wide->accesses.high;
+    wide->accesses.low = low < wide->accesses.low ? low : wide->accesses.low;
+    wide->accesses.high = high > wide->accesses.high ? high : wide->accesses.high;
     wide->accesses.last_access = thread->clock;
 }
 
 /* Out of line, but warm: a program that manages memory of its own in large chunks comes here only. */
-__attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t address, uint64_t size, uint64_t counts)
+__attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t address, uint64_t last, uint64_t counts)
 {
     if (PFA_LIKELY(address < pfa_access_view.table_end)) {
-        const pfa_slice_t *slice = pfa_access_slice(address);
+        const pfa_slice_t *slice = pfa_access_slice(pfa_access_view.slices, address);
         uint64_t start = pfa_load_relaxed(&slice->word);
         pfa_record_t *record = pfa_load_relaxed(&slice->records);
         if (PFA_LIKELY(record != NULL)) {
-            pfa_access_note((pfa_wide_record_t *)record, address - start, address, size, counts);
+            pfa_access_note((pfa_wide_record_t *)record, address - start, address, last, counts);
             return;
         }
     }
-    pfa_access_rare(address, size, counts);
+    pfa_access_rare(address, last, counts);
 }
 
-/* In the window, or in base and span. size > 0. */
-PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t size, uint64_t counts)
+/* In the window, or in base and span. */
+PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    if (PFA_UNLIKELY(address >= pfa_access_view.region_end)) {
-        pfa_access_large(address, size, counts);
+    const pfa_access_view_t *view = &pfa_access_view;
+    __asm__("" : "+r"(view)); /* both words by one load, from one address */
+    uintptr_t region_end = view->region_end;
+    uintptr_t slices = view->slices;
+    if (PFA_UNLIKELY(address >= region_end)) {
+        pfa_access_large(address, last, counts);
         return;
     }
-    const pfa_slice_t *slice = pfa_access_slice(address);
-    uint64_t word = pfa_load_relaxed(&slice->word);
-    uintptr_t records = (uintptr_t)pfa_load_relaxed(&slice->records);
+    /* Not atomic, so that one load may bring both: they were stored before the chunk was handed out. */
+    uint64_t slice[2];
+    __builtin_memcpy(slice, pfa_access_slice(slices, address), sizeof slice);
+    uint64_t word = slice[0];
+    uintptr_t records = slice[1];
     if (PFA_UNLIKELY(word == 0)) {
         return;
     }
     uint64_t distance = (address & 0xffff) + (word & PFA_WORD_REACH_MASK) - PFA_REGION_LEAD;
     int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
     records += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
-    pfa_access_note((pfa_wide_record_t *)records, distance, address, size, counts);
+    pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
 }
 
 /* Any address; the range check is all that most need. */
 PFA_INLINE bool pfa_access_concerns(uintptr_t address)
 {
-    return PFA_UNLIKELY(PFA_ACCESS_ANYWHERE ? address - pfa_access_view.base < pfa_access_view.span
-                                            : address >> PFA_WINDOW_SHIFT == PFA_WINDOW);
+    if (PFA_ACCESS_ANYWHERE) {
+        return PFA_UNLIKELY(address - pfa_access_view.base < pfa_access_view.span);
+    }
+    /* The first is but a shorter way to say no to nearly all that the second says no to. */
+    return PFA_UNLIKELY((address & PFA_ADDRESS_USUAL_BIT) == 0) &&
+           PFA_LIKELY(address >> PFA_WINDOW_SHIFT == PFA_WINDOW);
 }
 
+/* size > 0. */
 PFA_INLINE void pfa_access(uintptr_t address, uint64_t size, uint64_t counts)
 {
     if (pfa_access_concerns(address)) {
-        pfa_access_at(address, size, counts);
+        __asm__("" : "+r"(address)); /* whatever register the rest wants it in, it is moved there only here */
+        pfa_access_at(address, size - 1, counts);
     }
 }
 

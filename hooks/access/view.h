@@ -38,9 +38,9 @@ typedef struct pfa_access_thread {
 typedef struct pfa_access_view {
     uintptr_t base; /* addresses with address - base < span are looked at */
     uint64_t span;
-    uintptr_t region_end; /* the end of R, and */
-    uintptr_t table_end;  /* of L: what has slices. Beyond that only `rare` knows */
+    uintptr_t region_end; /* the end of R */
     uintptr_t slices;     /* the slice that the address 0 would have */
+    uintptr_t table_end;  /* the end of L: what has slices. Beyond that only `rare` knows */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
     uint32_t version; /* PFA_ACCESS_VERSION, set by the module */

@@ -33,6 +33,11 @@ bool has_callback(const Module &module)
     return !body_for(module).empty();
 }
 
+uint64_t usual_bit_of(const Module &module)
+{
+    return StringRef(module.getTargetTriple()).startswith("x86_64") ? uint64_t(1) << 46 : uint64_t(1) << 47;
+}
+
 GlobalVariable *view_of(Module &module)
 {
     Type *two_words = ArrayType::get(Type::getInt64Ty(module.getContext()), 2);

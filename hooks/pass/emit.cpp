@@ -1,11 +1,11 @@
 /* Owns what is put into the program: for each group the range check, inline, and behind it the call.
  *
- *     if (address >> PFA_WINDOW_SHIFT == PFA_WINDOW) callback(address, size, counts)
+ *     if (address >> PFA_WINDOW_SHIFT == PFA_WINDOW) callback(address, last, counts)
  *
  * or, in a program that looks anywhere (hooks/access/view.h),
  *
  *     span = view.span; base = view.base          once for several groups, see below
- *     if (address - base < span) callback(address, size, counts)
+ *     if (address - base < span) callback(address, last, counts)
  *
  * The view changes when recording begins. It is read again after whatever ends a window, and by each block that is
  * not only reached from one that has read it; but an innermost loop without a window's end reads it in front. So a program
@@ -23,6 +23,9 @@ namespace profalloc
 
 namespace
 {
+
+/* Bytes that the first page of the window surely has more of before any chunk. */
+const int64_t near = 32768;
 
 /* Where a view is read, and what was read there. */
 struct Reading {
@@ -50,6 +53,8 @@ class Emission
     Value *load_word(IRBuilder<> &builder, unsigned index);
     void read(Reading &reading);
     Value *check(IRBuilder<> &builder, const Group &group, Value *address);
+    Value *counts_of(IRBuilder<> &builder, const Group &group);
+    void enter(IRBuilder<> &builder, Value *condition, Instruction *at, unsigned likelihood);
 
     Function &function;
     Module &module;
@@ -139,29 +144,55 @@ void Emission::read(Reading &reading)
     reading.base = load_word(builder, 0);
 }
 
+/* The window's check comes in two: the first, one bit, says no to nearly all that the second says no to, and the second is
+ * out of the way. */
 Value *Emission::check(IRBuilder<> &builder, const Group &group, Value *address)
 {
     if (!options.anywhere) {
-        return builder.CreateICmpEQ(builder.CreateLShr(address, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
+        Value *usual = builder.CreateAnd(address, builder.getInt64(usual_bit_of(module)));
+        return builder.CreateICmpEQ(usual, builder.getInt64(0));
     }
     const Reading &reading = *reading_of[&group];
     return builder.CreateICmpULT(builder.CreateSub(address, reading.base), reading.span);
 }
 
+/* Goes on where it is so. */
+void Emission::enter(IRBuilder<> &builder, Value *condition, Instruction *at, unsigned likelihood)
+{
+    MDNode *weights = MDBuilder(module.getContext()).createBranchWeights(likelihood, 1000);
+    builder.SetInsertPoint(SplitBlockAndInsertIfThen(condition, at, false, weights));
+    builder.SetCurrentDebugLocation(at->getDebugLoc());
+}
+
+/* A compare-and-swap that failed has read and no more: it is told when that is known. */
+Value *Emission::counts_of(IRBuilder<> &builder, const Group &group)
+{
+    Value *counts = group.counts ? group.counts : builder.getInt64(uint64_t(group.writes) << 32 | group.reads);
+    if (auto *swap = dyn_cast<AtomicCmpXchgInst>(group.at)) {
+        return builder.CreateSelect(builder.CreateExtractValue(swap, 1), counts, builder.getInt64(group.reads));
+    }
+    return counts;
+}
+
 void Emission::emit(const Group &group)
 {
-    IRBuilder<> builder(group.at);
-    Value *address =
-        group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
-    address = group.low ? builder.CreateAdd(address, builder.getInt64(uint64_t(group.low))) : address;
-    Value *concerns = check(builder, group, address);
-    concerns = group.guard ? builder.CreateAnd(group.guard, concerns) : concerns;
-    Value *size = group.size ? group.size : builder.getInt64(uint64_t(group.high - group.low));
-    Value *counts = group.counts ? group.counts : builder.getInt64(uint64_t(group.writes) << 32 | group.reads);
-    MDNode *unlikely = MDBuilder(module.getContext()).createBranchWeights(1, 1000);
-    builder.SetInsertPoint(SplitBlockAndInsertIfThen(concerns, group.at, false, unlikely));
-    builder.SetCurrentDebugLocation(group.at->getDebugLoc());
-    CallInst *call = builder.CreateCall(callback, {address, size, counts});
+    Instruction *at = isa<AtomicCmpXchgInst>(group.at) ? group.at->getNextNode() : group.at;
+    IRBuilder<> builder(at);
+    Value *base = group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
+    Value *low = builder.getInt64(uint64_t(group.low));
+    /* No chunk lies at the very start of the window: what is near one is in the window too. */
+    Value *checked = group.low < -near || group.low > near ? builder.CreateAdd(base, low) : base;
+    Value *concerns = check(builder, group, checked);
+    enter(builder, group.guard ? builder.CreateAnd(group.guard, concerns) : concerns, at, 1);
+    if (!options.anywhere) {
+        Value *window =
+            builder.CreateICmpEQ(builder.CreateLShr(checked, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
+        enter(builder, window, &*builder.GetInsertPoint(), 1000000);
+    }
+    Value *address = group.low && checked == base ? builder.CreateAdd(base, low) : checked;
+    Value *last = group.size ? builder.CreateSub(group.size, builder.getInt64(1))
+                             : builder.getInt64(uint64_t(group.high - group.low - 1));
+    CallInst *call = builder.CreateCall(callback, {address, last, counts_of(builder, group)});
     call->setCallingConv(callback->getCallingConv());
     call->setDoesNotThrow();
 }

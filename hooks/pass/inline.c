@@ -11,13 +11,14 @@
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
 PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_large(uintptr_t address, uint64_t size,
                                                                          uint64_t counts);
-PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t size, uint64_t counts);
+PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
 #include "hooks/access/access.h"
 
-PFA_KEEPS_REGISTERS PFA_MODULE void __profalloc_at(uintptr_t address, uint64_t size, uint64_t counts);
+/* The bytes from `address` to `address + last`. */
+PFA_KEEPS_REGISTERS PFA_MODULE void __profalloc_at(uintptr_t address, uint64_t last, uint64_t counts);
 
-void __profalloc_at(uintptr_t address, uint64_t size, uint64_t counts)
+void __profalloc_at(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    pfa_access_at(address, size, counts);
+    pfa_access_at(address, last, counts);
 }

@@ -98,7 +98,9 @@ void emit(Groups &groups, llvm::Function &function, Analyses &analyses, const Op
 bool has_callback(const llvm::Module &module);
 /* Two words of the module's view: base and span. */
 llvm::GlobalVariable *view_of(llvm::Module &module);
-/* The function to be called with an address, a size and counts; its call must be like it. */
+/* PFA_ADDRESS_USUAL_BIT (base/compiler.h) of what it is compiled for. */
+uint64_t usual_bit_of(const llvm::Module &module);
+/* The function to be called with an address, the distance of the last byte from it, and counts; its call must be like it. */
 llvm::Function *callback_of(llvm::Module &module);
 /* Gives it a body where it has been called. */
 void link_callback(llvm::Module &module);
