@@ -197,7 +197,7 @@ foreach(version ${PFA_PASS_VERSIONS})
         pfa_add_test(pass_${name}_${version} pass 300 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} ${source})
     endforeach()
     pfa_add_test(pass_random_${version} pass 1800
-        ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} --random 100)
+        ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} --random 25)
 endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)
