@@ -61,7 +61,8 @@ static void print_points(pfa_report_t *report, size_t top, const uint32_t *numbe
         print_point(report, i + 1, numbers[i]);
     }
     printf("  used: bytes from the first touched to the last; before, after: idle until the first access and\n"
-           "  since the last, of the time that chunks lived; shared: chunks touched by several threads\n");
+           "  since the last, of the time that chunks lived; shared: chunks touched by several threads.\n"
+           "  All by instrumented code: what other libraries do with a chunk, libc for one, is not seen\n");
 }
 
 /* Chunks that were of no use, by point. */

@@ -24,6 +24,8 @@ static const char help[] =
     "Environment:\n"
     "  PROFALLOC_CC       the C compiler underneath, such as clang-16 or \"ccache gcc\"; default: gcc, cc or clang\n"
     "  PROFALLOC_CXX      the C++ compiler; default: the one that belongs to PROFALLOC_CC, or g++, c++ or clang++\n"
+    "  PROFALLOC_WINDOW   any: callbacks that look wherever the profiled range is, for machines with 39 bits of address\n"
+    "                     and programs that use addresses from 0x300000000000 on themselves; fixed (default): faster\n"
     "  PROFALLOC_PASS     with clang: auto uses the pass plugin if there is one for that clang (default), on insists on\n"
     "                     it, map makes it keep apart what the per-word access map tells apart, off goes without\n"
     "  PROFALLOC_LIBDIR   the folder of libprofalloc.so; default: found from the place of profalloc-cc\n"
