@@ -12,7 +12,7 @@ import compilers
 from support import check, equal, tool
 
 HERE = Path(__file__).resolve().parent
-LEVELS = ("-O0", "-O1", "-O2", "-O3")
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-O3 -march=native")
 
 
 def chunks(trace):
@@ -42,6 +42,9 @@ def compare(what, printed, trace):
         found = rows.get(size, [])
         equal(len(found), 1, f"{what}: chunks of {size} bytes ({name})")
         seen = as_expected(found[0])
+        for word in ("reads", "writes"):
+            if expected[word] == -1 and seen[word] > 0:
+                expected[word] = seen[word]
         if seen != expected:
             wrong.append(f"{name}: {seen}, expected {expected}")
         times(what, found[0])
@@ -60,7 +63,7 @@ def one(folder, name, way, level, cxx):
     what = f"{name} {level} {'C++' if cxx else 'C'}"
     program = folder / what.replace(" ", "_")
     flags = ("-x", "c++") if cxx else ()
-    compilers.build(way, [HERE / "known.c"], program, level, "-g", "-pthread", "-Wall", "-Wextra", "-Werror", *flags, cxx=cxx)
+    compilers.build(way, [HERE / "known.c"], program, *level.split(), "-g", "-pthread", "-Wall", "-Wextra", "-Werror", *flags, cxx=cxx)
     trace = folder / (program.name + ".pa")
     compare(what, compilers.run(program, trace), trace)
     if level == "-O2":

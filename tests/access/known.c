@@ -272,6 +272,29 @@ static void atomics(void)
     expect("atomics", 248, 5, 4, 16, 31, 0);
 }
 
+/* Loops that compilers make vectors of, as wide as the machine has them: how many accesses that are is theirs to choose
+ * (-1: some), but every byte is seen. */
+__attribute__((noinline)) static void scale(int *to, const int *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i] * 3;
+    }
+}
+
+static void vectors(void)
+{
+    int *from = CHUNK(int, 8008);
+    int *to = CHUNK(int, 8016);
+    memset(from, 1, 8000);
+    STEP();
+    scale(to, from, hide_size(2000));
+    STEP();
+    drop(from);
+    drop(to);
+    expect("vectors from", 8008, -1, 1, 0, 7999, 0);
+    expect("vectors to", 8016, 0, -1, 0, 7999, 0);
+}
+
 static void volatiles(void)
 {
     volatile int *a = CHUNK(volatile int, 260);
@@ -306,6 +329,7 @@ int main(int argc, char **argv)
     threads();
     atomics();
     volatiles();
+    vectors();
     if (kept) {
         raise(SIGKILL);
     }
