@@ -13,8 +13,9 @@ import compilers
 from support import check, equal, tool
 
 HERE = Path(__file__).resolve().parent
-ALL_OF_IT = "-march=native" if platform.machine() == "x86_64" else "-mcpu=native"  # its widest vectors
-LEVELS = ("-O0", "-O1", "-O2", "-O3", f"-O3 {ALL_OF_IT}")
+LEVELS = ["-O0", "-O1", "-O2", "-O3"]
+if platform.machine() == "x86_64":  # vectors of 32 bytes and more; arm64's that are not of 16 are not in all machines that say so
+    LEVELS.append("-O3 -march=native")
 
 
 def chunks(trace):
@@ -80,7 +81,7 @@ def main():
                 for name, way in compilers.ways() for level in LEVELS for cxx in (False, True)]
         wrong = [str(job.exception()) for job in jobs if job.exception() is not None]
     for text in wrong:
-        print(text)
+        print(text[:2000])
     return 1 if wrong else 0
 
 
