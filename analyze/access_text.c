@@ -245,10 +245,21 @@ static void print_maps(pfa_report_t *report, size_t top, const uint32_t *numbers
     }
 }
 
+static void say_none(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (report->files[i].instrumented != 0) {
+            printf("\nno access data: it was recorded without, by accesses:false or as the library said then\n");
+            return;
+        }
+    }
+    printf("\nno access data: build with profalloc-cc to see what was done with the chunks\n");
+}
+
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order)
 {
     if (!report->has_accesses) {
-        printf("\nno access data: build with profalloc-cc to see what was done with the chunks\n");
+        say_none(report);
         return;
     }
     uint32_t *numbers = pfa_report_order(report, order);

@@ -163,9 +163,8 @@ static void say_bad_value(pfa_options_t *options, const char *source, const opti
         pfa_say("%s: %s: '%.*s' is not accepted; use true, false or auto (keeping %s)", source, option->name,
                 (int)value.length, value.at, switches[*slot(options, option)]);
     } else {
-        pfa_say("%s: %s: '%.*s' is not accepted; use a number of bytes from %lu to %lu, K M G T allowed", source,
-                option->name, (int)value.length, value.at, (unsigned long)option->minimum,
-                (unsigned long)option->maximum);
+        pfa_say("%s: %s: '%.*s' is not accepted; use a number from %lu to %lu, K M G T allowed", source, option->name,
+                (int)value.length, value.at, (unsigned long)option->minimum, (unsigned long)option->maximum);
     }
 }
 

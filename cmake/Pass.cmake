@@ -12,7 +12,7 @@ function(pfa_pass_bitcode version clang out)
         set(body ${PROJECT_BINARY_DIR}/pass/inline-${version}-${machine}.bc)
         add_custom_command(OUTPUT ${body}
             COMMAND ${clang} --target=${machine}-linux-gnu -std=gnu11 -O2 -fPIC -ffreestanding -fno-stack-protector
-                    -fno-asynchronous-unwind-tables -fvisibility=hidden -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}
+                    -fasynchronous-unwind-tables -fvisibility=hidden -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}
                     -MD -MF ${body}.d -MT ${body} -emit-llvm -c ${PROJECT_SOURCE_DIR}/hooks/pass/inline.c -o ${body}
             DEPENDS ${PROJECT_SOURCE_DIR}/hooks/pass/inline.c DEPFILE ${body}.d VERBATIM)
         list(APPEND bodies ${body})

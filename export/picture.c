@@ -80,7 +80,8 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event, pfa_even
         *accesses = read_accesses(record, event->alloc_time, pfa_size_of(size_flags));
     }
     /* The next life in the same place may have the same size, but never the same time. */
-    return pfa_load_relaxed(&record->size_flags) == size_flags && pfa_load_relaxed(&record->tail) == tail &&
+    uint64_t changed = pfa_load_relaxed(&record->size_flags) ^ size_flags;
+    return (changed & ~(uint64_t)PFA_FLAG_SHARED) == 0 && /* accesses change that one, and the last thread */
            __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
 }
 

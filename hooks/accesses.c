@@ -28,7 +28,8 @@ static bool open; /* may views be filled? */
 
 bool pfa_accesses_wanted(void)
 {
-    return pfa_options.accesses == 1 || (pfa_options.accesses == 2 && &profalloc_instrumented != NULL);
+    bool instrumented = &profalloc_instrumented != NULL || pfa_load_relaxed(&pfa_accesses_modules) != 0;
+    return pfa_options.accesses == 1 || (pfa_options.accesses == 2 && instrumented);
 }
 
 /* --- what an access leaves to us ---------------------------------------------------------------------------------- */
@@ -81,11 +82,6 @@ static uint32_t add(uint64_t have, uint64_t more)
     return (uint32_t)(sum < full() ? sum : full());
 }
 
-static void store_last_thread(pfa_record_t *record, uint16_t number)
-{
-    __atomic_store_n(&record->last_thread, number, __ATOMIC_RELAXED);
-}
-
 static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
 {
     uint64_t late = now > alloc_time ? (now - alloc_time) >> PFA_FIRST_SHIFT : 0;
@@ -95,18 +91,18 @@ static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_
 static void note_thread(const target_t *target, pfa_access_thread_t *thread, uint64_t size_flags)
 {
     pfa_record_t *record = target->record;
-    uint16_t last = __atomic_load_n(&record->last_thread, __ATOMIC_RELAXED);
-    if (last == (uint16_t)thread->number) {
+    uint16_t mine = (uint16_t)thread->number;
+    if (__atomic_load_n(&record->last_thread, __ATOMIC_RELAXED) == mine) {
         return;
     }
+    /* Of two threads that come at once, one sees the other. */
+    uint16_t last = __atomic_exchange_n(&record->last_thread, mine, __ATOMIC_RELAXED);
     if (last == 0) {
-        /* An allocation is a reading of the clock too. */
-        thread->clock = thread->clock > record->alloc_time ? thread->clock : record->alloc_time;
+        refresh_clock(thread); /* there may be any time between the allocation and this */
         pfa_record_accesses(record)->first_access = first_word(target, thread->clock, record->alloc_time);
     } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
         (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);
     }
-    store_last_thread(record, (uint16_t)thread->number);
 }
 
 static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t size, uint64_t counts)
@@ -114,7 +110,10 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     pfa_record_t *record = target->record;
     uint64_t size_flags = pfa_load_relaxed(&record->size_flags);
     if (!pfa_is_live(size_flags)) {
-        store_last_thread(record, (uint16_t)thread->number); /* nobody reads it: the next access is not for us */
+        /* Nobody reads it, and the next access is not for us. But where there never was a chunk, there may be no room. */
+        if (size_flags != 0 || pfa_range.inherited) {
+            __atomic_store_n(&record->last_thread, (uint16_t)thread->number, __ATOMIC_RELAXED);
+        }
         return;
     }
     pfa_accesses_t *accesses = pfa_record_accesses(record);
@@ -168,11 +167,17 @@ static uint64_t span(void)
 static void fill(pfa_access_view_t *view)
 {
     static _Atomic bool said;
+    static _Atomic bool said_merged;
     if (view->window != 0 && view->window != pfa_range.base) {
         pfa_say_once(&said,
                      "the part of the address space that this program's callbacks look at cannot be had: accesses "
                      "are not recorded; build it with PROFALLOC_WINDOW=any");
         return;
+    }
+    if (view->merged != 0 && pfa_options.access_map != 0) {
+        pfa_say_once(&said_merged,
+                     "access_map: the program's accesses are told as ranges, and its words are not told apart; "
+                     "build it with PROFALLOC_PASS=map");
     }
     view->base = pfa_range.base;
     view->region_end = pfa_range.base + pfa_range.region_span;

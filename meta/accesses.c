@@ -86,8 +86,9 @@ static pfa_access_map_t *find_map(uint32_t stack, uint32_t words)
             if (fresh == NULL) {
                 return NULL;
             }
-            __atomic_store_n(&fresh->stack, stack, __ATOMIC_RELAXED);
-            __atomic_store_n(&fresh->words, words, __ATOMIC_RELEASE); /* partner: readers of the live table */
+            /* At once: whoever walks the maps stops at one without words. */
+            __atomic_store_n(&fresh->words, words, __ATOMIC_RELAXED);
+            __atomic_store_n(&fresh->stack, stack, __ATOMIC_RELEASE); /* partner: readers of the live table */
             if (pfa_cas_acq_rel(slot, &map, fresh)) {
                 return fresh;
             }
@@ -137,7 +138,7 @@ void pfa_access_maps(void (*take)(const pfa_access_map_t *map, void *context), v
         while (memory != NULL && used + sizeof(pfa_access_map_t) <= EXTENT_SIZE) {
             const pfa_access_map_t *map = (const pfa_access_map_t *)(const void *)(memory + used);
             uint32_t words = __atomic_load_n(&map->words, __ATOMIC_ACQUIRE);
-            if (words == 0) {
+            if (words == 0 || used + pfa_access_map_size(words) > EXTENT_SIZE) {
                 break; /* or one that is just being made */
             }
             take(map, context);
@@ -164,6 +165,9 @@ void pfa_access_maps_begin_again(void)
 
 void pfa_access_maps_after_fork(void)
 {
+    if (pfa_load_relaxed(&filled) == 0) {
+        return; /* most have none, and this is much memory */
+    }
     memset(slots, 0, sizeof slots);
     pfa_store_relaxed(&filled, 0); /* the extents are there, and empty */
 }

@@ -269,7 +269,8 @@ _Static_assert(sizeof(pfa_live_ring_t) == 192, "each side has its own cache line
 
 /* Which words of the chunks of an allocation point were touched how often; only with the option access_map. A point may
  * have several of these, of different lengths: their sum counts. Behind it `words` times uint64_t reads, by 8-byte words
- * from the start of the chunk, then `words` times uint64_t writes. A word is counted once for each access that touches it. */
+ * from the start of the chunk, then `words` times uint64_t writes. A word is counted once for each access that touches it; of a
+ * loop that the Clang pass told as one range, each word has its share, rounded down. */
 typedef struct pfa_access_map {
     uint32_t words;
     uint32_t stack;

@@ -58,7 +58,8 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
 /* Out of line, but warm: a program that manages memory of its own in large chunks comes here only. */
 __attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    if (PFA_LIKELY(address < pfa_access_view.table_end)) {
+    if (PFA_LIKELY(address < pfa_access_view.table_end) &&
+        (!PFA_ACCESS_ANYWHERE || PFA_LIKELY(address >= pfa_access_view.region_end))) {
         const pfa_slice_t *slice = pfa_access_slice(pfa_access_view.slices, address);
         uint64_t start = pfa_load_relaxed(&slice->word);
         pfa_record_t *record = pfa_load_relaxed(&slice->records);
@@ -77,7 +78,8 @@ PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t last, uint64_t counts)
     __asm__("" : "+r"(view)); /* both words by one load, from one address */
     uintptr_t region_end = view->region_end;
     uintptr_t slices = view->slices;
-    if (PFA_UNLIKELY(address >= region_end)) {
+    /* Once chunks lie elsewhere too, all addresses come here where they may be anywhere. */
+    if (PFA_UNLIKELY(address >= region_end) || (PFA_ACCESS_ANYWHERE && PFA_UNLIKELY(address < view->base))) {
         pfa_access_large(address, last, counts);
         return;
     }

@@ -21,9 +21,13 @@ PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 /* Seen by the library, which refers to it weakly. */
 __attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;
 
+/* Defined by what the Clang pass compiled in any way but for the map of words. */
+extern PFA_MODULE const char __profalloc_merged __attribute__((weak));
+
 /* Before the module's other constructors, whose accesses count. */
 __attribute__((constructor(101))) static void attach(void)
 {
+    pfa_access_view.merged = &__profalloc_merged != NULL;
     profalloc_access_attach(&pfa_access_view);
 }
 

@@ -46,8 +46,11 @@ typedef struct pfa_access_view {
     uint32_t version; /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;    /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
+    uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
     struct pfa_access_view *next;
 } pfa_access_view_t;
+_Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access_view_t, size) == 52,
+               "these stay where they are in every version");
 _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_view_t, span) == 8,
                "hooks/pass knows these two places");
 

@@ -99,16 +99,16 @@ typedef struct __attribute__((packed, may_alias)) word {
     uint64_t value;
 } word_t;
 
-/* How many bytes it takes to see that two ranges differ, which they do. */
-static size_t until_difference(const void *a, const void *b)
+/* How many bytes it takes to see that two ranges differ, which they did a moment ago. */
+static size_t until_difference(const void *a, const void *b, size_t size)
 {
     const unsigned char *left = a;
     const unsigned char *right = b;
     size_t i = 0;
-    while (left[i] == right[i]) {
+    while (i < size && left[i] == right[i]) {
         i++;
     }
-    return i + 1;
+    return i < size ? i + 1 : size;
 }
 
 /* Equal ranges have to be looked at to the end, others up to the first difference. */
@@ -121,7 +121,7 @@ static PFA_NOINLINE void note_comparison(const void *a, const void *b, size_t si
                ((const word_t *)((const char *)a + seen))->value == ((const word_t *)((const char *)b + seen))->value) {
             seen += sizeof(word_t);
         }
-        seen += until_difference((const char *)a + seen, (const char *)b + seen);
+        seen += until_difference((const char *)a + seen, (const char *)b + seen, size - seen);
     }
     note_read(a, seen);
     note_read(b, seen);

@@ -85,16 +85,6 @@ PFA_INLINE ssize_t got_long_line(char **line, ssize_t result)
     return result;
 }
 
-PFA_WRAPPED(ssize_t, getline, char **line, size_t *size, stream_t *stream)
-{
-    return got_long_line(line, __real_getline(line, size, stream));
-}
-
-PFA_WRAPPED(ssize_t, getdelim, char **line, size_t *size, int end, stream_t *stream)
-{
-    return got_long_line(line, __real_getdelim(line, size, end, stream));
-}
-
 PFA_WRAPPED(ssize_t, __getdelim, char **line, size_t *size, int end, stream_t *stream)
 {
     return got_long_line(line, __real___getdelim(line, size, end, stream));

@@ -92,8 +92,8 @@ void pfa_place_find(pfa_place_t *place);
 char *pfa_place_path(const pfa_place_t *place, const char *name);
 /* The same, and fails if there is none. */
 char *pfa_place_need(const pfa_place_t *place, const char *name);
-/* The words of a list, one per line, "#" begins a comment. False if there is no such list. */
-bool pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words);
+/* The words of a list, one per line, "#" begins a comment. Fails if there is none. */
+void pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words);
 
 /* Arguments of ours: before the user's, and behind them. */
 typedef struct pfa_additions {

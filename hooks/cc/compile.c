@@ -75,6 +75,9 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
             add_two(words, "-mllvm", "-profalloc-anywhere");
         }
         pfa_words_add(words, pfa_text("-fpass-plugin=%s", pass));
+        if (!under->x86) { /* gathers and scatters of vectors without a fixed length are not told */
+            add_two(words, "-mllvm", "-scalable-vectorization=off");
+        }
         return;
     }
     add_two(words, "-Xclang", "-fsanitize=thread");
@@ -91,14 +94,7 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
 
 static void add_names(pfa_words_t *words, const pfa_place_t *place)
 {
-    static const char *const few[] = {"memcpy", "memmove", "memset", "memcmp",  "memchr", "strlen",
-                                      "strcpy", "strncpy", "strcat", "strncat", "strcmp", "strncmp"};
-    if (pfa_place_list(place, "profalloc-nobuiltin.txt", words)) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
-        pfa_words_add(words, pfa_text("-fno-builtin-%s", few[i]));
-    }
+    pfa_place_list(place, "profalloc-nobuiltin.txt", words);
 }
 
 static void undefine_for_gcc(pfa_words_t *words, const pfa_request_t *request)

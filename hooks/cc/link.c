@@ -28,13 +28,8 @@ static bool is_standard(const char *folder)
 
 static void add_wraps(pfa_words_t *words, const pfa_place_t *place)
 {
-    static const char *const few[] = {"memcpy", "memmove", "memset"};
     pfa_words_t lines = {0};
-    if (!pfa_place_list(place, "profalloc-wrap.txt", &lines)) {
-        for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
-            pfa_words_add(&lines, pfa_text("--wrap=%s", few[i]));
-        }
-    }
+    pfa_place_list(place, "profalloc-wrap.txt", &lines);
     char *joined = pfa_text("-Wl");
     for (size_t i = 0; i < lines.count; i++) {
         joined = pfa_text("%s,%s", joined, lines.at[i]);

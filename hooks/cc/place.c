@@ -88,18 +88,17 @@ char *pfa_place_need(const pfa_place_t *place, const char *name)
     return path;
 }
 
-bool pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words)
+void pfa_place_list(const pfa_place_t *place, const char *name, pfa_words_t *words)
 {
-    char *path = pfa_place_path(place, name);
-    char *text = path == NULL ? NULL : pfa_file_read(path);
-    free(path);
+    char *path = pfa_place_need(place, name);
+    char *text = pfa_file_read(path);
     if (text == NULL) {
-        return false;
+        pfa_cc_fail("%s cannot be read (%m)", path);
     }
+    free(path);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         line[strcspn(line, "#")] = 0;
         pfa_words_split(words, line);
     }
     free(text);
-    return true;
 }

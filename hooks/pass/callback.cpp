@@ -64,6 +64,15 @@ Function *callback_of(Module &module)
     return callback;
 }
 
+void mark_merged(Module &module)
+{
+    auto *one = ConstantInt::get(Type::getInt8Ty(module.getContext()), 1);
+    auto *mark =
+        new GlobalVariable(module, one->getType(), true, GlobalValue::WeakODRLinkage, one, "__profalloc_merged");
+    mark->setVisibility(GlobalValue::HiddenVisibility);
+    mark->setComdat(module.getOrInsertComdat(mark->getName()));
+}
+
 void link_callback(Module &module)
 {
     StringRef bytes = body_for(module);

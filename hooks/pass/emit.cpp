@@ -24,7 +24,7 @@ namespace profalloc
 namespace
 {
 
-/* Bytes that the first page of the window surely has more of before any chunk. */
+/* Bytes that the window surely has more of behind any chunk. */
 const int64_t near = 32768;
 
 /* Where a view is read, and what was read there. */
@@ -180,8 +180,8 @@ void Emission::emit(const Group &group)
     IRBuilder<> builder(at);
     Value *base = group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
     Value *low = builder.getInt64(uint64_t(group.low));
-    /* No chunk lies at the very start of the window: what is near one is in the window too. */
-    Value *checked = group.low < -near || group.low > near ? builder.CreateAdd(base, low) : base;
+    /* What is a little above an address in the window is in it too: no chunk lies at its very end. */
+    Value *checked = group.low < 0 || group.low > near ? builder.CreateAdd(base, low) : base;
     Value *concerns = check(builder, group, checked);
     enter(builder, group.guard ? builder.CreateAnd(group.guard, concerns) : concerns, at, 1);
     if (!options.anywhere) {

@@ -140,7 +140,7 @@ Accesses find_accesses(Instruction &instruction, const Known &known)
     } else if (auto *rmw = dyn_cast<AtomicRMWInst>(&instruction)) {
         pointer = rmw->getPointerOperand(), type = rmw->getValOperand()->getType(), reads = writes = 1;
     } else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
-        /* One that fails writes nothing, but takes the line as if it did: it counts as both. */
+        /* One that fails only reads: emit.cpp. */
         pointer = exchange->getPointerOperand(), type = exchange->getNewValOperand()->getType(), reads = writes = 1;
     } else if (auto *copy = dyn_cast<MemCpyInlineInst>(&instruction)) {
         add_inline_copy(*copy, found);

@@ -165,7 +165,7 @@ void Grouping::visit(BasicBlock &block)
 {
     Window window;
     auto *node = analyses.dominators.getNode(&block)->getIDom();
-    if (options.merge && node && goes_on(*node->getBlock(), block)) {
+    if (options.merge && options.across && node && goes_on(*node->getBlock(), block)) {
         window = windows[node->getBlock()];
     }
     for (Instruction &instruction : block) {

@@ -95,11 +95,19 @@ Value *Hoisting::counts(Group &group, Value *times)
 {
     IRBuilder<> builder(place);
     uint64_t limit = turns_max / std::max({group.reads, group.writes, 1u});
-    if (scev.getUnsignedRangeMax(goes_back).uge(limit)) {
-        Value *most = builder.getInt64(limit);
-        times = builder.CreateSelect(builder.CreateICmpULT(times, most), times, most);
+    if (scev.getUnsignedRangeMax(goes_back).ult(limit)) {
+        return builder.CreateMul(times, builder.getInt64(uint64_t(group.writes) << 32 | group.reads));
     }
-    return builder.CreateMul(times, builder.getInt64(uint64_t(group.writes) << 32 | group.reads));
+    /* Each half by itself: one that would be more than a counter holds makes it full, and leaves the other alone. */
+    auto half = [&](uint64_t each) {
+        uint64_t enough = each == 0 ? 0 : turns_max / each + 1;
+        Value *most = builder.getInt64(turns_max);
+        Value *fits = builder.CreateICmpULT(times, builder.getInt64(enough));
+        Value *product = builder.CreateMul(times, builder.getInt64(each));
+        return each == 0 ? builder.getInt64(0) : builder.CreateSelect(fits, product, most);
+    };
+    Value *reads = half(group.reads);
+    return builder.CreateOr(reads, builder.CreateShl(half(group.writes), 32));
 }
 
 void Hoisting::move(Group &group)

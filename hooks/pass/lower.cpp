@@ -250,14 +250,29 @@ bool Lowering::visit_masked(IntrinsicInst &intrinsic)
     return true;
 }
 
+/* Of those that LLVM itself does not know by what they do; their pointer is the last argument. */
+static void guess(IntrinsicInst &intrinsic, StringRef name, MemIntrinsicInfo &info)
+{
+    bool loads = name.startswith("llvm.aarch64.neon.ld"), stores = name.startswith("llvm.aarch64.neon.st");
+    Value *last = intrinsic.arg_size() != 0 ? intrinsic.getArgOperand(intrinsic.arg_size() - 1) : nullptr;
+    if ((loads || stores) && last && last->getType()->isPointerTy()) {
+        info.PtrVal = last;
+        info.ReadMem = loads;
+        info.WriteMem = stores;
+    }
+}
+
 /* Loads and stores of several vectors at once, that only the target knows. */
 bool Lowering::visit_of_target(IntrinsicInst &intrinsic)
 {
     MemIntrinsicInfo info;
-    if (!target.getTgtMemIntrinsic(&intrinsic, info) || !info.PtrVal || !may_be_heap(info.PtrVal)) {
+    StringRef name = intrinsic.getCalledFunction()->getName();
+    if (!target.getTgtMemIntrinsic(&intrinsic, info)) {
+        guess(intrinsic, name, info);
+    }
+    if (!info.PtrVal || !may_be_heap(info.PtrVal)) {
         return false;
     }
-    StringRef name = intrinsic.getCalledFunction()->getName();
     bool few = name.contains("lane") || name.contains("r."); /* of each vector one element */
     uint64_t bytes = 0;
     auto add = [&](Type *type) {

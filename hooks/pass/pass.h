@@ -34,7 +34,8 @@ namespace profalloc
 
 struct Options {
     bool map = false; /* for the map of words: only what touches the same bytes is merged, only what is dense hoisted */
-    bool merge = true; /* the others are for tests and measurements */
+    bool across = true; /* merge across blocks: not where cycles are that are no loops */
+    bool merge = true;  /* the others are for tests and measurements */
     bool hoist = true;
     bool anywhere = false;  /* compare with the view, not with the window (hooks/access/view.h) */
     bool share_view = true; /* else each check loads the view by itself */
@@ -102,6 +103,8 @@ llvm::GlobalVariable *view_of(llvm::Module &module);
 uint64_t usual_bit_of(const llvm::Module &module);
 /* The function to be called with an address, the distance of the last byte from it, and counts; its call must be like it. */
 llvm::Function *callback_of(llvm::Module &module);
+/* Lets the module say that accesses were merged: hooks/access/module.c looks for that. */
+void mark_merged(llvm::Module &module);
 /* Gives it a body where it has been called. */
 void link_callback(llvm::Module &module);
 

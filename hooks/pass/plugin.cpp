@@ -5,6 +5,8 @@
  * -mllvm before it loads a pass; where it has been loaded by then (-Xclang -load), -mllvm -profalloc-map does the same. */
 #include "hooks/pass/pass.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
@@ -55,9 +57,17 @@ Options read_options()
     return options;
 }
 
+/* What link_callback brings. */
 bool is_ours(StringRef name)
 {
-    return name.consume_front("pfa_") || name.consume_front("__profalloc") || name.consume_front("__wrap_");
+    return name.startswith("pfa_access_") || name.startswith("__profalloc_");
+}
+
+/* A cycle with several entries is no loop to LLVM: how often its blocks are executed is not known from loops and dominators. */
+bool has_other_cycles(const Function &function, const LoopInfo &loops)
+{
+    ReversePostOrderTraversal<const Function *> order(&function);
+    return containsIrreducibleCFG<const BasicBlock *>(order, loops);
 }
 
 bool to_be_instrumented(const Function &function)
@@ -67,7 +77,7 @@ bool to_be_instrumented(const Function &function)
            !function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) && !is_ours(function.getName());
 }
 
-bool instrument(Function &function, FunctionAnalysisManager &manager, const Options &options)
+bool instrument(Function &function, FunctionAnalysisManager &manager, Options options)
 {
     auto &target = manager.getResult<TargetIRAnalysis>(function);
     Known known;
@@ -77,6 +87,9 @@ bool instrument(Function &function, FunctionAnalysisManager &manager, const Opti
         manager.getResult<DominatorTreeAnalysis>(function), manager.getResult<PostDominatorTreeAnalysis>(function),
         manager.getResult<LoopAnalysis>(function), manager.getResult<ScalarEvolutionAnalysis>(function),
         manager.getResult<TargetIRAnalysis>(function)};
+    if (has_other_cycles(function, analyses.loops)) {
+        options.across = options.hoist = options.share_view = false;
+    }
     Groups groups = find_groups(function, analyses, known, options);
     if (options.hoist && !function.hasOptNone()) {
         hoist(groups, analyses, options);
@@ -107,6 +120,9 @@ struct ProfallocPass : PassInfoMixin<ProfallocPass> {
         }
         if (any) {
             link_callback(module);
+            if (!options.map && (options.merge || options.hoist)) {
+                mark_merged(module);
+            }
         }
         return PreservedAnalyses::none();
     }

@@ -231,6 +231,8 @@ static void plugins(const char *path)
     }
 }
 
+static long counter_of_globals;
+
 /* More large chunks than fit into large_range: those beyond it are seen too. */
 static void elsewhere(void)
 {
@@ -244,6 +246,9 @@ static void elsewhere(void)
     for (size_t i = 0; i < COUNT; i++) {
         free(chunks[i]);
         expect("elsewhere", 4000000 + i, 1, 1, (long)i, 3999000, 0);
+    }
+    for (int i = 0; i < 1000; i++) {
+        PUT(counter_of_globals, counter_of_globals + 1);
     }
     void *aligned;
     MUST(posix_memalign(&aligned, 64 << 20, 5000000) == 0);

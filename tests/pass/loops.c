@@ -163,8 +163,48 @@ NOINLINE static void many(char *p, long n)
     }
 }
 
+/* Cycles that are no loops to LLVM: they have two entries. */
+NOINLINE static void entered_twice(long *p, int *q, long n)
+{
+    long s = p[0];
+    if (n & 1) {
+        goto middle;
+    }
+top:
+    q[n] = (int)s;
+middle:
+    p[1] += n;
+    if (--n > 0) {
+        goto top;
+    }
+}
+
+NOINLINE static void entered_twice_in_a_loop(long *p, int *q, long turns)
+{
+    for (long i = 0; i < turns; i++) {
+        long k = 9;
+        if (q[i] & 1) {
+            goto middle;
+        }
+    top:
+        q[k + 20] ^= (int)k;
+    middle:
+        p[i] += q[k];
+        if (--k > 0) {
+            goto top;
+        }
+    }
+}
+
 int main(void)
 {
+    long *twice = chunk(16), *in_loop = chunk(8 * 20);
+    int *other = chunk(4 * 64);
+    entered_twice(twice, other, number(9));
+    expect(twice, 10, 9, 0, 15);
+    entered_twice_in_a_loop(in_loop, other, number(20));
+    expect(in_loop, 180, 180, 0, 159);
+
     int *none = chunk(400), *all = chunk(400), *strided = chunk(4000), *early = chunk(400), *grid = chunk(16 * 64);
     result((uint64_t)sum(none, number(0)));
     result((uint64_t)sum(none, number(-3)));

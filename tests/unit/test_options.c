@@ -92,7 +92,7 @@ static void check_refused(size_t row, const char *text)
                        rows[row].name, text, choices, switches[rows[row].standard]);
     } else {
         (void)snprintf(expected, sizeof expected,
-                       "profalloc: SOURCE: %s: '%s' is not accepted; use a number of bytes from %lu to %lu, K M G T "
+                       "profalloc: SOURCE: %s: '%s' is not accepted; use a number from %lu to %lu, K M G T "
                        "allowed\n",
                        rows[row].name, text, rows[row].minimum, rows[row].maximum);
     }
