@@ -2,6 +2,7 @@
 """What profalloc-cc decides: the compiler underneath, the pass, the place of our files; what it refuses, and what it says
 then."""
 import os
+import platform
 import shutil
 import sys
 
@@ -142,12 +143,17 @@ def the_pass(folder):
     refused("-c", "x.c", says=["needs clang"], PROFALLOC_PASS="on", PROFALLOC_CC="gcc")
     plugin = inner / f"profalloc-pass-{version}.so"
     plugin.write_text("")
+    fixed = [] if platform.machine() == "x86_64" else ["-mllvm", "-scalable-vectorization=off"]
     for wish in ("", "auto", "on"):
         words = shown(None, "-c", "x.c", variables={**base, "PROFALLOC_PASS": wish})
-        equal(words[1:], ["-c", "x.c", f"-fpass-plugin={plugin}"], "with a plugin")
+        equal(words[1:], ["-c", "x.c", f"-fpass-plugin={plugin}", *fixed], "with a plugin")
     words = shown(None, "-c", "x.c", variables={**base, "PROFALLOC_PASS": "map"})
     equal(words[1:], ["-c", "x.c", "-Xclang", "-load", "-Xclang", str(plugin), "-mllvm", "-profalloc-map",
-                      f"-fpass-plugin={plugin}"], "with the map")
+                      f"-fpass-plugin={plugin}", *fixed], "with the map")
+    words = shown(None, "-c", "x.c", variables={**base, "PROFALLOC_WINDOW": "any"})
+    equal(words[1:], ["-c", "x.c", "-Xclang", "-load", "-Xclang", str(plugin), "-mllvm", "-profalloc-anywhere",
+                      f"-fpass-plugin={plugin}", *fixed], "that looks anywhere")
+    refused("-c", "x.c", says=["fixed or any"], PROFALLOC_WINDOW="perhaps", **base)
     check("-fsanitize=thread" in shown(None, "-c", "x.c", variables={**base, "PROFALLOC_PASS": "off"}), "off")
 
 
@@ -158,9 +164,11 @@ def places(folder):
     refused("x.o", says=["profalloc-gcc.specs", "as a whole"], PROFALLOC_LIBDIR=place)
     (place / "profalloc").mkdir()
     (place / "profalloc/profalloc-gcc.specs").write_text("")
+    refused("x.o", says=["profalloc-wrap.txt", "as a whole"], PROFALLOC_LIBDIR=place)
+    (place / "profalloc/profalloc-wrap.txt").write_text("# a comment\n--wrap=one\n--wrap=two\n")
     refused("x.o", says=["libprofalloc_access.a", "as a whole"], PROFALLOC_LIBDIR=place)
     (place / "profalloc/libprofalloc_access.a").write_text("")
-    (place / "profalloc/profalloc-wrap.txt").write_text("# a comment\n--wrap=one\n--wrap=two\n")
+    refused("x.c", says=["profalloc-nobuiltin.txt", "as a whole"], PROFALLOC_LIBDIR=place)
     (place / "profalloc/profalloc-nobuiltin.txt").write_text("-fno-builtin-one\n")
     words = shown(None, "x.c", variables={"PROFALLOC_LIBDIR": place})
     check("-Wl,--wrap=one,--wrap=two" in words and "-fno-builtin-one" in words and "-fno-builtin-memcpy" not in words, f"{words}")
