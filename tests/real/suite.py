@@ -121,6 +121,10 @@ def compare(name, runs, commands, passed):
     return complaints
 
 
+# It counts files while compactions go on behind it: now and then it fails on the plain build too, on a busy machine.
+LEVELDB_BUT = "--gtest_filter=-DBTest.HiddenValuesAreRemoved"
+
+
 def leveldb_suite(scratch):
     """Test files are compiled once, without instrumentation, and linked with each build of the library."""
     toolchains = instrumented.Toolchains(ROOT / "bench", BUILD_DIR)
@@ -130,7 +134,7 @@ def leveldb_suite(scratch):
                                         "leveldb" if build.instrumented else "suite").parent for build in chosen}
     plain = folders[chosen[0].name]
     names = sorted(path.name for path in (plain / "suite").iterdir() if path.name not in LEVELDB_TOO_LONG)
-    commands = {name: {chosen[0].name: ([plain / "suite" / name], scratch)} for name in names}
+    commands = {name: {chosen[0].name: ([plain / "suite" / name, LEVELDB_BUT], scratch)} for name in names}
     for build in chosen[1:]:
         for name in names:
             objects = sorted((plain / "CMakeFiles" / f"{name}.dir").rglob("*.o"))
@@ -139,7 +143,7 @@ def leveldb_suite(scratch):
                                    "-lgmock", "-lgtest", "-lbenchmark", "-pthread", "-o", made],
                                   toolchains.environment(build))
             instrumented.check_build(build, made)
-            commands[name][build.name] = ([made], scratch)
+            commands[name][build.name] = ([made, LEVELDB_BUT], scratch)
     return chosen, commands, passed_of_googletest
 
 
