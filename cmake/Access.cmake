@@ -2,6 +2,11 @@
 # instrumented code and the wrapped functions of libc. And the two lists that go with it: profalloc-wrap.txt for the linker
 # (-Wl,@FILE), profalloc-nobuiltin.txt for GCC (@FILE). All three are installed beside each other.
 
+# Under ThreadSanitizer there are tests of single structures only, and its own callbacks.
+if(PROFALLOC_SANITIZE STREQUAL "thread")
+    return()
+endif()
+
 file(GLOB access_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/access/*.c)
 
 # Twice: for programs that look at the window alone, and for those that look wherever the library says (PROFALLOC_WINDOW=any;
