@@ -158,10 +158,11 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
 
 /* --- views -------------------------------------------------------------------------------------------------------- */
 
-/* Chunks outside the profiled range can be anywhere: then every access asks. */
+/* Chunks outside the profiled range can be anywhere: then every access above its base asks. What is below is not looked at,
+ * since the callbacks index a table that begins there. */
 static uint64_t span(void)
 {
-    return pfa_load_relaxed(&pfa_range.large.has_outside) ? UINT64_MAX : pfa_range.total_span;
+    return pfa_load_relaxed(&pfa_range.large.has_outside) ? 0 - (uint64_t)pfa_range.base : pfa_range.total_span;
 }
 
 static void fill(pfa_access_view_t *view)

@@ -1,7 +1,7 @@
 /* The access itself, hot: from an address to its record, and what is noted there. Inline, for the callbacks of both
  * compilers (hooks/access) and for the code that the Clang pass puts into a program (hooks/pass).
  *
- * Budget: outside the window (hooks/access/view.h) a shift and a compare. In R, from the slice's two words on: one multiply, five
+ * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom a shift and a compare. In R, from the slice's two words on: one multiply, five
  * loads and four stores in the record's line and the thread's. No call, no lock, no atomic read-modify-write, no
  * allocation. Safe at any time on any address: before the library has started, in signal handlers, at a thread's end, and on
  * memory that was freed a moment ago; races lose counts, never more, since the memory of records stays one of records. */
@@ -58,8 +58,7 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
 /* Out of line, but warm: a program that manages memory of its own in large chunks comes here only. */
 __attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    if (PFA_LIKELY(address < pfa_access_view.table_end) &&
-        (!PFA_ACCESS_ANYWHERE || PFA_LIKELY(address >= pfa_access_view.region_end))) {
+    if (PFA_LIKELY(address < pfa_access_view.table_end)) {
         const pfa_slice_t *slice = pfa_access_slice(pfa_access_view.slices, address);
         uint64_t start = pfa_load_relaxed(&slice->word);
         pfa_record_t *record = pfa_load_relaxed(&slice->records);
@@ -71,15 +70,14 @@ __attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t addr
     pfa_access_rare(address, last, counts);
 }
 
-/* In the window, or in base and span. */
+/* In the window, or in base and span; not below base, where the table has nothing. */
 PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t last, uint64_t counts)
 {
     const pfa_access_view_t *view = &pfa_access_view;
     __asm__("" : "+r"(view)); /* both words by one load, from one address */
     uintptr_t region_end = view->region_end;
     uintptr_t slices = view->slices;
-    /* Once chunks lie elsewhere too, all addresses come here where they may be anywhere. */
-    if (PFA_UNLIKELY(address >= region_end) || (PFA_ACCESS_ANYWHERE && PFA_UNLIKELY(address < view->base))) {
+    if (PFA_UNLIKELY(address >= region_end)) {
         pfa_access_large(address, last, counts);
         return;
     }
