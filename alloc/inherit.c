@@ -7,11 +7,6 @@
 
 enum { SLICES_PER_EXTENT = 16 };
 
-static unsigned back_of(uint64_t word)
-{
-    return (unsigned)(word >> PFA_WORD_BACK_SHIFT) & 7;
-}
-
 /* The end of the records of the slots that begin in this slice, in its extent; 0 if there are none. */
 static uint64_t records_end(uint64_t unit, uint64_t slice)
 {
@@ -20,7 +15,7 @@ static uint64_t records_end(uint64_t unit, uint64_t slice)
         return 0;
     }
     uint64_t slots = 0;
-    if (back_of(word) == 0) {
+    if (pfa_word_back(word) == 0) {
         slots = ((uint64_t)PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) / pfa_word_slot_size(word);
         slots = slots < PFA_RECORDS_PER_SLICE ? slots : PFA_RECORDS_PER_SLICE;
     }

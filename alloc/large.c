@@ -116,7 +116,7 @@ static void *from_system(pfa_large_t *node, size_t size, size_t align)
     align = align > granule ? align : granule;
     size = (size + granule - 1) & ~(granule - 1);
     node->mapping_size = size + align;
-    node->mapping = pfa_range.base == PFA_WINDOW_BASE ? map_in_window(node->mapping_size) : NULL;
+    node->mapping = pfa_range_in_window() ? map_in_window(node->mapping_size) : NULL;
     if (node->mapping == NULL &&
         pfa_sys_map(NULL, node->mapping_size, PROT_READ | PROT_WRITE, 0, &node->mapping) != 0) {
         node->mapping = NULL;
@@ -232,9 +232,10 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
-    pfa_accesses_begin(pfa_record_accesses(node->record));
+    uint64_t now = pfa_clock_now(tls);
+    pfa_accesses_begin(pfa_record_accesses(node->record), now);
     uint32_t link = (flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
-    pfa_record_begin(node->record, pfa_clock_now(tls), size_flags, tls->stack, link, tls->record_tail);
+    pfa_record_begin(node->record, now, size_flags, tls->stack, link, tls->record_tail);
     if (pfa_intervalmap_insert(&pfa_range.large, node) != 0) {
         pfa_record_end(node->record, size_flags);
         give_back(tls, node);

@@ -43,25 +43,69 @@ static int reserve(uint64_t size, uintptr_t *base)
     return 0;
 }
 
-/* The same at the start of the window, if nobody is there and the kernel lets us. */
-static int reserve_in_window(uint64_t size, uintptr_t *base)
+/* The same in the window, if nobody is there and the kernel lets us: R at the end of the first cell if it fits in. */
+static int reserve_in_window(pfa_range_t *range)
 {
+    bool fits = range->region_span <= PFA_CELL_SIZE;
+    uintptr_t base = PFA_WINDOW_BASE + (fits ? PFA_CELL_SIZE - range->region_span : 0);
     void *memory;
-    if (size > PFA_WINDOW_SIZE / 2) {
+    if (range->total_span > PFA_WINDOW_SIZE / 2 - PFA_CELL_SIZE) {
         return ENOMEM;
     }
-    int err = pfa_sys_map((void *)PFA_WINDOW_BASE, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
-    if (err == 0 && (uintptr_t)memory != PFA_WINDOW_BASE) { /* a kernel that does not know the flag */
-        (void)pfa_sys_unmap(memory, size);
+    int err = pfa_sys_map((void *)base, range->total_span, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+    if (err == 0 && (uintptr_t)memory != base) { /* a kernel that does not know the flag */
+        (void)pfa_sys_unmap(memory, range->total_span);
         err = -EEXIST;
     }
-    *base = PFA_WINDOW_BASE;
+    range->base = base;
+    range->whole_cell = err == 0 && fits && range->wide;
     return -err;
 }
 
 static int map_table(uint64_t size, void **table)
 {
     return -pfa_sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_NORESERVE, table);
+}
+
+/* What of the profiled range has slices: L only where accesses are recorded. */
+static uint64_t table_size(const pfa_range_t *range)
+{
+    uint64_t span = range->wide ? range->total_span : range->region_span;
+    return (span >> PFA_SLICE_SHIFT) * sizeof *range->slices;
+}
+
+/* With slices for the rest of R's cell, which stay zeros, where address space is for the asking. */
+static int map_whole_cell(pfa_range_t *range)
+{
+    uint64_t before = (range->base - PFA_WINDOW_BASE) >> PFA_SLICE_SHIFT;
+    uint64_t skipped = before * sizeof *range->slices;
+    uint64_t mask = ~((uint64_t)pfa_backing_page_size() - 1);
+    void *table;
+    if (!range->whole_cell || pfa_sys_address_limit() != UINT64_MAX ||
+        pfa_sys_map(NULL, skipped + table_size(range), PROT_READ, MAP_NORESERVE, &table) != 0) {
+        return ENOMEM;
+    }
+    uint64_t start = skipped & mask;
+    int err = pfa_sys_protect((char *)table + start, skipped + table_size(range) - start, PROT_READ | PROT_WRITE);
+    if (err != 0) {
+        (void)pfa_sys_unmap(table, skipped + table_size(range));
+        return -err;
+    }
+    range->slices_before = before;
+    range->slices = (pfa_slice_t *)table + before;
+    return 0;
+}
+
+static int map_slices(pfa_range_t *range)
+{
+    if (map_whole_cell(range) == 0) {
+        return 0;
+    }
+    void *table = NULL;
+    int err = map_table(table_size(range), &table);
+    range->whole_cell = false;
+    range->slices = table;
+    return err;
 }
 
 static void release(uintptr_t base, uint64_t size)
@@ -110,17 +154,14 @@ static uint64_t wanted_region_span(bool wide)
     return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
 }
 
-/* What of the profiled range has slices: L only where accesses are recorded. */
-static uint64_t table_span(const pfa_range_t *range)
-{
-    return range->wide ? range->total_span : range->region_span;
-}
-
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
     release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * range->record_stride);
-    release((uintptr_t)range->slices, (table_span(range) >> PFA_SLICE_SHIFT) * sizeof *range->slices);
+    if (range->slices != NULL) {
+        release((uintptr_t)(range->slices - range->slices_before),
+                table_size(range) + range->slices_before * sizeof *range->slices);
+    }
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->committed,
             ((range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1) * sizeof *range->committed);
@@ -135,15 +176,14 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .wide = wide,
                          .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
     uint64_t slices = region_span >> PFA_SLICE_SHIFT;
-    void *table[2] = {NULL, NULL};
-    int err = reserve_in_window(fresh.total_span, &fresh.base);
+    void *committed = NULL;
+    int err = reserve_in_window(&fresh);
     err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
-    err = err != 0 ? err : map_table((table_span(&fresh) >> PFA_SLICE_SHIFT) * sizeof *fresh.slices, &table[0]);
-    err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &table[1]);
+    err = err != 0 ? err : map_slices(&fresh);
+    err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &committed);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
-    fresh.slices = table[0];
-    fresh.committed = table[1];
+    fresh.committed = committed;
     if (err != 0) {
         close_profiled(&fresh);
         return err;

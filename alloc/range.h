@@ -4,7 +4,8 @@
  *   +--------------------------------------------+
  *   ^ plain_base                                  plain_base + plain_span
  *
- *   the profiled range: region space R | large space L, reserved together when recording first starts
+ *   the profiled range: region space R | large space L, reserved together when recording first starts, in the window if
+ *   that can be had (alloc/slice.h)
  *   +-----------------------------+---------------------------------------+
  *   ^ base                        ^ base + region_span                     base + total_span
  *     64 KiB slices                 64 KiB granules
@@ -46,6 +47,7 @@ typedef struct pfa_range {
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
     bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
+    bool whole_cell;    /* R ends with the window's first cell, and all of that has slices */
     uintptr_t records;
     _Atomic uint16_t *committed; /* per 16 slices: the extent their part of the record area is in, plus one; 0: none */
     pfa_intervalmap_t large;     /* over L, with a second level for everything else */
@@ -53,6 +55,7 @@ typedef struct pfa_range {
     uint64_t record_stride; /* the bytes of M for each slice */
     int region_arena;
     int large_arena;
+    uint64_t slices_before; /* of the table: of what lies before R in its cell */
 } pfa_range_t;
 
 extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
@@ -69,6 +72,11 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
 PFA_INLINE bool pfa_range_is_wide(void)
 {
     return pfa_range.wide;
+}
+
+PFA_INLINE bool pfa_range_in_window(void)
+{
+    return pfa_range.base >> PFA_WINDOW_SHIFT == PFA_WINDOW;
 }
 
 /* How far apart records lie. */

@@ -21,8 +21,9 @@ unsigned pfa_region_class(uint64_t slot_size)
 uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
 {
     uint64_t reciprocal = (((uint64_t)1 << PFA_RECIPROCAL_BITS) + slot_size - 1) / slot_size;
-    uint64_t reach = (back << PFA_SLICE_SHIFT) + (lead ? 0 : PFA_REGION_LEAD);
-    return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach | pfa_region_class(slot_size);
+    uint64_t reach = (back << PFA_SLICE_SHIFT) - (lead ? PFA_REGION_LEAD : 0);
+    reach &= ((uint64_t)1 << PFA_WORD_REACH_BITS) - 1;
+    return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach << PFA_WORD_REACH_SHIFT | pfa_region_class(slot_size);
 }
 
 static pfa_record_t *records_of(uint64_t slice)
@@ -52,12 +53,9 @@ static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_wor
 /* Looks at all words of the page, not the first alone: smaller pages may have come and gone in its later slices. */
 static bool is_published(uint64_t first, const pfa_page_geometry_t *page, bool lead)
 {
-    uint64_t word = pfa_load_relaxed(&pfa_range.slices[first].word);
-    if (pfa_word_slot_size(word) != page->slot_size || (word & PFA_WORD_REACH_MASK) != (lead ? 0 : PFA_REGION_LEAD)) {
-        return false;
-    }
-    for (uint64_t back = 1; back < page->slices; back++) {
-        if (pfa_load_relaxed(&pfa_range.slices[first + back].word) != word + (back << PFA_WORD_BACK_SHIFT)) {
+    for (uint64_t back = 0; back < page->slices; back++) {
+        uint64_t word = pfa_region_make_word(page->slot_size, lead, back);
+        if (pfa_load_relaxed(&pfa_range.slices[first + back].word) != word) {
             return false;
         }
     }
@@ -71,7 +69,7 @@ static void forget_tail(uint64_t first, uint64_t slices)
     uint64_t count = pfa_range.region_span >> PFA_SLICE_SHIFT;
     for (uint64_t back = slices; back < PFA_REGION_SLICES_MAX && first + back < count; back++) {
         uint64_t word = pfa_load_relaxed(&pfa_range.slices[first + back].word);
-        if (word != 0 && ((word >> PFA_WORD_BACK_SHIFT) & 7) == back) {
+        if (word != 0 && pfa_word_back(word) == back) {
             pfa_store_relaxed(&pfa_range.slices[first + back].word, 0);
         }
     }

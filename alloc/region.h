@@ -7,11 +7,11 @@
  * word can reach.
  *
  *   bits  0-5   size class
- *   bits  6-18  reach: how far the slice's first byte lies behind the first slot, plus PFA_REGION_LEAD (which is how far
- *               it can lie before it), a multiple of 64; its bits 16-18 are the number of slices before this one
+ *   bits  6-30  reach, signed: how far the slice's first byte lies behind the first slot; before it by PFA_REGION_LEAD
+ *               at most
  *   bits 31-63  reciprocal: ceil(2^36 / slot size), never 0
  *
- *   distance = (address mod 2^16) + reach - PFA_REGION_LEAD      from the first slot
+ *   distance = (address mod 2^16) + reach      from the first slot
  *   slot     = (distance * reciprocal) >> 36, negative before the first slot
  *   record   = records + slot records, which are wide or not (meta/record.h)
  *
@@ -27,9 +27,7 @@
 _Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= (uint64_t)1 << 32,
                "the reciprocal of the smallest slot fits its 33 bits");
 _Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances have 19 bits");
-_Static_assert(((PFA_REGION_SLICES_MAX - 1) << PFA_SLICE_SHIFT) + PFA_REGION_LEAD <= PFA_WORD_REACH_MASK,
-               "the reach fits its field");
-_Static_assert(PFA_REGION_LEAD % 64 == 0, "the reach is a multiple of 64");
+_Static_assert(PFA_WORD_REACH_SHIFT + PFA_WORD_REACH_BITS == PFA_WORD_RECIPROCAL_SHIFT, "no bit twice, none unused");
 _Static_assert((PFA_REGION_LEAD / PFA_REGION_SLOT_MIN + 1) * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
                "the lead's records lie in the gap");
 
@@ -41,6 +39,17 @@ PFA_INLINE uint64_t pfa_word_reciprocal(uint64_t word)
 PFA_INLINE unsigned pfa_word_class(uint64_t word)
 {
     return (unsigned)(word & PFA_WORD_CLASS_MASK);
+}
+
+PFA_INLINE int64_t pfa_word_reach(uint64_t word)
+{
+    return (int64_t)(word << (64 - PFA_WORD_RECIPROCAL_SHIFT)) >> (64 - PFA_WORD_REACH_BITS);
+}
+
+/* How many slices of the region lie before this one. */
+PFA_INLINE uint64_t pfa_word_back(uint64_t word)
+{
+    return (uint64_t)(pfa_word_reach(word) + PFA_REGION_LEAD) >> PFA_SLICE_SHIFT;
 }
 
 /* Slot sizes by class. */
@@ -62,7 +71,7 @@ typedef struct pfa_place {
 /* The lead of a region and the rest behind its last slot are taken for slots too; their records are never live. */
 PFA_INLINE pfa_place_t pfa_place_by(uint64_t offset, uint64_t word, pfa_record_t *records)
 {
-    int64_t distance = (int64_t)((offset & 0xffff) + (word & PFA_WORD_REACH_MASK)) - PFA_REGION_LEAD;
+    int64_t distance = (int64_t)(offset & 0xffff) + pfa_word_reach(word);
     int64_t scaled = distance * (int64_t)pfa_word_reciprocal(word);
     uint64_t at = (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) << PFA_RECORD_SHIFT;
     at += at & pfa_range.wide_mask;

@@ -18,17 +18,20 @@
 
 #define PFA_RECIPROCAL_BITS 36
 #define PFA_WORD_RECIPROCAL_SHIFT 31
-#define PFA_WORD_REACH_MASK 0x7ffc0u
-#define PFA_WORD_BACK_SHIFT 16
+#define PFA_WORD_REACH_SHIFT 6
+#define PFA_WORD_REACH_BITS 25
 #define PFA_WORD_CLASS_MASK 0x3fu
 
-/* Where the profiled range lies if that can be had: at the start of a window of 16 TiB that nothing else on Linux lies in by
- * itself, on either architecture. An access outside is then known by a shift and a compare with a constant. The upper half
- * of the window is for recorded chunks that L has no place for. */
+/* Where the profiled range lies if that can be had: in a window of 16 TiB that nothing else on Linux lies in by itself, on
+ * either architecture. R ends with the window's first cell, L follows, and the upper half of the window is for recorded
+ * chunks that L has no place for. The table has slices for all of the first cell, so that an address whose upper bits are
+ * the cell's can be looked up without a thought of where R begins. */
 #define PFA_WINDOW_SHIFT 44
 #define PFA_WINDOW ((uintptr_t)3)
 #define PFA_WINDOW_BASE (PFA_WINDOW << PFA_WINDOW_SHIFT)
 #define PFA_WINDOW_SIZE ((uint64_t)1 << PFA_WINDOW_SHIFT)
+#define PFA_CELL_SHIFT 40
+#define PFA_CELL_SIZE ((uint64_t)1 << PFA_CELL_SHIFT)
 
 /* Places in larger ones are not told to the byte (export/format/live.h, pfa_access_unit). */
 #define PFA_SLICE_CHUNK_MAX ((uint64_t)1 << 31)

@@ -17,8 +17,8 @@
 
 #include <stdbool.h>
 
-/* Accesses of a thread between two readings of the counter. */
-enum { TICKS = 63, ALWAYS = 1 << 16 };
+/* Accesses of a thread that come to us between two readings of the counter, if no record's counters ask for one. */
+enum { TICKS = 63, ALWAYS = 1 << 17 };
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
@@ -76,10 +76,11 @@ static uint64_t full(void)
     return ((uint64_t)1 << pfa_options.access_counter_bits) - 1;
 }
 
-static uint32_t add(uint64_t have, uint64_t more)
+/* A counter of a chunk of that time, with more. */
+static uint32_t add(uint32_t counter, uint64_t more, uint64_t alloc_time)
 {
-    uint64_t sum = have + more;
-    return (uint32_t)(sum < full() ? sum : full());
+    uint64_t sum = pfa_access_count(counter, alloc_time) + more;
+    return pfa_access_phase(alloc_time) + (uint32_t)(sum < full() ? sum : full());
 }
 
 static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
@@ -121,8 +122,13 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     uint32_t first = (uint32_t)(target->distance >> unit);
     uint32_t last = (uint32_t)((target->distance + size - 1) >> unit);
     note_thread(target, thread, size_flags);
-    accesses->reads = add(accesses->reads, (uint32_t)counts);
-    accesses->writes = add(accesses->writes, counts >> 32);
+    uint64_t before = accesses->counts;
+    uint64_t after = (uint64_t)add((uint32_t)(before >> 32), counts >> 32, record->alloc_time) << 32 |
+                     add((uint32_t)before, (uint32_t)counts, record->alloc_time);
+    accesses->counts = after;
+    if (((before ^ after) & PFA_ACCESS_SELDOM) != 0) {
+        refresh_clock(thread);
+    }
     accesses->low = first < accesses->low ? first : accesses->low;
     accesses->high = last > accesses->high ? last : accesses->high;
     accesses->last_access = thread->clock;
@@ -135,8 +141,8 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
 {
     uint64_t offset = address - pfa_range.base;
     target_t target;
-    if (PFA_UNLIKELY(thread->number == 0)) {
-        bool always = pfa_options.access_map != 0 || full() != ~PFA_ACCESS_FULL >> 32;
+    if (PFA_UNLIKELY((thread->number & PFA_ACCESS_ASKS) != 0)) {
+        bool always = pfa_options.access_map != 0 || full() != INT32_MAX;
         thread->number = pfa_thread_number(&pfa_tls) | (always ? ALWAYS : 0);
         refresh_clock(thread);
     }
@@ -169,7 +175,7 @@ static void fill(pfa_access_view_t *view)
 {
     static _Atomic bool said;
     static _Atomic bool said_merged;
-    if (view->window != 0 && view->window != pfa_range.base) {
+    if (view->window != 0 && (view->window != PFA_WINDOW_BASE || !pfa_range_in_window())) {
         pfa_say_once(&said,
                      "the part of the address space that this program's callbacks look at cannot be had: accesses "
                      "are not recorded; build it with PROFALLOC_WINDOW=any");
@@ -181,6 +187,7 @@ static void fill(pfa_access_view_t *view)
                      "build it with PROFALLOC_PASS=map");
     }
     view->base = pfa_range.base;
+    view->cell = pfa_range.whole_cell ? PFA_WINDOW_BASE >> PFA_CELL_SHIFT : PFA_NO_CELL;
     view->region_end = pfa_range.base + pfa_range.region_span;
     view->table_end = pfa_range.base + pfa_range.total_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);

@@ -12,7 +12,7 @@
  *   32 first_access   the time from the allocation to it, in units of 16, and above that where the chunk starts
  *   40 last_access
  *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or the start of a large chunk
- *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both
+ *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both; from pfa_access_phase on
  * pfa_live_accesses of export/format/live.h tells what these mean; the access path (hooks/access) only ever compares.
  *
  * Who may write: the allocating thread before the chunk is handed out, the freeing thread when it dies, access callbacks
@@ -21,6 +21,7 @@
 #define PFA_META_RECORD_H
 
 #include "base/atomic.h"
+#include "export/format/live.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,9 +123,10 @@ static inline pfa_accesses_t *pfa_record_accesses(pfa_record_t *record)
 }
 
 /* Nothing was done yet: before the record begins. */
-static inline void pfa_accesses_begin(pfa_accesses_t *accesses)
+static inline void pfa_accesses_begin(pfa_accesses_t *accesses, uint64_t now)
 {
-    *accesses = (pfa_accesses_t){.low = UINT32_MAX}; /* the empty interval */
+    uint64_t phase = pfa_access_phase(now);
+    *accesses = (pfa_accesses_t){.low = UINT32_MAX, .counts = phase << 32 | phase}; /* the empty interval */
 }
 
 /* Fills a record for a new chunk; `tail` is its last word: thread, tag 0, last_thread 0, lead. The last store makes it

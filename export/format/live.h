@@ -198,13 +198,30 @@ typedef struct pfa_live_accesses {
     uint64_t last;
     uint32_t low; /* lowest and highest byte touched, counted from where `start` is; low > high: none was */
     uint32_t high;
-    uint32_t reads;
+    uint32_t reads; /* both from pfa_access_phase(alloc_time) on */
     uint32_t writes;
 } pfa_live_accesses_t;
 _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 #define PFA_FIRST_BITS 48
 #define PFA_FIRST_SHIFT 4
 #define PFA_FIRST_MASK (((uint64_t)1 << PFA_FIRST_BITS) - 1)
+
+/* A thread asks for the time when a counter comes by a multiple of this. Counters begin somewhere below it, by chance, so that
+ * those of chunks that are used alike do not come there all together. */
+#define PFA_ACCESS_TICKS 128u
+
+static inline uint32_t pfa_access_phase(uint64_t alloc_time)
+{
+    return (uint32_t)alloc_time % PFA_ACCESS_TICKS;
+}
+
+/* What a counter says; its last steps to the largest number may be beyond that. */
+static inline uint32_t pfa_access_count(uint32_t counter, uint64_t alloc_time)
+{
+    uint32_t phase = pfa_access_phase(alloc_time);
+    uint32_t count = counter > phase ? counter - phase : 0;
+    return count < INT32_MAX ? count : INT32_MAX;
+}
 
 /* The same as it is told of a death. */
 typedef struct pfa_event_accesses {
@@ -239,7 +256,8 @@ static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *
     uint64_t behind = live->high + 1ull > start ? live->high + 1ull - start : 0;
     /* What the program did beyond the size it asked for is not of this chunk; and a record may be read while it is written. */
     behind = behind < end ? behind : end;
-    pfa_event_accesses_t told = {.reads = live->reads, .writes = live->writes};
+    pfa_event_accesses_t told = {.reads = pfa_access_count(live->reads, alloc_time),
+                                 .writes = pfa_access_count(live->writes, alloc_time)};
     if (live->low > live->high || low >= behind) {
         return told;
     }

@@ -1,9 +1,9 @@
 /* The access itself, hot: from an address to its record, and what is noted there. Inline, for the callbacks of both
  * compilers (hooks/access) and for the code that the Clang pass puts into a program (hooks/pass).
  *
- * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom a shift and a compare. In R, from the slice's two words on: one multiply, five
- * loads and four stores in the record's line and the thread's. No call, no lock, no atomic read-modify-write, no
- * allocation. Safe at any time on any address: before the library has started, in signal handlers, at a thread's end, and on
+ * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R: three pairs of words
+ * loaded, of the view, the slice and the thread, one multiply, three loads from the record's line and four stores there and
+ * to the thread's. No call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address: before the library has started, in signal handlers, at a thread's end, and on
  * memory that was freed a moment ago; races lose counts, never more, since the memory of records stays one of records. */
 #ifndef PFA_HOOKS_ACCESS_ACCESS_H
 #define PFA_HOOKS_ACCESS_ACCESS_H
@@ -20,6 +20,11 @@
 
 extern PFA_MODULE pfa_access_view_t pfa_access_view;
 extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
+
+/* For two words that lie side by side: the pointer to them is taken as it is, and both are loaded where that is said, which
+ * compilers make one load of where there is such an instruction. */
+#define PFA_AS_IT_IS(pointer) __asm__("" : "+r"(pointer))
+#define PFA_LOADED_TOGETHER(a, b) __asm__("" : "+r"(a), "+r"(b))
 
 /* Out of line: first accesses, accesses of another thread than the last, full counters, the clock, large chunks that have no
  * slices. Here and below `last` is the distance of the last byte from the first. */
@@ -39,27 +44,58 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
                                 uint64_t counts)
 {
     pfa_access_thread_t *thread = &pfa_access_thread;
-    uint64_t sum = wide->accesses.counts + counts;
-    uint32_t ticks = (uint32_t)thread->ticks - 1;
-    bool news = wide->record.last_thread != thread->number;
-    if (PFA_UNLIKELY(news) || PFA_UNLIKELY((sum & PFA_ACCESS_FULL) != 0) || PFA_UNLIKELY((int32_t)ticks < 0)) {
+    PFA_AS_IT_IS(thread);
+    uint64_t clock = thread->clock;
+    uint64_t number = thread->number;
+    PFA_LOADED_TOGETHER(clock, number);
+    uint64_t before = wide->accesses.counts;
+    uint64_t sum = before + counts;
+    if (PFA_UNLIKELY(wide->record.last_thread != number) || PFA_UNLIKELY(((before ^ sum) & PFA_ACCESS_SELDOM) != 0)) {
         pfa_access_rare(address, last, counts);
         return;
     }
     uint32_t low = (uint32_t)distance;
     uint32_t high = (uint32_t)(distance + last);
-    thread->ticks = (int32_t)ticks;
     wide->accesses.counts = sum;
     wide->accesses.low = low < wide->accesses.low ? low : wide->accesses.low;
     wide->accesses.high = high > wide->accesses.high ? high : wide->accesses.high;
-    wide->accesses.last_access = thread->clock;
+    wide->accesses.last_access = clock;
 }
 
-/* Out of line, but warm: a program that manages memory of its own in large chunks comes here only. */
-__attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t address, uint64_t last, uint64_t counts)
+/* In R; the place by the slice's word. */
+PFA_INLINE void pfa_access_region(const pfa_slice_t *slice, uintptr_t address, uint64_t last, uint64_t counts)
 {
-    if (PFA_LIKELY(address < pfa_access_view.table_end)) {
-        const pfa_slice_t *slice = pfa_access_slice(pfa_access_view.slices, address);
+    /* Not atomic, so that one load may bring both: they were stored before the chunk was handed out. */
+    PFA_AS_IT_IS(slice);
+    uint64_t words[2];
+    __builtin_memcpy(words, slice, sizeof words);
+    uint64_t word = words[0];
+    uintptr_t records = words[1];
+    PFA_LOADED_TOGETHER(word, records);
+    if (PFA_UNLIKELY(word == 0)) {
+        return;
+    }
+    int64_t reach = (int64_t)(word << (64 - PFA_WORD_RECIPROCAL_SHIFT)) >> (64 - PFA_WORD_REACH_BITS);
+    uint64_t distance = (address & 0xffff) + (uint64_t)reach;
+    int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
+    records += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
+    pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
+}
+
+/* Any address that is not in R's cell. Out of line, but warm: a program that manages memory of its own in large chunks comes
+ * here only. */
+__attribute__((unused)) static PFA_NOINLINE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
+{
+    const pfa_access_view_t *view = &pfa_access_view;
+    if (address - view->base >= view->span) {
+        return;
+    }
+    if (PFA_LIKELY(address < view->table_end)) {
+        const pfa_slice_t *slice = pfa_access_slice(view->slices, address);
+        if (PFA_UNLIKELY(address < view->region_end)) {
+            pfa_access_region(slice, address, last, counts);
+            return;
+        }
         uint64_t start = pfa_load_relaxed(&slice->word);
         pfa_record_t *record = pfa_load_relaxed(&slice->records);
         if (PFA_LIKELY(record != NULL)) {
@@ -70,40 +106,28 @@ __attribute__((unused)) static PFA_NOINLINE void pfa_access_large(uintptr_t addr
     pfa_access_rare(address, last, counts);
 }
 
-/* In the window, or in base and span; not below base, where the table has nothing. */
+/* Any address. */
 PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t last, uint64_t counts)
 {
     const pfa_access_view_t *view = &pfa_access_view;
-    __asm__("" : "+r"(view)); /* both words by one load, from one address */
-    uintptr_t region_end = view->region_end;
+    PFA_AS_IT_IS(view);
+    uintptr_t cell = view->cell;
     uintptr_t slices = view->slices;
-    if (PFA_UNLIKELY(address >= region_end)) {
-        pfa_access_large(address, last, counts);
+    PFA_LOADED_TOGETHER(cell, slices);
+    if (PFA_UNLIKELY(address >> PFA_CELL_SHIFT != cell)) {
+        pfa_access_elsewhere(address, last, counts);
         return;
     }
-    /* Not atomic, so that one load may bring both: they were stored before the chunk was handed out. */
-    uint64_t slice[2];
-    __builtin_memcpy(slice, pfa_access_slice(slices, address), sizeof slice);
-    uint64_t word = slice[0];
-    uintptr_t records = slice[1];
-    if (PFA_UNLIKELY(word == 0)) {
-        return;
-    }
-    uint64_t distance = (address & 0xffff) + (word & PFA_WORD_REACH_MASK) - PFA_REGION_LEAD;
-    int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
-    records += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
-    pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
+    pfa_access_region(pfa_access_slice(slices, address), address, last, counts);
 }
 
-/* Any address; the range check is all that most need. */
+/* Is it worth a look? For nearly all addresses that are not in the profiled range this says no. */
 PFA_INLINE bool pfa_access_concerns(uintptr_t address)
 {
     if (PFA_ACCESS_ANYWHERE) {
         return PFA_UNLIKELY(address - pfa_access_view.base < pfa_access_view.span);
     }
-    /* The first is but a shorter way to say no to nearly all that the second says no to. */
-    return PFA_UNLIKELY((address & PFA_ADDRESS_USUAL_BIT) == 0) &&
-           PFA_LIKELY(address >> PFA_WINDOW_SHIFT == PFA_WINDOW);
+    return PFA_UNLIKELY((address & PFA_ADDRESS_USUAL_BIT) == 0);
 }
 
 /* size > 0. */

@@ -12,11 +12,12 @@ static void ignore(uintptr_t address, uint64_t size, uint64_t counts, pfa_access
     (void)counts;
 }
 
-pfa_access_view_t pfa_access_view = {.rare = ignore,
+pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CELL,
+                                     .rare = ignore,
                                      .version = PFA_ACCESS_VERSION,
                                      .size = sizeof(pfa_access_view_t),
                                      .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
-PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_ASKS};
 
 /* Seen by the library, which refers to it weakly. */
 __attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;

@@ -4,9 +4,9 @@
  * of the profiled range, at hand without the detour of a shared symbol. The module's constructor attaches the view; the
  * library fills it when recording with accesses begins, and it stays as it is from then on, but for `span`.
  *
- * Most modules look at addresses in the window alone (alloc/slice.h): nothing need be loaded to know that an address is not
- * one to look at. Where the window cannot be had (39 bits of address, a program that uses it itself), modules are built
- * with PFA_ACCESS_ANYWHERE and compare with base and span.
+ * Most modules look at addresses in the window alone (alloc/slice.h): nothing need be loaded to know that most addresses
+ * are not ones to look at. Where the window cannot be had (39 bits of address, a program that uses it itself), modules are
+ * built with PFA_ACCESS_ANYWHERE and compare with base and span.
  *
  * Layout and meaning are an interface between separately built binaries: PFA_ACCESS_VERSION counts its changes, and a
  * view of another version is not filled. */
@@ -19,34 +19,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFA_ACCESS_VERSION 1u
+#define PFA_ACCESS_VERSION 2u
 
 /* What an access adds to a record's counters (meta/record.h): n reads and m writes are n * READ + m * WRITE. */
 #define PFA_ACCESS_READ ((uint64_t)1)
 #define PFA_ACCESS_WRITE ((uint64_t)1 << 32)
 
-/* Counters of a record that have one of these bits set after an access are for `rare` to look at: they are full. */
-#define PFA_ACCESS_FULL ((uint64_t)0x8000000080000000u)
+/* An access that changes one of these bits of a record's counters is for `rare`: it came by a multiple of PFA_ACCESS_TICKS
+ * (export/format/live.h), and the time is read anew, or the counter is full. */
+#define PFA_ACCESS_SELDOM ((uint64_t)0xffffff80ffffff80u)
+
+/* In a thread's number: not known yet, or the thread may have waited and must ask for the time. */
+#define PFA_ACCESS_ASKS ((uint64_t)1 << 16)
+
+/* The upper bits of no address. */
+#define PFA_NO_CELL UINTPTR_MAX
 
 /* The thread as a module's callbacks know it. */
 typedef struct pfa_access_thread {
-    uint64_t clock;  /* the time stamped on records, refreshed by the library when ticks run out */
-    int32_t ticks;   /* accesses until then */
-    uint32_t number; /* the thread's; 0: not known yet; above 16 bits: every access is for `rare` */
+    uint64_t clock;  /* the time stamped on records, refreshed by the library */
+    uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
+    int64_t ticks;   /* the library's: accesses until the clock is refreshed, of those that come to it */
 } pfa_access_thread_t;
 
 typedef struct pfa_access_view {
     uintptr_t base; /* addresses with address - base < span are looked at */
     uint64_t span;
-    uintptr_t region_end; /* the end of R */
+    uintptr_t
+        cell; /* addresses with these upper bits (PFA_CELL_SHIFT) are in R, or have empty slices as if they were */
     uintptr_t slices;     /* the slice that the address 0 would have */
-    uintptr_t table_end;  /* the end of L: what has slices. Beyond that only `rare` knows */
+    uintptr_t region_end; /* the end of R */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
     uint32_t version; /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;    /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
+    uintptr_t table_end; /* the end of L: what has slices. Beyond that only `rare` knows */
     struct pfa_access_view *next;
 } pfa_access_view_t;
 _Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access_view_t, size) == 52,

@@ -42,7 +42,7 @@ PFA_INLINE void note_write(const void *address, size_t size)
 /* The thread may have slept: its next access asks for the time. */
 PFA_INLINE void note_wait(void)
 {
-    pfa_access_thread.ticks = 0;
+    pfa_access_thread.number |= PFA_ACCESS_ASKS;
 }
 
 PFA_INLINE size_t least(size_t a, size_t b)

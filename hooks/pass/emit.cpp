@@ -1,6 +1,6 @@
 /* Owns what is put into the program: for each group the range check, inline, and behind it the call.
  *
- *     if (address >> PFA_WINDOW_SHIFT == PFA_WINDOW) callback(address, last, counts)
+ *     if ((address & PFA_ADDRESS_USUAL_BIT) == 0) callback(address, last, counts)
  *
  * or, in a program that looks anywhere (hooks/access/view.h),
  *
@@ -54,7 +54,7 @@ class Emission
     void read(Reading &reading);
     Value *check(IRBuilder<> &builder, const Group &group, Value *address);
     Value *counts_of(IRBuilder<> &builder, const Group &group);
-    void enter(IRBuilder<> &builder, Value *condition, Instruction *at, unsigned likelihood);
+    void enter(IRBuilder<> &builder, Value *condition, Instruction *at);
 
     Function &function;
     Module &module;
@@ -144,8 +144,7 @@ void Emission::read(Reading &reading)
     reading.base = load_word(builder, 0);
 }
 
-/* The window's check comes in two: the first, one bit, says no to nearly all that the second says no to, and the second is
- * out of the way. */
+/* One bit says no to nearly all that are not in the window; the callback looks at the others. */
 Value *Emission::check(IRBuilder<> &builder, const Group &group, Value *address)
 {
     if (!options.anywhere) {
@@ -157,9 +156,9 @@ Value *Emission::check(IRBuilder<> &builder, const Group &group, Value *address)
 }
 
 /* Goes on where it is so. */
-void Emission::enter(IRBuilder<> &builder, Value *condition, Instruction *at, unsigned likelihood)
+void Emission::enter(IRBuilder<> &builder, Value *condition, Instruction *at)
 {
-    MDNode *weights = MDBuilder(module.getContext()).createBranchWeights(likelihood, 1000);
+    MDNode *weights = MDBuilder(module.getContext()).createBranchWeights(1, 1000);
     builder.SetInsertPoint(SplitBlockAndInsertIfThen(condition, at, false, weights));
     builder.SetCurrentDebugLocation(at->getDebugLoc());
 }
@@ -183,12 +182,7 @@ void Emission::emit(const Group &group)
     /* What is a little above an address in the window is in it too: no chunk lies at its very end. */
     Value *checked = group.low < 0 || group.low > near ? builder.CreateAdd(base, low) : base;
     Value *concerns = check(builder, group, checked);
-    enter(builder, group.guard ? builder.CreateAnd(group.guard, concerns) : concerns, at, 1);
-    if (!options.anywhere) {
-        Value *window =
-            builder.CreateICmpEQ(builder.CreateLShr(checked, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
-        enter(builder, window, &*builder.GetInsertPoint(), 1000000);
-    }
+    enter(builder, group.guard ? builder.CreateAnd(group.guard, concerns) : concerns, at);
     Value *address = group.low && checked == base ? builder.CreateAdd(base, low) : checked;
     Value *last = group.size ? builder.CreateSub(group.size, builder.getInt64(1))
                              : builder.getInt64(uint64_t(group.high - group.low - 1));

@@ -9,8 +9,8 @@
 #define PFA_KEEPS_REGISTERS __attribute__((preserve_most, noinline))
 
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
-PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_large(uintptr_t address, uint64_t size,
-                                                                         uint64_t counts);
+PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_elsewhere(uintptr_t address, uint64_t last,
+                                                                             uint64_t counts);
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
 #include "hooks/access/access.h"

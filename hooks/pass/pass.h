@@ -25,10 +25,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-/* alloc/slice.h, which is C11 alone, has the same two; tests/pass fails where they differ. */
-#define PFA_WINDOW_SHIFT 44
-#define PFA_WINDOW 3
-
 namespace profalloc
 {
 

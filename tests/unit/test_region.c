@@ -84,7 +84,7 @@ static void a_word_gives_back_what_it_was_made_of(void **state)
                 uint64_t word = pfa_region_make_word(size, lead != 0, back);
                 assert_true(word != 0);
                 assert_int_equal(pfa_word_class(word), pfa_region_class(size));
-                assert_true(((word >> PFA_WORD_BACK_SHIFT) & 7) == back);
+                assert_true(pfa_word_back(word) == back);
                 pfa_place_t place = pfa_place_by((100 + back) * SLICE, word, any_records);
                 assert_true(place.distance == (int64_t)(back * SLICE) - (int64_t)(lead * PFA_REGION_LEAD));
             }
