@@ -189,10 +189,12 @@ def table(heading, rows):
     return [line + "\n" for line in lines]
 
 
-def over_bounds(rows):
+def over_bounds(rows, compiler):
+    # Clang lets an access of no concern jump to the function's only return: without a jump it is one of concern.
+    bounds = {**BOUNDS, "probe_access": BOUNDS["probe_access_at"]} if compiler == "clang" else BOUNDS
     return [f"{name}: {counts[kind]} {kind} on the fast path, at most {bound} allowed"
             for (name, part), counts in rows.items() if part == "fast"
-            for kind, bound in BOUNDS[name].items() if counts[kind] > bound]
+            for kind, bound in bounds[name].items() if counts[kind] > bound]
 
 
 def compare(path, heading, measured):
@@ -215,7 +217,7 @@ def main():
         path.write_text("".join(measured))
         print(f"wrote {path}")
 
-    problems = over_bounds(rows)
+    problems = over_bounds(rows, compiler)
     if path.exists():
         problems += compare(path, heading, measured)
     elif path.stem == REFERENCE:

@@ -487,8 +487,9 @@ static pfa_wide_record_t record_on(void *chunk)
 
 static bool is_untouched(void *chunk)
 {
-    const pfa_accesses_t none = {.low = UINT32_MAX};
     pfa_wide_record_t copy = record_on(chunk);
+    pfa_accesses_t none;
+    pfa_accesses_begin(&none, copy.record.alloc_time);
     return memcmp(&copy.accesses, &none, sizeof none) == 0;
 }
 
