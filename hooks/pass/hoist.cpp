@@ -1,9 +1,10 @@
-/* Owns loops: a group whose address runs in equal steps through an innermost loop without a window's end becomes one range
- * in front of it, with the counts of all its turns.
+/* Owns loops: a group whose address runs in equal steps through an innermost loop without a window's end becomes one range,
+ * with the counts of all turns: in front of the loop if it is known there how many there will be, else behind each of its
+ * exits, with a count of turns of our own (a search: through a text, say, for its first blank).
  *
- * Exact, because the loop has one exit and a number of turns that is known when it is entered, and the group's block is
- * executed in each (up to the exit block once more than the loop goes back, behind it as often). That addresses do not
- * wrap follows from their all being accessed: no program maps a whole address space. */
+ * Exact, because the group's block is executed in each turn. A turn that leaves the loop has executed it if it comes before
+ * the block that leaves; else that turn does not count. That addresses do not wrap follows from their all being accessed:
+ * no program maps a whole address space. */
 #include "hooks/pass/pass.h"
 
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
@@ -22,6 +23,15 @@ namespace
 const uint64_t turns_max = INT32_MAX;
 const int64_t step_max = int64_t(1) << 32; /* so that a wrap would have to touch what no program maps */
 
+/* Code at more exits is not worth it. */
+const size_t exits_max = 4;
+
+/* The addresses of a group: each turn's is `step` further than the last's. */
+struct Run {
+    const SCEV *first;
+    int64_t step;
+};
+
 class Hoisting
 {
   public:
@@ -31,7 +41,8 @@ class Hoisting
     }
 
     bool possible();
-    void move(Group &group);
+    /* Groups that come in addition are appended to `more`. */
+    void move(Group &group, Groups &more);
 
   private:
     bool can_expand(const SCEV *expression)
@@ -44,7 +55,12 @@ class Hoisting
     }
     Value *number(const SCEV *expression);
     Value *turns(bool behind_exit);
-    Value *counts(Group &group, Value *turns);
+    Value *turns_so_far();
+    Value *counts(const Group &group, Value *turns, IRBuilder<> &builder);
+    bool runs(const Group &group, Run &run);
+    void tell(Group &group, int64_t step, Value *first, Value *times, bool may_be_none, Instruction *at);
+    void move_ahead(Group &group, const Run &run);
+    void move_behind(Group &group, const Run &run, Groups &more);
 
     Loop &loop;
     Analyses &analyses;
@@ -53,23 +69,31 @@ class Hoisting
     SCEVExpander expander;
     Instruction *place = nullptr; /* the end of the preheader */
     BasicBlock *exiting = nullptr;
-    const SCEV *goes_back = nullptr; /* how often */
+    const SCEV *goes_back = nullptr; /* how often, if it can be known ahead */
     Value *all_turns[2] = {};
+    Value *counter = nullptr;
+    SmallVector<BasicBlock *, 4> exits; /* if it cannot */
 };
 
 bool Hoisting::possible()
 {
     BasicBlock *preheader = loop.getLoopPreheader();
-    exiting = loop.getExitingBlock();
-    if (!loop.isInnermost() || !preheader || !exiting || !loop.getLoopLatch() ||
+    if (!loop.isInnermost() || !preheader || !loop.getLoopLatch() ||
         any_of(loop.blocks(), [](BasicBlock *block) { return any_of(*block, ends_window); })) {
         return false;
     }
     place = preheader->getTerminator();
-    goes_back = scev.getBackedgeTakenCount(&loop);
-    return !isa<SCEVCouldNotCompute>(goes_back) && goes_back->getType()->isIntegerTy() &&
-           scev.getTypeSizeInBits(goes_back->getType()) <= 64 && can_expand(goes_back) &&
-           analyses.dominators.dominates(exiting, loop.getLoopLatch());
+    exiting = loop.getExitingBlock();
+    const SCEV *known = exiting ? scev.getBackedgeTakenCount(&loop) : scev.getCouldNotCompute();
+    if (!isa<SCEVCouldNotCompute>(known) && known->getType()->isIntegerTy() &&
+        scev.getTypeSizeInBits(known->getType()) <= 64 && can_expand(known) &&
+        analyses.dominators.dominates(exiting, loop.getLoopLatch())) {
+        goes_back = known;
+        return true;
+    }
+    loop.getUniqueExitBlocks(exits);
+    return options.across && loop.hasDedicatedExits() && exits.size() <= exits_max &&
+           none_of(exits, [](BasicBlock *exit) { return exit->isEHPad(); });
 }
 
 Value *Hoisting::number(const SCEV *expression)
@@ -91,11 +115,25 @@ Value *Hoisting::turns(bool behind_exit)
     return value;
 }
 
-Value *Hoisting::counts(Group &group, Value *times)
+/* How often the loop has gone back, wherever it is left. */
+Value *Hoisting::turns_so_far()
 {
-    IRBuilder<> builder(place);
+    if (!counter) {
+        Type *word = Type::getInt64Ty(place->getContext());
+        BasicBlock *latch = loop.getLoopLatch();
+        PHINode *phi = PHINode::Create(word, 2, "profalloc.turns", &loop.getHeader()->front());
+        Value *next = IRBuilder<>(latch->getTerminator()).CreateAdd(phi, ConstantInt::get(word, 1));
+        phi->addIncoming(ConstantInt::get(word, 0), place->getParent());
+        phi->addIncoming(next, latch);
+        counter = phi;
+    }
+    return counter;
+}
+
+Value *Hoisting::counts(const Group &group, Value *times, IRBuilder<> &builder)
+{
     uint64_t limit = turns_max / std::max({group.reads, group.writes, 1u});
-    if (scev.getUnsignedRangeMax(goes_back).ult(limit)) {
+    if (goes_back && scev.getUnsignedRangeMax(goes_back).ult(limit)) {
         return builder.CreateMul(times, builder.getInt64(uint64_t(group.writes) << 32 | group.reads));
     }
     /* Each half by itself: one that would be more than a counter holds makes it full, and leaves the other alone. */
@@ -110,11 +148,11 @@ Value *Hoisting::counts(Group &group, Value *times)
     return builder.CreateOr(reads, builder.CreateShl(half(group.writes), 32));
 }
 
-void Hoisting::move(Group &group)
+bool Hoisting::runs(const Group &group, Run &run)
 {
-    BasicBlock *block = group.at->getParent();
-    if (group.lone || group.size || group.guard || !analyses.dominators.dominates(block, loop.getLoopLatch())) {
-        return;
+    if (group.lone || group.size || group.guard ||
+        !analyses.dominators.dominates(group.at->getParent(), loop.getLoopLatch())) {
+        return false;
     }
     const SCEV *address =
         scev.getAddExpr(scev.getSCEV(group.pointer),
@@ -127,29 +165,77 @@ void Hoisting::move(Group &group)
                              : nullptr;
         if (recurrence->getLoop() == &loop) {
             if (!constant || constant->getAPInt().getSignificantBits() > 63) {
-                return;
+                return false;
             }
             step = constant->getAPInt().getSExtValue();
             address = recurrence->getStart();
         }
     }
     bool dense = step == 0 || step == bytes || step == -bytes;
-    if (!scev.isLoopInvariant(address, &loop) || !can_expand(address) || std::abs(step) > step_max ||
-        (options.map && !dense)) {
-        return;
-    }
-    bool behind_exit = !analyses.dominators.dominates(block, exiting);
-    Value *times = turns(behind_exit);
-    Value *first = number(address);
-    IRBuilder<> builder(place);
+    run = {address, step};
+    return scev.isLoopInvariant(address, &loop) && can_expand(address) && std::abs(step) <= step_max &&
+           (!options.map || dense);
+}
+
+/* Makes the group one of so many turns. */
+void Hoisting::tell(Group &group, int64_t step, Value *first, Value *times, bool may_be_none, Instruction *at)
+{
+    IRBuilder<> builder(at);
     Value *extent =
         builder.CreateMul(builder.CreateSub(times, builder.getInt64(1)), builder.getInt64(uint64_t(std::abs(step))));
     group.pointer = step < 0 ? builder.CreateSub(first, extent) : first;
-    group.size = builder.CreateAdd(extent, builder.getInt64(uint64_t(bytes)));
-    group.guard = behind_exit ? builder.CreateIsNotNull(times) : nullptr;
-    group.counts = counts(group, times);
+    group.size = builder.CreateAdd(extent, builder.getInt64(uint64_t(group.high - group.low)));
+    group.guard = may_be_none ? builder.CreateIsNotNull(times) : nullptr;
+    group.counts = counts(group, times, builder);
     group.low = group.high = 0;
-    group.at = place;
+    group.at = at;
+}
+
+void Hoisting::move_ahead(Group &group, const Run &run)
+{
+    bool behind_exit = !analyses.dominators.dominates(group.at->getParent(), exiting);
+    Value *times = turns(behind_exit);
+    tell(group, run.step, number(run.first), times, behind_exit, place);
+}
+
+void Hoisting::move_behind(Group &group, const Run &run, Groups &more)
+{
+    Value *first = number(run.first);
+    const Group original = group;
+    BasicBlock *block = group.at->getParent();
+    for (BasicBlock *exit : exits) {
+        /* Was it executed in the last turn, by where that was left? */
+        Type *word = Type::getInt64Ty(place->getContext());
+        PHINode *last = PHINode::Create(word, 2, "profalloc.last", &exit->front());
+        bool may_be_none = false;
+        for (BasicBlock *leaving : predecessors(exit)) {
+            bool executed = analyses.dominators.dominates(block, leaving);
+            last->addIncoming(ConstantInt::get(word, executed ? 1 : 0), leaving);
+            may_be_none |= !executed;
+        }
+        Instruction *at = &*exit->getFirstInsertionPt();
+        Value *times = IRBuilder<>(at).CreateAdd(turns_so_far(), last);
+        Group told = original;
+        tell(told, run.step, first, times, may_be_none, at);
+        if (exit == exits.front()) {
+            group = told;
+        } else {
+            more.push_back(told);
+        }
+    }
+}
+
+void Hoisting::move(Group &group, Groups &more)
+{
+    Run run;
+    if (!runs(group, run)) {
+        return;
+    }
+    if (goes_back) {
+        move_ahead(group, run);
+    } else if (!exits.empty()) {
+        move_behind(group, run, more);
+    }
 }
 
 } // namespace
@@ -168,15 +254,17 @@ void hoist(Groups &groups, Analyses &analyses, const Options &options)
             members.push_back(&group);
         }
     }
+    Groups more;
     for (Loop *loop : order) {
         Hoisting hoisting(*loop, analyses, options, loop->getHeader()->getModule()->getDataLayout());
         if (!hoisting.possible()) {
             continue;
         }
         for (Group *group : of_loops[loop]) {
-            hoisting.move(*group);
+            hoisting.move(*group, more);
         }
     }
+    groups.append(more.begin(), more.end());
 }
 
 } // namespace profalloc

@@ -26,7 +26,7 @@ PLAIN = "no-merge,no-hoist"
 WAYS = [PLAIN, "", "no-merge", "no-hoist", "map", "anywhere", "anywhere,no-share"]
 
 # At -O2: how many times as many calls the plain way needs, so that it is seen if nothing is merged or hoisted any more.
-LEAST_SAVED = {"loops.c": 1.7, "windows.c": 1.2, "vectors.c": 1.5}
+LEAST_SAVED = {"loops.c": 1.7, "searches.c": 1.6, "windows.c": 1.2, "vectors.c": 1.5}
 
 
 class Failure(Exception):
