@@ -189,7 +189,7 @@ static void fill(pfa_access_view_t *view)
     view->base = pfa_range.base;
     view->cell = pfa_range.whole_cell ? PFA_WINDOW_BASE >> PFA_CELL_SHIFT : PFA_NO_CELL;
     view->region_end = pfa_range.base + pfa_range.region_span;
-    view->table_end = pfa_range.base + pfa_range.total_span;
+    view->large_span = pfa_range.total_span - pfa_range.region_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. */

@@ -82,28 +82,41 @@ PFA_INLINE void pfa_access_region(const pfa_slice_t *slice, uintptr_t address, u
     pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
 }
 
-/* Any address that is not in R's cell. Out of line, but warm: a program that manages memory of its own in large chunks comes
- * here only. */
-__attribute__((unused)) static PFA_NOINLINE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
+/* Where R is no cell (alloc/range.c), for addresses that have no slices, and for those that are of no concern after all. */
+__attribute__((unused)) static PFA_NOINLINE void pfa_access_beyond(uintptr_t address, uint64_t last, uint64_t counts)
 {
     const pfa_access_view_t *view = &pfa_access_view;
     if (address - view->base >= view->span) {
         return;
     }
-    if (PFA_LIKELY(address < view->table_end)) {
-        const pfa_slice_t *slice = pfa_access_slice(view->slices, address);
-        if (PFA_UNLIKELY(address < view->region_end)) {
-            pfa_access_region(slice, address, last, counts);
-            return;
-        }
-        uint64_t start = pfa_load_relaxed(&slice->word);
-        pfa_record_t *record = pfa_load_relaxed(&slice->records);
-        if (PFA_LIKELY(record != NULL)) {
-            pfa_access_note((pfa_wide_record_t *)record, address - start, address, last, counts);
-            return;
-        }
+    if (address < view->region_end) {
+        pfa_access_region(pfa_access_slice(view->slices, address), address, last, counts);
+        return;
     }
     pfa_access_rare(address, last, counts);
+}
+
+/* Any address that is not in R's cell. Out of line, but warm: a program that manages memory of its own in large chunks comes
+ * here only. */
+__attribute__((unused)) static PFA_NOINLINE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
+{
+    const pfa_access_view_t *view = &pfa_access_view;
+    PFA_AS_IT_IS(view);
+    uintptr_t start_of_large = view->region_end;
+    uint64_t span = view->large_span;
+    PFA_LOADED_TOGETHER(start_of_large, span);
+    if (PFA_UNLIKELY(address - start_of_large >= span)) {
+        pfa_access_beyond(address, last, counts);
+        return;
+    }
+    const pfa_slice_t *slice = pfa_access_slice(view->slices, address);
+    uint64_t start = pfa_load_relaxed(&slice->word);
+    pfa_record_t *record = pfa_load_relaxed(&slice->records);
+    if (PFA_UNLIKELY(record == NULL)) {
+        pfa_access_rare(address, last, counts);
+        return;
+    }
+    pfa_access_note((pfa_wide_record_t *)record, address - start, address, last, counts);
 }
 
 /* Any address. */

@@ -48,14 +48,14 @@ typedef struct pfa_access_view {
     uintptr_t
         cell; /* addresses with these upper bits (PFA_CELL_SHIFT) are in R, or have empty slices as if they were */
     uintptr_t slices;     /* the slice that the address 0 would have */
-    uintptr_t region_end; /* the end of R */
-    /* Does all that an access can ask for, and refreshes the thread's clock. */
-    void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
-    uint32_t version; /* PFA_ACCESS_VERSION, set by the module */
-    uint32_t size;    /* of this, likewise */
+    uintptr_t region_end; /* the end of R, where L begins, */
+    uint64_t large_span;  /* and the length of L. Beyond that only `rare` knows */
+    uint32_t version;     /* PFA_ACCESS_VERSION, set by the module */
+    uint32_t size;        /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
-    uintptr_t table_end; /* the end of L: what has slices. Beyond that only `rare` knows */
+    /* Does all that an access can ask for, and refreshes the thread's clock. */
+    void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
     struct pfa_access_view *next;
 } pfa_access_view_t;
 _Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access_view_t, size) == 52,

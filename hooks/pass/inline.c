@@ -11,6 +11,8 @@
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
 PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_elsewhere(uintptr_t address, uint64_t last,
                                                                              uint64_t counts);
+PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintptr_t address, uint64_t last,
+                                                                          uint64_t counts);
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
 #include "hooks/access/access.h"
