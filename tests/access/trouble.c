@@ -281,8 +281,9 @@ static void window(void)
 
 __attribute__((constructor(101))) static void take_window(void)
 {
-    if (getenv("TAKE_WINDOW") != NULL) {
-        void *place = (void *)((uintptr_t)3 << 44);
+    const char *at = getenv("TAKE_WINDOW");
+    if (at != NULL) {
+        void *place = (void *)(((uintptr_t)3 << 44) + strtoull(at, NULL, 0));
         char *taken =
             mmap(place, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         MUST(taken == place);
