@@ -3,6 +3,7 @@
 is said that it is not there; the program is never harmed."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ class Trouble:
         self.plugin = folder / f"plugin-{window}.so"
         compilers.build(self.way, [HERE / "plugin.c"], self.plugin, *flags, "-shared", "-fPIC")
 
-    def run(self, *arguments, conf="", said=()):
+    def run(self, *arguments, conf="", said=(), room=None):
         """What it printed, and its trace; it ends well, and what the library says is as expected."""
         self.count += 1
         trace = self.folder / f"{self.program.name}.{self.count}.%p.pa"
@@ -37,7 +38,8 @@ class Trouble:
         if "TAKE_WINDOW" in os.environ:
             env["TAKE_WINDOW"] = os.environ["TAKE_WINDOW"]
         done = subprocess.run([str(self.program), *map(str, arguments)], env=env, text=True, capture_output=True,
-                              timeout=compilers.TIME_LIMIT)
+                              timeout=compilers.TIME_LIMIT,
+                              preexec_fn=room and (lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room))))
         equal(done.returncode, 0, f"{arguments}: {done.stderr}")
         ours = [line for line in done.stderr.splitlines() if line.startswith("profalloc:")]
         equal(len(ours), len(said), f"{arguments}: messages {ours}")
@@ -46,8 +48,8 @@ class Trouble:
         traces = sorted(self.folder.glob(f"{self.program.name}.{self.count}.*.pa"), key=lambda path: path.stat().st_mtime)
         return done.stdout, traces
 
-    def exact(self, *arguments, conf=""):
-        printed, traces = self.run(*arguments, conf=conf)
+    def exact(self, *arguments, conf="", room=None):
+        printed, traces = self.run(*arguments, conf=conf, room=room)
         equal(len(traces), 1, "traces")
         exact.compare(" ".join(map(str, arguments)), printed, traces[0])
         equal(tool("check", traces[0])[1], "", "check")
@@ -60,6 +62,7 @@ def chunks_of(trace, size):
 
 def survives(trouble):
     trouble.exact("constructor")
+    trouble.exact("constructor", room=4 << 30)  # too little for a table of all of R's cell
     trouble.exact("signals")
     trouble.exact("threads")
     for name in ("freed", "wild"):
