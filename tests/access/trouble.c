@@ -293,6 +293,31 @@ __attribute__((constructor(101))) static void take_window(void)
     }
 }
 
+/* Chunks that are used alike, a little, again and again, by a thread that does nothing else: none of them is the one that
+ * asks for the time. */
+static void lockstep(void)
+{
+    enum { CHUNKS = 2000, ROUNDS = 40, ROUND_NS = 5000000 };
+    static char *chunks[CHUNKS];
+    for (int i = 0; i < CHUNKS; i++) {
+        chunks[i] = hide(malloc(2077));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        struct timespec began;
+        struct timespec now;
+        MUST(clock_gettime(CLOCK_MONOTONIC, &began) == 0);
+        do {
+            MUST(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+        } while ((now.tv_sec - began.tv_sec) * 1000000000 + now.tv_nsec - began.tv_nsec < ROUND_NS);
+        for (int i = 0; i < CHUNKS; i++) {
+            PUT(chunks[i][7], 1);
+        }
+    }
+    for (int i = 0; i < CHUNKS; i++) {
+        free(chunks[i]);
+    }
+}
+
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 static void counters(void)
@@ -350,7 +375,8 @@ int main(int argc, char **argv)
     } troubles[] = {{"constructor", constructor}, {"freed", freed},         {"wild", wild},
                     {"signals", signals},         {"threads", thread_ends}, {"forks", forks},
                     {"elsewhere", elsewhere},     {"huge", huge},           {"window", window},
-                    {"counters", counters},       {"alike", alike},         {"mapped", mapped}};
+                    {"counters", counters},       {"alike", alike},         {"mapped", mapped},
+                    {"lockstep", lockstep}};
     MUST(argc >= 2);
     for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
         if (strcmp(argv[1], troubles[i].name) == 0) {

@@ -106,6 +106,16 @@ def places(trouble):
     trouble.exact("huge")
 
 
+def times(trouble):
+    """The last of 40 rounds that take 5 ms each is what is told of nearly all."""
+    _, traces = trouble.run("lockstep")
+    rows = chunks_of(traces[0], 2077)
+    equal((len(rows), {row["writes"] for row in rows}), (2000, {40}), "chunks, and writes of each")
+    first_free = min(row["freed"] for row in rows)
+    late = sorted(first_free - row["last"] for row in rows)
+    check(late[len(late) * 9 // 10] < 0.025, f"last accesses, before the first free: {late[::200]}")
+
+
 def options(trouble):
     trouble.exact("counters", conf="access_counter_bits:4")
     _, traces = trouble.run("alike", conf="sample:64K")
@@ -178,7 +188,7 @@ def main():
             other.mkdir()
             for window in ("fixed", "any"):
                 trouble = Trouble(own, way, window)
-                for part in (survives, forked, modules, places, options, words) if window == "fixed" else (survives, places):
+                for part in (survives, forked, modules, places, times, options, words) if window == "fixed" else (survives, places):
                     part(trouble)
             occupied(other, way)
             below(other, way)
