@@ -53,6 +53,18 @@ static bool find_slot(uint64_t offset, target_t *target)
     return true;
 }
 
+/* By the table of slices, as the callbacks do: the memory of a record stays one of records. */
+static bool find_cell(uint64_t offset, uintptr_t address, target_t *target)
+{
+    if (offset >= pfa_range.total_span || !pfa_range_is_wide()) {
+        return false;
+    }
+    const pfa_slice_t *slice = &pfa_range.slices[offset >> PFA_SLICE_SHIFT];
+    *target =
+        (target_t){.record = pfa_load_relaxed(&slice->records), .distance = address - pfa_load_relaxed(&slice->word)};
+    return target->record != NULL;
+}
+
 /* In an RCU read section. */
 static bool find_large(uintptr_t address, target_t *target)
 {
@@ -153,6 +165,10 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
         if (find_slot(offset, &target)) {
             note(&target, thread, size, counts);
         }
+        return;
+    }
+    if (find_cell(offset, address, &target)) {
+        note(&target, thread, size, counts);
         return;
     }
     bool entered = pfa_rcu_enter(&pfa_tls);
