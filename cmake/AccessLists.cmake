@@ -1,13 +1,14 @@
 # Run with -P: makes the linker's and GCC's lists of wrapped functions from their table.
 #   IN hooks/access/wraps.def, OUT the folder for profalloc-wrap.txt and profalloc-nobuiltin.txt
-file(STRINGS ${IN} lines REGEX "^PFA_WRAP(_BUILTIN|_WAITS)?\\([a-z_]")
+file(STRINGS ${IN} lines REGEX "^PFA_WRAP[A-Z_]*\\([a-z_]")
 set(wraps "")
 set(builtins "")
 foreach(line IN LISTS lines)
     string(REGEX MATCH "^(PFA_WRAP[A-Z_]*)\\(([a-zA-Z0-9_]+)" found "${line}")
-    string(APPEND wraps "--wrap=${CMAKE_MATCH_2}\n")
-    if(CMAKE_MATCH_1 STREQUAL "PFA_WRAP_BUILTIN")
-        string(APPEND builtins "-fno-builtin-${CMAKE_MATCH_2}\n")
+    set(name ${CMAKE_MATCH_2})
+    string(APPEND wraps "--wrap=${name}\n")
+    if(CMAKE_MATCH_1 MATCHES "_BUILTIN$")
+        string(APPEND builtins "-fno-builtin-${name}\n")
     endif()
 endforeach()
 if(NOT wraps OR NOT builtins)

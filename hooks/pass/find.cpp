@@ -46,12 +46,10 @@ bool may_be_heap(const Value *pointer)
 
 bool is_memory_function(StringRef name)
 {
+#define PFA_WRAP_MEMORY(function) .Case(#function, true)
+#define PFA_WRAP_MEMORY_BUILTIN(function) .Case(#function, true)
     return StringSwitch<bool>(name)
-        .Cases("memcpy", "memmove", "memset", "memcmp", "bcmp", "memchr", "memrchr", "mempcpy", true)
-        .Cases("strlen", "strnlen", "strcpy", "strncpy", "stpcpy", "stpncpy", "strcat", "strncat", true)
-        .Cases("strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr", true)
-        .Cases("memccpy", "memmem", "strspn", "strcspn", "strpbrk", "bcopy", "bzero", "rawmemchr", true)
-        .Cases("strchrnul", "wmemcpy", "wmemset", "wmemmove", "wmemcmp", "wcslen", "wcscpy", "wmemchr", true)
+#include "hooks/access/wraps.def"
         .Default(false);
 }
 

@@ -86,9 +86,9 @@ def differences(what, found, wanted):
 
 def check_wraps(defined):
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "hooks/access/wraps.def").read_text(), flags=re.S)
-    rows = re.findall(r"^PFA_WRAP(_BUILTIN|_WAITS|)\((\w+)", text, re.M)
+    rows = re.findall(r"^PFA_WRAP((?:_MEMORY)?(?:_BUILTIN)?|_WAITS)\((\w+)", text, re.M)
     wanted = {name for _, name in rows}
-    builtins = {name for kind, name in rows if kind == "_BUILTIN"}
+    builtins = {name for kind, name in rows if kind.endswith("_BUILTIN")}
     if len(rows) != len(wanted) or not builtins:
         return ["wraps.def names a function twice, or none"]
     tests = "".join(path.read_text() for path in sorted((ROOT / "tests/unit").glob("test_callbacks_*.c")))
