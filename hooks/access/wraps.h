@@ -5,9 +5,9 @@
  * comparison with the first difference, a transfer with what was transferred. Where none of its memory is in the profiled
  * range it is a compare and a jump. errno stays as libc left it: noting an access does not touch it.
  *
- * --wrap turns all calls of a link: where libc.a is part of it, libc's own would count, too, and from before there are threads.
- * A static program is linked in two steps, therefore: its objects with this archive and --wrap into one (-r), then that with
- * libc, without. */
+ * --wrap turns all calls of a link: where libc.a is part of it, libc's own count, too, and come from before there are threads:
+ * nothing of a thread may be touched before an address was found to be one of the profiled range, but by functions that wait,
+ * which libc does not call that early. */
 #ifndef PFA_HOOKS_ACCESS_WRAPS_H
 #define PFA_HOOKS_ACCESS_WRAPS_H
 
@@ -54,6 +54,16 @@ PFA_INLINE size_t least(size_t a, size_t b)
 PFA_INLINE size_t distance(const void *start, const void *found)
 {
     return (size_t)((const char *)found - (const char *)start);
+}
+
+size_t __real_strlen(const char *text);
+size_t __real_strnlen(const char *text, size_t size);
+
+/* How much of a text is looked at by who takes at most `limit` bytes of it. */
+PFA_INLINE size_t until_end(const char *text, size_t limit)
+{
+    size_t length = __real_strnlen(text, limit);
+    return length < limit ? length + 1 : limit;
 }
 
 #endif

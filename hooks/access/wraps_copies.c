@@ -2,16 +2,7 @@
  * the rest. */
 #include "hooks/access/wraps.h"
 
-size_t __real_strlen(const char *text);
-size_t __real_strnlen(const char *text, size_t size);
 size_t __real_wcslen(const wchar_t *text);
-
-/* How much of a text is looked at by who takes at most `limit` bytes of it. */
-static size_t until_end(const char *text, size_t limit)
-{
-    size_t length = __real_strnlen(text, limit);
-    return length < limit ? length + 1 : limit;
-}
 
 static PFA_NOINLINE void note_copy(const char *to, const char *from)
 {

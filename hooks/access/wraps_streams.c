@@ -8,8 +8,6 @@
 /* <stdio.h> may define some of these functions itself. */
 typedef struct _IO_FILE stream_t;
 
-size_t __real_strlen(const char *text);
-
 PFA_INLINE size_t got_items(void *items, size_t size, size_t result)
 {
     note_wait();

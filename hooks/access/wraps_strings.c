@@ -45,12 +45,6 @@ static size_t until_difference_in_case(const char *a, const char *b, size_t limi
     return least(i + 1, limit);
 }
 
-static size_t until_end(const char *text, size_t limit)
-{
-    size_t length = __real_strnlen(text, limit);
-    return length < limit ? length + 1 : limit;
-}
-
 static PFA_NOINLINE void note_comparison(const char *a, const char *b, size_t seen)
 {
     note_read(a, seen);
