@@ -35,6 +35,17 @@ DEFINE_COPY_CHK(__mempcpy_chk)
 DEFINE_COPY_WIDE(wmemcpy)
 DEFINE_COPY_WIDE(wmemmove)
 
+/* Up to the byte, if it is there. */
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memccpy, (void *to, const void *from, int byte, size_t size),
+                  (to, from, byte, size))
+{
+    void *end = __real_memccpy(to, from, byte, size);
+    size_t copied = end != NULL ? distance(to, end) : size;
+    note_read(from, copied);
+    note_write(to, copied);
+    return end;
+}
+
 PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void, bcopy, (const void *from, void *to, size_t size),
                   (from, to, size))
 {
@@ -141,10 +152,35 @@ PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, bcmp, (const void *a, const v
     return result;
 }
 
+PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, wmemcmp, (const wchar_t *a, const wchar_t *b, size_t count),
+                  (a, b, count))
+{
+    int result = __real_wmemcmp(a, b, count);
+    size_t seen = count;
+    if (result != 0) {
+        seen = 0;
+        while (seen < count && a[seen] == b[seen]) {
+            seen++;
+        }
+        seen = least(seen + 1, count);
+    }
+    note_read(a, seen * sizeof *a);
+    note_read(b, seen * sizeof *b);
+    return result;
+}
+
 PFA_WRAPPED_WHERE(concerns(range), void *, memchr, (const void *range, int byte, size_t size), (range, byte, size))
 {
     void *found = __real_memchr(range, byte, size);
     note_read(range, found != NULL ? distance(range, found) + 1 : size);
+    return found;
+}
+
+PFA_WRAPPED_WHERE(concerns(range), wchar_t *, wmemchr, (const wchar_t *range, wchar_t value, size_t count),
+                  (range, value, count))
+{
+    wchar_t *found = __real_wmemchr(range, value, count);
+    note_read(range, found != NULL ? distance(range, found) + sizeof *found : count * sizeof *range);
     return found;
 }
 

@@ -240,12 +240,17 @@ int main(int argc, char **argv)
 
 
 HOLES = r"""
+#include <stdio.h>
 #include <string.h>
 struct block { char bytes[64]; };
 void copy(char *to, const char *from);
 void copy(char *to, const char *from) { memcpy(to, from, 64); }
 void clear(char *to);
 void clear(char *to) { memset(to, 0, 48); }
+void print(char *to);
+void print(char *to) { sprintf(to, "constant text"); }
+void print_some(char *to);
+void print_some(char *to) { snprintf(to, 20, "constant text"); }
 void rise(int *numbers, int count);
 void rise(int *numbers, int count) { for (int i = 0; i < count; i++) numbers[i]++; }
 void triple(int *restrict to, const int *restrict from, int count);
@@ -265,6 +270,8 @@ def holes(under, folder):
         check(re.search(r" U (__tsan_)?memcpy", found) and re.search(r" U (__tsan_)?memset", found),
               f"{flags}: copies of constant size are expanded inline: {found}")
         check("__tsan_func_entry" not in found, f"{flags}: callbacks of functions: {found}")
+        check(under.clang or (" U sprintf" in found and " U snprintf" in found),
+              f"{flags}: constant texts are stored inline: {found}")
         if under.clang:
             check("__tsan_read_write4" in found, f"{flags}: a[i]++ is a write only: {found}")
     wide = {"x86_64": ["-mavx2", "-mavx512f"], "aarch64": ["-march=armv8.2-a+sve"]}[run(["uname", "-m"])[0].strip()]

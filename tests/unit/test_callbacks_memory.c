@@ -287,6 +287,65 @@ static void searches_for_ranges(void **state)
     expect_not_waited();
 }
 
+static void copies_up_to_a_byte(void **state)
+{
+    (void)state;
+    put(100, "twelve bytes");
+    range[512] = range[519] = '#';
+    watch();
+    assert_ptr_equal(memccpy(range + 513, range + 100, 'e', 12), range + 516);
+    expect(R(100, 3), W(513, 3));
+    expect_errno_kept();
+    expect_not_waited();
+    assert_memory_equal(range + 512, "#twe", 4);
+    watch();
+    assert_null(memccpy(range + 513, range + 100, 'X', 6));
+    expect(R(100, 6), W(513, 6));
+    assert_memory_equal(range + 512, "#twelve#", 8);
+    watch();
+    assert_ptr_equal(memccpy(outside, range + 100, 't', 1), outside + 1);
+    expect(R(100, 1));
+    watch();
+    assert_null(memccpy(range + 513, outside, 'X', 1));
+    expect(W(513, 1));
+    watch();
+    assert_null(memccpy(range + 513, range + 100, 't', 0));
+    assert_ptr_equal(memccpy(outside + 1, outside, 't', 2), outside + 2);
+    expect_nothing();
+}
+
+static void wide_comparisons_and_searches(void **state)
+{
+    (void)state;
+    wchar_t *a = (wchar_t *)(range + 64);
+    wchar_t *b = (wchar_t *)(range + 256);
+    wcscpy(a, L"wide");
+    wcscpy(b, L"wise");
+    watch();
+    assert_true(wmemcmp(a, b, 4) < 0);
+    expect(R(64, 12), R(256, 12));
+    watch();
+    assert_int_equal(wmemcmp(a, b, 2), 0);
+    expect(R(64, 8), R(256, 8));
+    watch();
+    assert_true(wmemcmp(L"x", a, 4) > 0);
+    expect(R(64, 4));
+    watch();
+    assert_ptr_equal(wmemchr(a, L'd', 4), a + 2);
+    expect(R(64, 12));
+    watch();
+    assert_null(wmemchr(a, L'd', 2));
+    expect(R(64, 8));
+    watch();
+    assert_int_equal(wmemcmp(a, b, 0), 0);
+    assert_null(wmemchr(a, L'd', 0));
+    assert_int_equal(wmemcmp(L"outside", L"outside", 7), 0);
+    assert_non_null(wmemchr(L"outside", L'e', 7));
+    expect_nothing();
+    expect_errno_kept();
+    expect_not_waited();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +357,8 @@ int main(void)
         cmocka_unit_test(searches),
         cmocka_unit_test(searches_for_ranges),
         cmocka_unit_test(comparisons_end_with_the_page),
+        cmocka_unit_test(copies_up_to_a_byte),
+        cmocka_unit_test(wide_comparisons_and_searches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A program to be instrumented: each step touches `memory` in a way that is known, and says so. See callback_links.py. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +45,8 @@ static void library(const char *text)
     step("strlen");
     strcpy(bytes + 100, bytes);
     step("strcpy");
+    snprintf(bytes + 300, 100, "%zu", length);
+    step("print");
     int ends[2];
     if (pipe(ends) == 0 && write(ends[1], bytes, 4) == 4 && read(ends[0], bytes + 200, 100) == 4) {
         step("pipe");
