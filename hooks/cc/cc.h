@@ -79,6 +79,8 @@ typedef struct pfa_under {
 } pfa_under_t;
 
 void pfa_under_find(pfa_under_t *under, bool cxx);
+/* The path of a command, or NULL. A folder in PATH where the name means us (a link called gcc) is passed over. */
+char *pfa_under_path(const char *name);
 /* Kind and version: asks the compiler, and remembers for a day. */
 void pfa_under_probe(pfa_under_t *under);
 

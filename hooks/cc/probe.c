@@ -81,19 +81,22 @@ static char *ask(const pfa_under_t *under)
     return answer;
 }
 
-/* What an answer belongs to: the words, and the files that they are, as far as they are files. */
+/* What an answer belongs to: the words, and the programs that they are, as far as they are programs: in "ccache gcc" gcc counts,
+ * wherever it lies in the PATH. */
 static char *key_of(const pfa_under_t *under)
 {
     char *key = pfa_text("1");
     for (size_t i = 0; i < under->command.count; i++) {
         struct stat about = {0};
-        char *path = realpath(under->command.at[i], NULL);
+        char *found = pfa_under_path(under->command.at[i]);
+        char *path = found == NULL ? NULL : realpath(found, NULL);
         if (path != NULL && stat(path, &about) != 0) {
             about = (struct stat){0};
         }
         char *longer = pfa_text("%s|%s|%s|%lld|%lld", key, under->command.at[i], path == NULL ? "" : path,
                                 (long long)about.st_size, (long long)about.st_mtime);
         free(path);
+        free(found);
         free(key);
         key = longer;
     }

@@ -24,8 +24,7 @@ static bool is_program(const char *path)
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The path of a command, or NULL. A folder in PATH where the name means us (a link called gcc) is passed over. */
-static char *find_in_path(const char *name)
+char *pfa_under_path(const char *name)
 {
     if (strchr(name, '/') != NULL) {
         return is_program(name) ? pfa_text("%s", name) : NULL;
@@ -84,7 +83,7 @@ static void take_from(pfa_under_t *under, const char *variable, const char *text
                         variable, text);
         }
     }
-    char *path = find_in_path(words.at[0]);
+    char *path = pfa_under_path(words.at[0]);
     if (path == NULL) {
         pfa_cc_fail("%s=%s: there is no program '%s'%s", variable, text, words.at[0],
                     derive ? "; set PROFALLOC_CXX to the C++ compiler that belongs to it"
@@ -122,7 +121,7 @@ void pfa_under_find(pfa_under_t *under, bool cxx)
         return;
     }
     for (size_t i = 0; i < sizeof(c_names) / sizeof(c_names[0]); i++) {
-        char *path = find_in_path(cxx ? cxx_names[i] : c_names[i]);
+        char *path = pfa_under_path(cxx ? cxx_names[i] : c_names[i]);
         if (path != NULL) {
             pfa_words_add(&under->command, path);
             return;

@@ -193,10 +193,11 @@ def cache(folder):
     for version in (1, 2):
         program(tools, "counted-gcc", f'#!/bin/sh\n[ "$1" = -dM ] && echo {version} >>"{asked}"\nexec gcc "$@"\n')
         os.utime(tools / "counted-gcc", (version * 1000, version * 1000))
-        for _ in range(3):
-            shown(None, "-c", "x.c", variables={"PROFALLOC_CC": "counted-gcc", "XDG_CACHE_HOME": home,
-                                                "PATH": f"{tools}:{os.environ['PATH']}"})
-    equal(asked.read_text(), "1\n2\n", "questions to the compiler")
+        for command in ("counted-gcc", "env counted-gcc"):
+            for _ in range(3):
+                shown(None, "-c", "x.c", variables={"PROFALLOC_CC": command, "XDG_CACHE_HOME": home,
+                                                    "PATH": f"{tools}:{os.environ['PATH']}"})
+    equal(asked.read_text(), "1\n1\n2\n2\n", "questions to the compiler, by itself and behind another command")
     entry = next((home / "profalloc").iterdir())
     for damage in ("", "nonsense\n", entry.read_text()[:-20]):
         for path in (home / "profalloc").iterdir():
