@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every kind of call of a compiler, made through profalloc-cc: the product is instrumented, is named as the compiler would
 have named it, has our library and no sanitizer's, and works."""
+import json
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from support import check, equal
+from support import check, equal, tool
 from wrapper import (CC, PART, PROGRAM, calls_callbacks, cc, check_program, dynamic, environment, for_all, instrumented,
                      run, symbols, wraps)
 
@@ -98,6 +99,50 @@ def static_programs(under, folder):
     work = folder.new(main_cc=CXX_PROGRAM)
     cc(under, "-O2", "-static", "main.cc", "-o", "program", cxx=True, cwd=work)
     check_program(work / "program", output="caught 7, bad_alloc\n", what="static C++")
+
+
+# Chunks that only the program touches, among much that libc does with memory of its own and with another chunk.
+COUNTED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *volatile kept[2];
+int main(int argc, char **argv)
+{
+    kept[0] = malloc(4001);
+    kept[1] = malloc(4003);
+    volatile int *numbers = kept[0];
+    char *copy = kept[1];
+    char *lent = malloc(4007);
+    for (int i = 0; i < 10; i++) numbers[3 * i] = i;
+    for (int i = 0; i < 5; i++) argc += numbers[3 * i];
+    memcpy(copy + 8, (const void *)numbers, 120);
+    int printed = snprintf(lent, 4007, "%s: %d", argv[0], argc);
+    printf("%s, %d\n", lent, printed);
+    FILE *stream = tmpfile();
+    if (!stream || fwrite(lent, 1, (size_t)printed, stream) != (size_t)printed || fclose(stream)) return 1;
+    free(lent);
+    free(copy);
+    free((void *)numbers);
+    return 0;
+}
+"""
+
+
+def static_counts(under, folder):
+    """In a static program libc's own calls are wrapped like the program's. Chunks that libc does not touch are counted exactly,
+    others at least as often as the program touched them."""
+    for flag in ("-static", "-static-pie", "-O2"):
+        work = folder.new(main_c=COUNTED)
+        cc(under, "-O2", flag, "main.c", "-o", "program", cwd=work)
+        run([work / "program"], env=environment(PROFALLOC_CONF="prof:true,sample:1,out:trace.pa"), cwd=work)
+        rows = map(json.loads, tool("dump", "--json", "--events", work / "trace.pa")[0].splitlines())
+        found = {row["size"]: row for row in rows if row["type"] in ("death", "live")}
+        seen = {size: tuple(found[size][word] for word in ("reads", "writes", "low", "high")) for size in (4001, 4003)}
+        equal(seen, {4001: (6, 10, 0, 119), 4003: (0, 1, 8, 127)}, f"{flag}: accesses of the program alone")
+        lent = found[4007]
+        check((lent["reads"], lent["writes"]) == (1, 1) if flag == "-O2" else lent["reads"] >= 1 and lent["writes"] >= 1,
+              f"{flag}: accesses of a chunk that libc was lent: {lent}")
 
 
 CXX_PROGRAM = r"""
@@ -338,7 +383,7 @@ def precompiled_headers(under, folder):
     check_program(work / "a.out", output=SUM)
 
 
-TESTS = (one_step, several_sources, compile_then_link, shared_objects, static_programs, cxx_programs, relocatable,
+TESTS = (one_step, several_sources, compile_then_link, shared_objects, static_programs, static_counts, cxx_programs, relocatable,
          response_files, standard_input, dependencies, questions, sanitizer_tests, holes, link_time_optimisation, failures,
          precompiled_headers)
 if __name__ == "__main__":
