@@ -85,9 +85,14 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
         add_two(words, "-mllvm", "-tsan-compound-read-before-write=1");
     }
     add_two(words, "-mllvm", "-tsan-instrument-func-entry-exit=0");
-    /* It leaves out accesses of more than 16 bytes, and of vectors without a fixed length. */
+    /* It leaves out accesses of more than 16 bytes, of vectors without a fixed length, by a mask, and gathered; vectors that
+     * loops and neighbours are made into are all of these, whatever the width preferred. */
+    pfa_words_add(words, "-fno-vectorize");
+    pfa_words_add(words, "-fno-slp-vectorize");
+    /* And for loops that a pragma asks vectors of. */
     pfa_words_add(words, "-mprefer-vector-width=128");
-    if (!under->x86 && under->major >= 14) {
+    add_two(words, "-mllvm", "-enable-interleaved-mem-accesses=false");
+    if (under->major >= 14) {
         add_two(words, "-mllvm", "-scalable-vectorization=off");
     }
 }
