@@ -272,12 +272,29 @@ static void atomics(void)
     expect("atomics", 248, 5, 4, 16, 31, 0);
 }
 
-/* Loops that compilers make vectors of, as wide as the machine has them: how many accesses that are is theirs to choose
- * (-1: some), but every byte is seen. */
+/* Loops that compilers make vectors of: neighbours, and two and three lanes of them, which arm64 has loads and stores for. */
 __attribute__((noinline)) static void scale(int *to, const int *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         to[i] = from[i] * 3;
+    }
+}
+
+__attribute__((noinline)) static int products(const int *from, size_t count)
+{
+    int sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += from[2 * i] * from[2 * i + 1];
+    }
+    return sum;
+}
+
+__attribute__((noinline)) static void turn(uint8_t *to, const uint8_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[3 * i] = from[3 * i + 2];
+        to[3 * i + 1] = from[3 * i + 1];
+        to[3 * i + 2] = from[3 * i];
     }
 }
 
@@ -291,8 +308,27 @@ static void vectors(void)
     STEP();
     drop(from);
     drop(to);
-    expect("vectors from", 8008, -1, 1, 0, 7999, 0);
-    expect("vectors to", 8016, 0, -1, 0, 7999, 0);
+    expect_loop("vectors from", 8008, "reads", 2000, 8000, 16, 1);
+    expect_loop("vectors to", 8016, "writes", 2000, 8000, 16, 0);
+}
+
+static void lanes(void)
+{
+    int *pairs = CHUNK(int, 8024);
+    uint8_t *from = CHUNK(uint8_t, 9008);
+    uint8_t *to = CHUNK(uint8_t, 9016);
+    memset(pairs, 1, 8000);
+    memset(from, 1, 9000);
+    STEP();
+    USE(products(pairs, hide_size(1000)));
+    turn(to, from, hide_size(3000));
+    STEP();
+    drop(pairs);
+    drop(from);
+    drop(to);
+    expect_loop("pairs", 8024, "reads", 2000, 8000, 32, 1);
+    expect_loop("three lanes from", 9008, "reads", 9000, 9000, 48, 1);
+    expect_loop("three lanes to", 9016, "writes", 9000, 9000, 48, 0);
 }
 
 static void volatiles(void)
@@ -330,6 +366,7 @@ int main(int argc, char **argv)
     atomics();
     volatiles();
     vectors();
+    lanes();
     if (kept) {
         raise(SIGKILL);
     }

@@ -44,4 +44,16 @@ static inline void expect(const char *name, size_t size, long reads, long writes
         name, size, reads, writes, low, high, shared ? "true" : "false");
 }
 
+/* Loops that the compiler may make vectors of: as many accesses as written, of so many bytes in all, or fewer and wider ones,
+ * of at most `widest` bytes. Reads, or writes. */
+static inline void expect_loop(const char *name, size_t size, const char *kind, long count, long bytes, long widest,
+                               long others)
+{
+    int reads = strcmp(kind, "reads") == 0;
+    printf(
+        "{\"name\": \"%s\", \"size\": %zu, \"%s\": [%ld, %ld, %ld], \"%s\": %ld, \"low\": 0, \"high\": %ld, \"shared\": "
+        "false}\n",
+        name, size, kind, count, bytes, widest, reads ? "writes" : "reads", others, bytes - 1);
+}
+
 #endif
