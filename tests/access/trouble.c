@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -80,6 +81,58 @@ static void freed(void)
     for (int i = 0; i < CELLS; i++) {
         free(cells[i]);
     }
+}
+
+/* --- pictures while two threads touch the same chunk, one reading and one writing ----------------------------------- */
+
+enum { PICTURES = 40, AT_LEAST = 5000 };
+static char *touched_all_the_time;
+static _Atomic long reads_done, writes_done;
+
+/* What they have begun is counted before, so that no picture may tell of more. */
+static void *read_on(void *unused)
+{
+    for (size_t i = 0; !atomic_load(&done); i++) {
+        atomic_fetch_add(&reads_done, 1);
+        USE(touched_all_the_time[100 + i % 100]);
+    }
+    return unused;
+}
+
+static void *write_on(void *unused)
+{
+    for (size_t i = 0; !atomic_load(&done); i++) {
+        atomic_fetch_add(&writes_done, 1);
+        PUT(touched_all_the_time[200 + i % 100], 1);
+    }
+    return unused;
+}
+
+static void wait_for_more(const _Atomic long *count)
+{
+    for (long from = atomic_load(count); atomic_load(count) < from + AT_LEAST;) {
+        sched_yield();
+    }
+}
+
+static void pictures(void)
+{
+    extern int profalloc_snapshot(const char *name);
+    pthread_t threads[2];
+    touched_all_the_time = hide(malloc(8001));
+    MUST(pthread_create(&threads[0], NULL, read_on, NULL) == 0 &&
+         pthread_create(&threads[1], NULL, write_on, NULL) == 0);
+    for (int i = 0; i < PICTURES; i++) {
+        wait_for_more(&reads_done);
+        wait_for_more(&writes_done);
+        MUST(profalloc_snapshot("busy") == 0);
+        printf("%ld %ld\n", atomic_load(&reads_done), atomic_load(&writes_done));
+    }
+    atomic_store(&done, true);
+    MUST(pthread_join(threads[0], NULL) == 0 && pthread_join(threads[1], NULL) == 0);
+    MUST(profalloc_snapshot("quiet") == 0);
+    printf("%ld %ld\n", atomic_load(&reads_done), atomic_load(&writes_done));
+    free(touched_all_the_time);
 }
 
 /* --- addresses of all kinds --------------------------------------------------------------------------------------- */
@@ -231,6 +284,29 @@ static void plugins(const char *path)
     }
 }
 
+/* A program that began without recording, and loads a module before it wants some. */
+static void late_plugin(const char *path)
+{
+    extern int profalloc_start(size_t sample);
+    union {
+        void *symbol;
+        void (*function)(char *);
+    } touch;
+    void *module = dlopen(path, RTLD_NOW);
+    MUST(module != NULL && (touch.symbol = dlsym(module, "touch_in_plugin")) != NULL);
+    char *before = hide(malloc(9003));
+    touch.function(before);
+    MUST(profalloc_start(1) == 0);
+    char *chunk = hide(malloc(9002));
+    touch.function(chunk);
+    touch.function(before);
+    PUT(chunk[1], 1);
+    MUST(dlclose(module) == 0);
+    free(chunk);
+    free(before);
+    expect("a plugin from before recording", 9002, 1, 2, 1, 200, 0);
+}
+
 static long counter_of_globals;
 
 /* More large chunks than fit into large_range: those beyond it are seen too. */
@@ -376,7 +452,7 @@ int main(int argc, char **argv)
                     {"signals", signals},         {"threads", thread_ends}, {"forks", forks},
                     {"elsewhere", elsewhere},     {"huge", huge},           {"window", window},
                     {"counters", counters},       {"alike", alike},         {"mapped", mapped},
-                    {"lockstep", lockstep}};
+                    {"lockstep", lockstep},       {"pictures", pictures}};
     MUST(argc >= 2);
     for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
         if (strcmp(argv[1], troubles[i].name) == 0) {
@@ -384,7 +460,12 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    MUST(argc == 3 && strcmp(argv[1], "plugins") == 0);
-    plugins(argv[2]);
+    MUST(argc == 3);
+    if (strcmp(argv[1], "late_plugin") == 0) {
+        late_plugin(argv[2]);
+    } else {
+        MUST(strcmp(argv[1], "plugins") == 0);
+        plugins(argv[2]);
+    }
     return 0;
 }

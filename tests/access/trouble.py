@@ -99,6 +99,25 @@ def modules(trouble):
     equal(len(rows), 50, "chunks")
     for row in rows:
         equal(exact.as_expected(row), {"reads": 1, "writes": 2, "low": 1, "high": 200, "shared": False}, "with a plugin")
+    trace = trouble.exact("late_plugin", trouble.plugin, conf="prof:false")
+    equal(chunks_of(trace, 9003), [], "chunks from before recording")
+
+
+def pictured(trouble):
+    """Threads race for the counters: some counts may be lost, but none is there that was not made, and no two are mixed up."""
+    printed, traces = trouble.run("pictures")
+    bounds = [tuple(map(int, line.split())) for line in printed.splitlines()]
+    rows = [json.loads(line) for line in tool("dump", "--json", "--events", traces[0])[0].splitlines()]
+    rows = [row for row in rows if row["type"] in ("live", "death") and row["size"] == 8001]
+    *pictures, death = rows
+    equal((len(pictures), death["type"]), (len(bounds), "death"), "pictures of the chunk")
+    for row, (reads, writes) in zip(pictures, bounds):
+        check(0 < row["reads"] <= reads and 0 < row["writes"] <= writes, f"at most {reads} reads, {writes} writes: {row}")
+        equal((row["low"], row["high"], row["shared"]), (100, 299, True), "bytes in a picture")
+        check(row["alloc_time"] <= row["first_time"] <= row["last_time"], f"times in a picture: {row}")
+    for key in ("reads", "writes", "low", "high", "shared", "first_time"):
+        equal(death[key], pictures[-1][key], f"the end, and the picture when all was quiet: {key}")
+    equal(tool("check", traces[0])[1], "", "check")
 
 
 def places(trouble):
@@ -188,7 +207,8 @@ def main():
             other.mkdir()
             for window in ("fixed", "any"):
                 trouble = Trouble(own, way, window)
-                for part in (survives, forked, modules, places, times, options, words) if window == "fixed" else (survives, places):
+                parts = (survives, forked, modules, pictured, places, times, options, words) if window == "fixed" else (survives, places)
+                for part in parts:
                     part(trouble)
             occupied(other, way)
             below(other, way)
