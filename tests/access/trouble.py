@@ -137,6 +137,9 @@ def times(trouble):
 
 def options(trouble):
     trouble.exact("counters", conf="access_counter_bits:4")
+    if trouble.way.get("PROFALLOC_PASS") == "on":  # by flags, each turn would be a call
+        trace = trouble.exact("turns")
+        equal(report(trace)["accesses"]["saturated"], 1, "chunks with counters that are full")
     _, traces = trouble.run("alike", conf="sample:64K")
     rows = chunks_of(traces[0], 1000)
     check(100 < len(rows) < 1000, f"{len(rows)} samples of 20 MB at 64K")
