@@ -49,7 +49,7 @@ static int reserve_in_window(pfa_range_t *range)
     bool fits = range->region_span <= PFA_CELL_SIZE;
     uintptr_t base = PFA_WINDOW_BASE + (fits ? PFA_CELL_SIZE - range->region_span : 0);
     void *memory;
-    if (range->total_span > PFA_WINDOW_SIZE / 2 - PFA_CELL_SIZE) {
+    if (base + range->total_span > PFA_WINDOW_BASE + PFA_WINDOW_SIZE / 2) {
         return ENOMEM;
     }
     int err = pfa_sys_map((void *)base, range->total_span, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
@@ -57,9 +57,12 @@ static int reserve_in_window(pfa_range_t *range)
         (void)pfa_sys_unmap(memory, range->total_span);
         err = -EEXIST;
     }
+    if (err != 0) {
+        return -err;
+    }
     range->base = base;
-    range->whole_cell = err == 0 && fits && range->wide;
-    return -err;
+    range->whole_cell = fits && range->wide;
+    return 0;
 }
 
 static int map_table(uint64_t size, void **table)

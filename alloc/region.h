@@ -41,11 +41,6 @@ PFA_INLINE unsigned pfa_word_class(uint64_t word)
     return (unsigned)(word & PFA_WORD_CLASS_MASK);
 }
 
-PFA_INLINE int64_t pfa_word_reach(uint64_t word)
-{
-    return (int64_t)(word << (64 - PFA_WORD_RECIPROCAL_SHIFT)) >> (64 - PFA_WORD_REACH_BITS);
-}
-
 /* How many slices of the region lie before this one. */
 PFA_INLINE uint64_t pfa_word_back(uint64_t word)
 {

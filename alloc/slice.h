@@ -22,6 +22,12 @@
 #define PFA_WORD_REACH_BITS 25
 #define PFA_WORD_CLASS_MASK 0x3fu
 
+/* How far the slice of a word lies behind its region's first slot. */
+static inline int64_t pfa_word_reach(uint64_t word)
+{
+    return (int64_t)(word << (64 - PFA_WORD_RECIPROCAL_SHIFT)) >> (64 - PFA_WORD_REACH_BITS);
+}
+
 /* Where the profiled range lies if that can be had: in a window of 16 TiB that nothing else on Linux lies in by itself, on
  * either architecture. R ends with the window's first cell, L follows, and the upper half of the window is for recorded
  * chunks that L has no place for. The table has slices for all of the first cell, so that an address whose upper bits are

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/options.h"
+#include "base/sys.h"
 #include "hooks/access/view.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
@@ -123,9 +124,10 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     pfa_record_t *record = target->record;
     uint64_t size_flags = pfa_load_relaxed(&record->size_flags);
     if (!pfa_is_live(size_flags)) {
-        /* Nobody reads it, and the next access is not for us. But where there never was a chunk, there may be no room. */
+        /* Nobody reads it, and the next accesses are not for us. But where there never was a chunk, there may be no room. */
         if (size_flags != 0 || pfa_range.inherited) {
             __atomic_store_n(&record->last_thread, (uint16_t)thread->number, __ATOMIC_RELAXED);
+            pfa_record_accesses(record)->counts = 0;
         }
         return;
     }
@@ -153,7 +155,7 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
 {
     uint64_t offset = address - pfa_range.base;
     target_t target;
-    if (PFA_UNLIKELY((thread->number & PFA_ACCESS_ASKS) != 0)) {
+    if (PFA_UNLIKELY((thread->number & PFA_ACCESS_NOBODY) != 0)) {
         bool always = pfa_options.access_map != 0 || full() != INT32_MAX;
         thread->number = pfa_thread_number(&pfa_tls) | (always ? ALWAYS : 0);
         refresh_clock(thread);
@@ -203,13 +205,16 @@ static void fill(pfa_access_view_t *view)
                      "build it with PROFALLOC_PASS=map");
     }
     view->base = pfa_range.base;
-    view->cell = pfa_range.whole_cell ? PFA_WINDOW_BASE >> PFA_CELL_SHIFT : PFA_NO_CELL;
     view->region_end = pfa_range.base + pfa_range.region_span;
     view->large_span = pfa_range.total_span - pfa_range.region_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
-    /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. */
+    /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
+     * of the program's own may lie in R's cell: whoever sees that this is one sees its slices, too. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);
+    pfa_sys_fence_all();
+    __atomic_store_n(&view->cell, pfa_range.whole_cell ? PFA_WINDOW_BASE >> PFA_CELL_SHIFT : PFA_NO_CELL,
+                     __ATOMIC_RELEASE);
 }
 
 static void widen(void)

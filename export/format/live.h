@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define PFA_LIVE_MAGIC 0x314556494c414650u /* "PFALIVE1" */
+#define PFA_LIVE_MAGIC 0x324556494c414650u /* "PFALIVE2" */
 #define PFA_LIVE_SUFFIX ".live"            /* behind the whole name of the trace */
 #define PFA_LIVE_EXTENTS 32768u
 #define PFA_LIVE_WEIGHTS 64u
@@ -208,7 +208,7 @@ _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 
 /* A thread asks for the time when a counter comes by a multiple of this. Counters begin somewhere below it, by chance, so that
  * those of chunks that are used alike do not come there all together. */
-#define PFA_ACCESS_TICKS 128u
+#define PFA_ACCESS_TICKS 1024u
 
 static inline uint32_t pfa_access_phase(uint64_t alloc_time)
 {

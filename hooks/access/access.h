@@ -17,6 +17,11 @@
 #define PFA_ACCESS_ANYWHERE 0
 #endif
 
+/* Has the caller seen to it that hardly any address comes here that is not in the window? */
+#ifndef PFA_ACCESS_SIFTED
+#define PFA_ACCESS_SIFTED PFA_ACCESS_ANYWHERE
+#endif
+
 #define PFA_MODULE __attribute__((visibility("hidden")))
 
 extern PFA_MODULE pfa_access_view_t pfa_access_view;
@@ -76,8 +81,7 @@ PFA_INLINE void pfa_access_region(const pfa_slice_t *slice, uintptr_t address, u
     if (PFA_UNLIKELY(word == 0)) {
         return;
     }
-    int64_t reach = (int64_t)(word << (64 - PFA_WORD_RECIPROCAL_SHIFT)) >> (64 - PFA_WORD_REACH_BITS);
-    uint64_t distance = (address & 0xffff) + (uint64_t)reach;
+    uint64_t distance = (address & 0xffff) + (uint64_t)pfa_word_reach(word);
     int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
     records += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
     pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
@@ -101,6 +105,9 @@ __attribute__((unused)) static PFA_NOINLINE void pfa_access_beyond(uintptr_t add
  * here only. */
 __attribute__((unused)) static PFA_NOINLINE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
 {
+    if (!PFA_ACCESS_SIFTED && address >> PFA_WINDOW_SHIFT != PFA_WINDOW) {
+        return; /* the globals of programs that are not position-independent */
+    }
     const pfa_access_view_t *view = &pfa_access_view;
     PFA_AS_IT_IS(view);
     uintptr_t start_of_large = view->region_end;

@@ -3,7 +3,7 @@
  * each module has its own. */
 #include "hooks/access/access.h"
 
-/* Whatever lies in the window while nothing is recorded. */
+/* What is there until the library has filled the view. */
 static void ignore(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread)
 {
     (void)thread;
@@ -17,7 +17,7 @@ pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CELL,
                                      .version = PFA_ACCESS_VERSION,
                                      .size = sizeof(pfa_access_view_t),
                                      .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
-PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_ASKS};
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
 
 /* Seen by the library, which refers to it weakly. */
 __attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;

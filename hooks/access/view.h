@@ -27,10 +27,10 @@
 
 /* An access that changes one of these bits of a record's counters is for `rare`: it came by a multiple of PFA_ACCESS_TICKS
  * (export/format/live.h), and the time is read anew, or the counter is full. */
-#define PFA_ACCESS_SELDOM ((uint64_t)0xffffff80ffffff80u)
+#define PFA_ACCESS_SELDOM (~((uint64_t)(PFA_ACCESS_TICKS - 1) << 32 | (PFA_ACCESS_TICKS - 1)))
 
-/* In a thread's number: not known yet, or the thread may have waited and must ask for the time. */
-#define PFA_ACCESS_ASKS ((uint64_t)1 << 16)
+/* In a thread's number: not known yet. */
+#define PFA_ACCESS_NOBODY ((uint64_t)1 << 16)
 
 /* The upper bits of no address. */
 #define PFA_NO_CELL UINTPTR_MAX
@@ -45,8 +45,7 @@ typedef struct pfa_access_thread {
 typedef struct pfa_access_view {
     uintptr_t base; /* addresses with address - base < span are looked at */
     uint64_t span;
-    uintptr_t
-        cell; /* addresses with these upper bits (PFA_CELL_SHIFT) are in R, or have empty slices as if they were */
+    uintptr_t cell;       /* upper bits (PFA_CELL_SHIFT) of addresses in R, or with empty slices as if they were */
     uintptr_t slices;     /* the slice that the address 0 would have */
     uintptr_t region_end; /* the end of R, where L begins, */
     uint64_t large_span;  /* and the length of L. Beyond that only `rare` knows */

@@ -11,6 +11,7 @@
 #ifndef PFA_HOOKS_ACCESS_WRAPS_H
 #define PFA_HOOKS_ACCESS_WRAPS_H
 
+#include "base/clock.h"
 #include "hooks/access/access.h"
 #include "hooks/access/interface.h"
 
@@ -39,10 +40,10 @@ PFA_INLINE void note_write(const void *address, size_t size)
     }
 }
 
-/* The thread may have slept: its next access asks for the time. */
+/* The thread may have slept. */
 PFA_INLINE void note_wait(void)
 {
-    pfa_access_thread.number |= PFA_ACCESS_ASKS;
+    pfa_access_thread.clock = pfa_counter();
 }
 
 PFA_INLINE size_t least(size_t a, size_t b)

@@ -163,11 +163,17 @@ void Emission::enter(IRBuilder<> &builder, Value *condition, Instruction *at)
     builder.SetCurrentDebugLocation(at->getDebugLoc());
 }
 
+/* The compare-and-swap that a group is; what was moved to stand in front of one is none. */
+static AtomicCmpXchgInst *swap_of(const Group &group)
+{
+    return group.counts ? nullptr : dyn_cast<AtomicCmpXchgInst>(group.at);
+}
+
 /* A compare-and-swap that failed has read and no more: it is told when that is known. */
 Value *Emission::counts_of(IRBuilder<> &builder, const Group &group)
 {
     Value *counts = group.counts ? group.counts : builder.getInt64(uint64_t(group.writes) << 32 | group.reads);
-    if (auto *swap = dyn_cast<AtomicCmpXchgInst>(group.at)) {
+    if (auto *swap = swap_of(group)) {
         return builder.CreateSelect(builder.CreateExtractValue(swap, 1), counts, builder.getInt64(group.reads));
     }
     return counts;
@@ -175,14 +181,21 @@ Value *Emission::counts_of(IRBuilder<> &builder, const Group &group)
 
 void Emission::emit(const Group &group)
 {
-    Instruction *at = isa<AtomicCmpXchgInst>(group.at) ? group.at->getNextNode() : group.at;
+    Instruction *at = swap_of(group) ? group.at->getNextNode() : group.at;
     IRBuilder<> builder(at);
     Value *base = group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
     Value *low = builder.getInt64(uint64_t(group.low));
     /* What is a little above an address in the window is in it too: no chunk lies at its very end. */
     Value *checked = group.low < 0 || group.low > near ? builder.CreateAdd(base, low) : base;
     Value *concerns = check(builder, group, checked);
-    enter(builder, group.guard ? builder.CreateAnd(group.guard, concerns) : concerns, at);
+    Value *needed = group.guard ? builder.CreateLogicalAnd(group.guard, concerns) : concerns;
+    enter(builder, needed, at);
+    if (!options.anywhere && module.getPICLevel() == PICLevel::NotPIC) {
+        /* Its globals lie low: they have not that bit either. */
+        Value *window =
+            builder.CreateICmpEQ(builder.CreateLShr(checked, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
+        enter(builder, window, &*builder.GetInsertPoint());
+    }
     Value *address = group.low && checked == base ? builder.CreateAdd(base, low) : checked;
     Value *last = group.size ? builder.CreateSub(group.size, builder.getInt64(1))
                              : builder.getInt64(uint64_t(group.high - group.low - 1));

@@ -4,7 +4,8 @@
  *
  * Exact, because the group's block is executed in each turn. A turn that leaves the loop has executed it if it comes before
  * the block that leaves; else that turn does not count. That addresses do not wrap follows from their all being accessed:
- * no program maps a whole address space. */
+ * no program maps a whole address space. Who leaves such a loop by a signal handler's jump, or is killed in it, leaves what
+ * it did so far untold. */
 #include "hooks/pass/pass.h"
 
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
@@ -18,8 +19,7 @@ namespace profalloc
 namespace
 {
 
-/* Each half of the counts stays below the bit that makes a sum of two unusual (hooks/access). Loops of more turns are
- * told as this many. */
+/* What a full counter says (hooks/access): loops of more turns are told as this many. */
 const uint64_t turns_max = INT32_MAX;
 const int64_t step_max = int64_t(1) << 32; /* so that a wrap would have to touch what no program maps */
 
@@ -92,7 +92,7 @@ bool Hoisting::possible()
         return true;
     }
     loop.getUniqueExitBlocks(exits);
-    return options.across && loop.hasDedicatedExits() && exits.size() <= exits_max &&
+    return loop.hasDedicatedExits() && exits.size() <= exits_max &&
            none_of(exits, [](BasicBlock *exit) { return exit->isEHPad(); });
 }
 

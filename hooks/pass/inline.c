@@ -15,6 +15,7 @@ PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintpt
                                                                           uint64_t counts);
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
+#define PFA_ACCESS_SIFTED 1
 #include "hooks/access/access.h"
 
 /* The bytes from `address` to `address + last`. */

@@ -25,6 +25,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+/* alloc/slice.h, which is C11 alone, has the same two; tests/pass fails where they differ. */
+#define PFA_WINDOW_SHIFT 44
+#define PFA_WINDOW 3
+
 namespace profalloc
 {
 
@@ -53,7 +57,7 @@ using Known = llvm::DenseMap<const llvm::Instruction *, Accesses>;
 
 /* One call to be made, at one place. */
 struct Group {
-    llvm::Instruction *at; /* in front of this one, which was the first of the accesses, or is the end of a preheader */
+    llvm::Instruction *at; /* in front of this one: the first of the accesses, or where hoist put it */
     llvm::Value *pointer;  /* of the first; */
     int64_t low, high;     /* the bytes touched, from there */
     unsigned reads, writes;
@@ -85,7 +89,7 @@ Accesses find_accesses(llvm::Instruction &instruction, const Known &known);
 /* The groups of all reachable blocks, a block's in order. */
 Groups find_groups(llvm::Function &function, Analyses &analyses, const Known &known, const Options &options);
 
-/* Moves groups; inserts instructions at ends of preheaders. */
+/* Moves groups in front of loops and behind them, where it inserts instructions; may append some. Changes no block. */
 void hoist(Groups &groups, Analyses &analyses, const Options &options);
 
 /* Splits blocks: what was known of them before is void. */

@@ -173,7 +173,7 @@ def many_lists(folder):
 
 def live_table(path, extents, size, pid=0, ticks=0, boot=0, record_size=32):
     """A live table that is a hole but for its head; returns the file, open."""
-    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x314556494c414650, 1, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
+    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x324556494c414650, 1, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
                         0, 0, 0)
     fixed += bytes(64 + 24) + struct.pack("<QQQ", ticks, boot, int(record_size == 64)) + bytes(16 + 512)
     file = open(f"{path}.live", "wb")

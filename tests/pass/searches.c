@@ -133,6 +133,17 @@ NOINLINE static int lines(const char *text, int *lengths)
     return n;
 }
 
+/* What comes behind is a compare-and-swap that fails: that is nothing of the loop's. */
+NOINLINE static int then_swap(const char *text, int *state)
+{
+    int i = 0;
+    while (text[i] != ' ') {
+        i++;
+    }
+    int expected = 77;
+    return i + __atomic_compare_exchange_n(state, &expected, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 static void put(char *to, const char *text)
 {
     for (; *text; text++) {
@@ -211,6 +222,13 @@ int main(void)
     result((uint64_t)several(values, state, 20));
     ((volatile int *)values)[2] = 1;
     result((uint64_t)several(values, state, 20));
+
+    char *blank = chunk(16);
+    put(blank, "seven77 ");
+    int *word = chunk(4);
+    result((uint64_t)then_swap(blank, word));
+    expect(blank, 8, 8, 0, 7);
+    expect(word, 1, 0, 0, 3);
 
     char *line = chunk(64);
     int *starts = chunk(64);
