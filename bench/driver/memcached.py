@@ -1,7 +1,8 @@
 """memcached with and without instrumentation under three loads, beside Memoro's figures: throughput, processor time, memory.
 
 The server has one thread for requests and one processor for all its threads; the load has another. Where the load cannot
-keep the server busy, throughput says nothing, and the server's processor time per operation is judged instead.
+keep the server busy, throughput says nothing, and the server's processor time per operation is judged instead. The loads
+never sleep: a server pays for waking them, the more often the slower it is.
 """
 import json
 import os
@@ -65,18 +66,18 @@ def _make(toolchains, source, build, more):
     return program
 
 
-def make_memload(toolchains, bench_dir):
-    source, made = bench_dir / "real" / "memload.c", toolchains.folder / "memload"
+def make_load(toolchains, bench_dir, name, *flags):
+    source, made = bench_dir / "real" / f"{name}.c", toolchains.folder / name
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        instrumented.run_step(["gcc", "-O2", "-D_GNU_SOURCE", "-Wall", source, "-o", made], base_environment())
+        instrumented.run_step(["gcc", "-O2", "-D_GNU_SOURCE", "-Wall", *flags, source, "-o", made], base_environment())
     return made
 
 
-def run_load(command):
+def run_load(command, settings=None):
     """Its standard output; on the processor that the server has not."""
     command = [str(part) for part in command]
     try:
-        done = subprocess.run(command, env=base_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run(command, env={**base_environment(), **(settings or {})}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=LOAD_SECONDS, preexec_fn=on_processor(processors()[1]), check=False)
     except subprocess.TimeoutExpired:
         raise BenchFailure(f"{' '.join(command)} did not end within {LOAD_SECONDS} s") from None
@@ -92,7 +93,8 @@ class Bench:
         self.seconds = QUICK_SECONDS if options.quick else SECONDS
         self.source = instrumented.source_of(self.root, "memcached", "memcached.c")
         self.toolchains = instrumented.Toolchains(self.root / "bench", self.build_dir)
-        self.memload = make_memload(self.toolchains, self.root / "bench")
+        self.memload = make_load(self.toolchains, self.root / "bench", "memload")
+        self.awake = make_load(self.toolchains, self.root / "bench", "awake", "-shared", "-fPIC")
         self.memcaslap = shutil.which("memcaslap")
         need(self.memcaslap, "libmemcached-tools")
         need(pathlib.Path("/usr/include/event.h"), "libevent-dev")
@@ -110,7 +112,8 @@ class Bench:
             if said["hits"] != said["gets"]:
                 raise BenchFailure(f"{load}: {said['gets'] - said['hits']} of {said['gets']} gets found nothing")
             return said["operations"], said["seconds"]
-        said = run_load([self.memcaslap, "-s", f"127.0.0.1:{port}", "-T", "1", "-c", "16", "-t", f"{self.seconds}s"])
+        said = run_load([self.memcaslap, "-s", f"127.0.0.1:{port}", "-T", "1", "-c", "16", "-t", f"{self.seconds}s"],
+                        {"LD_PRELOAD": str(self.awake)})
         match = re.search(r"Run time: ([\d.]+)s Ops: (\d+) TPS: (\d+)", said)
         if match is None:
             raise BenchFailure(f"memcaslap told no throughput:\n{said[-500:]}")
