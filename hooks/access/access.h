@@ -101,19 +101,24 @@ __attribute__((unused)) static PFA_NOINLINE void pfa_access_beyond(uintptr_t add
     pfa_access_rare(address, last, counts);
 }
 
-/* Any address that is not in R's cell. Out of line, but warm: a program that manages memory of its own in large chunks comes
- * here only. */
-__attribute__((unused)) static PFA_NOINLINE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
+/* Out of line, for there are many callbacks; but warm: a program that manages memory of its own in large chunks comes there
+ * only. */
+#ifndef PFA_ACCESS_ELSEWHERE
+#define PFA_ACCESS_ELSEWHERE __attribute__((unused)) static PFA_NOINLINE
+#endif
+
+/* Any address that is not in R's cell. */
+PFA_ACCESS_ELSEWHERE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
 {
-    if (!PFA_ACCESS_SIFTED && address >> PFA_WINDOW_SHIFT != PFA_WINDOW) {
-        return; /* the globals of programs that are not position-independent */
-    }
     const pfa_access_view_t *view = &pfa_access_view;
     PFA_AS_IT_IS(view);
     uintptr_t start_of_large = view->region_end;
     uint64_t span = view->large_span;
     PFA_LOADED_TOGETHER(start_of_large, span);
     if (PFA_UNLIKELY(address - start_of_large >= span)) {
+        if (!PFA_ACCESS_SIFTED && address >> PFA_WINDOW_SHIFT != PFA_WINDOW) {
+            return; /* globals of a program that is not position-independent */
+        }
         pfa_access_beyond(address, last, counts);
         return;
     }

@@ -4,13 +4,16 @@
  *
  * Hot: the body of pfa_access_at, no call, on arm64 no use of the stack. Being of that convention itself, what is rare can
  * be a call at the end, and only there the registers are saved that an ordinary function may use. */
+#include "base/compiler.h"
+
 #include <stdint.h>
 
 #define PFA_KEEPS_REGISTERS __attribute__((preserve_most, noinline))
 
+/* Where L is looked up: here, one jump away from R. */
+#define PFA_ACCESS_ELSEWHERE PFA_INLINE
+
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
-PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_elsewhere(uintptr_t address, uint64_t last,
-                                                                             uint64_t counts);
 PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintptr_t address, uint64_t last,
                                                                           uint64_t counts);
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);

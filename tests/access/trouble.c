@@ -369,6 +369,22 @@ __attribute__((constructor(101))) static void take_window(void)
     }
 }
 
+/* The same where there is no room elsewhere either: nothing can be recorded, and what is somebody else's stays so. */
+static void exhausted(void)
+{
+    extern int profalloc_start(size_t sample);
+    void *place = (void *)(((uintptr_t)3 << 44) + ((uintptr_t)1 << 40));
+    char *taken =
+        mmap(place, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    MUST(taken == place);
+    for (size_t size = (size_t)1 << 40; size >= 4096; size /= 2) {
+        while (mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
+        }
+    }
+    MUST(profalloc_start(1) != 0);
+    PUT(taken[5], 1);
+}
+
 /* Chunks that are used alike, a little, again and again, by a thread that does nothing else: none of them is the one that
  * asks for the time. */
 static void lockstep(void)
@@ -468,11 +484,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*function)(void);
-    } troubles[] = {{"constructor", constructor}, {"freed", freed},         {"wild", wild},
-                    {"signals", signals},         {"threads", thread_ends}, {"forks", forks},
-                    {"elsewhere", elsewhere},     {"huge", huge},           {"window", window},
-                    {"counters", counters},       {"alike", alike},         {"mapped", mapped},
-                    {"lockstep", lockstep},       {"pictures", pictures},   {"turns", turns}};
+    } troubles[] = {
+        {"constructor", constructor}, {"freed", freed},       {"wild", wild},           {"signals", signals},
+        {"threads", thread_ends},     {"forks", forks},       {"elsewhere", elsewhere}, {"huge", huge},
+        {"window", window},           {"counters", counters}, {"alike", alike},         {"mapped", mapped},
+        {"lockstep", lockstep},       {"pictures", pictures}, {"turns", turns},         {"exhausted", exhausted}};
     MUST(argc >= 2);
     for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
         if (strcmp(argv[1], troubles[i].name) == 0) {

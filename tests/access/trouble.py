@@ -195,8 +195,10 @@ def occupied(folder, way):
         _, traces = trouble.run("window", conf="prof:false", said=["PROFALLOC_WINDOW=any"])
         equal(len(traces), 1, "traces")
         Trouble(folder, way, "any").exact("window", conf="prof:false")
-    finally:
         del os.environ["TAKE_WINDOW"]
+        trouble.run("exhausted", conf="prof:false", room=4 << 30)
+    finally:
+        os.environ.pop("TAKE_WINDOW", None)
 
 
 def main():
