@@ -1,22 +1,16 @@
 /* Owns the reservations of alloc/range.h. */
 #define _GNU_SOURCE 1 /* MAP_FIXED_NOREPLACE */
 #include "alloc/range.h"
+#include "alloc/places.h"
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/sys.h"
 #include "meta/accesses.h"
-#include "meta/extents.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
 _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
-
-enum { COMMIT_SLICES_SHIFT = 4, COMMITTING = UINT16_MAX, PATIENCE = 10000 };
-_Static_assert(((PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
-                   ((PFA_RECORDS_PER_SLICE * sizeof(pfa_wide_record_t)) << COMMIT_SLICES_SHIFT) % 65536 == 0 &&
-                   (PFA_RECORD_GAP << COMMIT_SLICES_SHIFT) % 65536 == 0,
-               "pieces are whole pages, whatever their size");
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
@@ -146,12 +140,12 @@ void pfa_range_open_plain(void)
 }
 
 /* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * about a quarter of what is allowed (R, two or four times R for records, and twice R for large chunks). */
+ * about a quarter of what is allowed (R, nearly three or six times R for records, and twice R for large chunks). */
 static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
     if (limit != UINT64_MAX) {
-        return power_of_two_below(limit / (wide ? 28 : 20));
+        return power_of_two_below(limit / (wide ? 36 : 24));
     }
     uint64_t span = 2 * power_of_two_below(2 * pfa_sys_ram());
     return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
@@ -160,14 +154,13 @@ static uint64_t wanted_region_span(bool wide)
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
-    release(range->records, (range->region_span >> PFA_SLICE_SHIFT) * range->record_stride);
+    release(range->records, pfa_places_size(range));
     if (range->slices != NULL) {
         release((uintptr_t)(range->slices - range->slices_before),
                 table_size(range) + range->slices_before * sizeof *range->slices);
     }
     pfa_intervalmap_close(&range->large);
-    release((uintptr_t)range->committed,
-            ((range->region_span >> (PFA_SLICE_SHIFT + COMMIT_SLICES_SHIFT)) + 1) * sizeof *range->committed);
+    release((uintptr_t)range->units, pfa_places_units_size(range));
 }
 
 static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
@@ -177,16 +170,15 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .total_span = region_span + large_span,
                          .wide_mask = wide ? UINT64_MAX : 0,
                          .wide = wide,
-                         .record_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
-    uint64_t slices = region_span >> PFA_SLICE_SHIFT;
-    void *committed = NULL;
+                         .home_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
+    void *units = NULL;
     int err = reserve_in_window(&fresh);
     err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : reserve(slices * fresh.record_stride, &fresh.records);
+    err = err != 0 ? err : reserve(pfa_places_size(&fresh), &fresh.records);
     err = err != 0 ? err : map_slices(&fresh);
-    err = err != 0 ? err : map_table(((slices >> COMMIT_SLICES_SHIFT) + 1) * sizeof *fresh.committed, &committed);
+    err = err != 0 ? err : map_table(pfa_places_units_size(&fresh), &units);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
-    fresh.committed = committed;
+    fresh.units = units;
     if (err != 0) {
         close_profiled(&fresh);
         return err;
@@ -229,42 +221,4 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
     }
     pfa_unlock(PFA_LOCK_RANGE);
     return err;
-}
-
-static int commit_unit(uint64_t unit)
-{
-    size_t size = pfa_range.record_stride << COMMIT_SLICES_SHIFT;
-    uint32_t extent = 0;
-    uint16_t none = 0;
-    /* Of two threads the second must not map over the first's records. It is rare that there are two: the slices are
-     * mostly of one mimalloc segment, which one thread owns. Who comes second waits for a moment, and if that is not
-     * enough goes without a record. */
-    if (!pfa_cas_acq_rel(&pfa_range.committed[unit], &none, COMMITTING)) {
-        for (int i = 0; i < PATIENCE && none == COMMITTING; i++) {
-            pfa_sys_yield();
-            none = pfa_load_acquire(&pfa_range.committed[unit]);
-        }
-        return none == COMMITTING || none == 0 ? EBUSY : 0;
-    }
-    int err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)unit, size, (void *)(pfa_range.records + unit * size), NULL,
-                              &extent);
-    /* Partner: the acquire load in pfa_range_commit_records. */
-    pfa_store_release(&pfa_range.committed[unit], err == 0 ? (uint16_t)(extent + 1) : (uint16_t)0);
-    return err;
-}
-
-int pfa_range_commit_records(uint64_t slice, uint64_t count)
-{
-    uint64_t unit = slice >> COMMIT_SLICES_SHIFT;
-    uint16_t seen = pfa_load_acquire(&pfa_range.committed[unit]);
-    if (PFA_UNLIKELY(seen == 0) || PFA_UNLIKELY(seen == COMMITTING)) {
-        int err = commit_unit(unit);
-        if (err != 0) {
-            return err;
-        }
-    }
-    uint64_t within = slice & (((uint64_t)1 << COMMIT_SLICES_SHIFT) - 1);
-    /* The gap too: what lies before a region's first slot is looked up there. */
-    return pfa_extents_make_room(pfa_load_relaxed(&pfa_range.committed[unit]) - 1u, within * pfa_range.record_stride,
-                                 PFA_RECORD_GAP + count * pfa_range_record_size());
 }

@@ -11,9 +11,9 @@
  *     64 KiB slices                 64 KiB granules
  *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16], and where accesses are recorded slices too
  *
- *   record area M: a gap and PFA_RECORDS_PER_SLICE records for each slice of R, committed a piece at a time
+ *   record area M: the records of the regions in R (alloc/places.h)
  *   +--------------------------------------------------------------------+
- *   ^ records                                   records + slices of R * record_stride
+ *   ^ records
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
@@ -32,10 +32,18 @@
 /* Region slots are at least 16 bytes, so a slice has at most 4096 of them. */
 #define PFA_REGION_SLOT_MIN 16
 #define PFA_RECORDS_PER_SLICE (((size_t)1 << PFA_SLICE_SHIFT) / PFA_REGION_SLOT_MIN)
-/* One page before the records of each slice: without it slot n of every region had its record in the same cache set, and
+/* One page before the home of each slice: without it slot n of every region had its record in the same cache set, and
  * a few dozen regions evicted each other from the second-level cache. And what lies before the first slot of a region
  * finds a record there that is never live. */
 #define PFA_RECORD_GAP 4096
+#define PFA_UNIT_SLICES 16
+
+/* What is known of the records of 16 slices. */
+typedef struct pfa_record_unit {
+    _Atomic uint16_t extent; /* that they are in, plus one; 0: none yet */
+    _Atomic uint16_t used;   /* records of the shared part that are taken */
+    _Atomic uint32_t places[PFA_UNIT_SLICES];
+} pfa_record_unit_t;
 
 typedef struct pfa_range {
     uintptr_t plain_base;
@@ -49,10 +57,10 @@ typedef struct pfa_range {
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     bool whole_cell;    /* R ends with the window's first cell, and all of that has slices */
     uintptr_t records;
-    _Atomic uint16_t *committed; /* per 16 slices: the extent their part of the record area is in, plus one; 0: none */
-    pfa_intervalmap_t large;     /* over L, with a second level for everything else */
+    pfa_record_unit_t *units;
+    pfa_intervalmap_t large; /* over L, with a second level for everything else */
     uint64_t plain_span;
-    uint64_t record_stride; /* the bytes of M for each slice */
+    uint64_t home_stride; /* from the home of a slice's records to the next */
     int region_arena;
     int large_arena;
     uint64_t slices_before; /* of the table: of what lies before R in its cell */
@@ -90,9 +98,5 @@ PFA_INLINE bool pfa_range_profiled(uintptr_t address)
 {
     return address - pfa_range.base < pfa_range.total_span;
 }
-
-/* Makes the records of a slice (and its neighbours) accessible, and room on the disk for `count` of them. Any thread;
- * idempotent. Returns 0 or an errno value. */
-int pfa_range_commit_records(uint64_t slice, uint64_t count);
 
 #endif

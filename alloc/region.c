@@ -1,5 +1,6 @@
 /* Owns the words of pfa_range.slices. See alloc/region.h. */
 #include "alloc/region.h"
+#include "alloc/places.h"
 #include "meta/extents.h"
 #include "meta/thread.h"
 
@@ -26,27 +27,43 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
     return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach << PFA_WORD_REACH_SHIFT | pfa_region_class(slot_size);
 }
 
-static pfa_record_t *records_of(uint64_t slice)
-{
-    return (pfa_record_t *)(pfa_range.records + slice * pfa_range.record_stride + PFA_RECORD_GAP);
-}
+typedef struct span {
+    uintptr_t begin;
+    uintptr_t end;
+} span_t;
 
-/* A slice of small slots that now gets big ones leaves records behind that nobody will use: gives their memory back. */
-static void drop_old_records(uint64_t slice, uint64_t old_word, uint64_t new_word)
+/* A region of many slots that goes leaves records behind, of which the next one there uses those at the beginning, if any:
+ * gives the memory of the others back. */
+static void drop_old_records(const pfa_slice_t *slice, span_t used)
 {
     enum { WORTH_IT = 32 * 1024 };
-    if (old_word == 0) {
+    uint64_t word = pfa_load_relaxed(&slice->word);
+    if (word == 0 || pfa_word_back(word) != 0) {
         return;
     }
-    uint64_t slice_size = (uint64_t)1 << PFA_SLICE_SHIFT;
-    uintptr_t records = (uintptr_t)records_of(slice);
-    uint64_t record_size = pfa_range_record_size();
+    /* Of its first slice, without the lead. */
+    uint64_t slots = (uint64_t)((1 << PFA_SLICE_SHIFT) + pfa_word_reach(word)) / pfa_word_slot_size(word);
+    uintptr_t old = (uintptr_t)pfa_load_relaxed(&slice->records);
+    uintptr_t end = old + slots * pfa_range_record_size();
+    uintptr_t begin = used.begin < end && used.end > old ? used.end : old;
+    /* Whole pages only: what is in the others belongs to the neighbours too. */
     uintptr_t mask = pfa_backing_page_size() - 1;
-    /* Whole pages between the two only: what is in the others belongs to the neighbours too. */
-    uintptr_t end = (records + slice_size / pfa_word_slot_size(old_word) * record_size) & ~mask;
-    uintptr_t begin = (records + (slice_size / pfa_word_slot_size(new_word) + 1) * record_size + mask) & ~mask;
+    begin = (begin + mask) & ~mask;
+    end &= ~mask;
     if (end >= begin + WORTH_IT) {
         pfa_extents_drop((void *)begin, end - begin);
+    }
+}
+
+/* The lead's records are ones of the place: another region may have left dead chunks there. */
+static void clear_lead(pfa_record_t *records, uint64_t before)
+{
+    uint64_t record_size = pfa_range_record_size();
+    for (uint64_t i = 1; i <= before; i++) {
+        pfa_record_t *record = (pfa_record_t *)((uintptr_t)records - i * record_size);
+        if (pfa_load_relaxed(&record->size_flags) != 0) {
+            pfa_store_relaxed(&record->size_flags, 0);
+        }
     }
 }
 
@@ -80,25 +97,27 @@ int pfa_region_publish(const void *chunk)
     pfa_page_geometry_t page;
     pfa_backing_geometry(chunk, &page);
     uint64_t first = (page.start - pfa_range.base) >> PFA_SLICE_SHIFT;
-    bool lead = (page.start & (((uintptr_t)1 << PFA_SLICE_SHIFT) - 1)) != 0;
-    if (is_published(first, &page, lead)) {
+    uint64_t lead = page.start & (((uintptr_t)1 << PFA_SLICE_SHIFT) - 1);
+    if (is_published(first, &page, lead != 0)) {
         return 0;
     }
-    /* One more: the rest behind the last slot is looked up too. */
-    uint64_t slots = ((uint64_t)page.slices << PFA_SLICE_SHIFT) / page.slot_size;
-    for (uint64_t back = 0; back < page.slices; back++) {
-        int err = pfa_range_commit_records(first + back, back == 0 ? slots + 1 : 0);
-        if (err != 0) {
-            return err;
-        }
+    /* One more: the rest behind the last slot is looked up too. And one more than the lead has: before the first slot the
+     * division is not exact. */
+    uint64_t count = (((uint64_t)page.slices << PFA_SLICE_SHIFT) - lead) / page.slot_size + 1;
+    uint64_t before = lead != 0 ? (lead + page.slot_size - 1) / page.slot_size + 1 : 0;
+    pfa_record_t *records = NULL;
+    int err = pfa_places_get(first, before, count, &records);
+    if (err != 0) {
+        return err;
     }
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
     pfa_store_relaxed(&pfa_region_sizes[pfa_region_class(page.slot_size)], (uint32_t)page.slot_size);
-    pfa_record_t *records = records_of(first);
+    span_t used = {(uintptr_t)records, (uintptr_t)records + count * pfa_range_record_size()};
+    clear_lead(records, before);
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
-        uint64_t word = pfa_region_make_word(page.slot_size, lead, back);
-        drop_old_records(first + back, pfa_load_relaxed(&slice->word), word);
+        uint64_t word = pfa_region_make_word(page.slot_size, lead != 0, back);
+        drop_old_records(slice, used);
         pfa_store_relaxed(&slice->records, records);
         pfa_store_release(&slice->word, word);
     }

@@ -3,8 +3,8 @@
  * A region is one mimalloc page of one size class. Each 64 KiB slice of R has a pfa_slice_t: where its region's records
  * begin, and a word that tells its geometry. They are written when the first chunk of a new page is handed out, by the
  * thread that owns the page. The word is read in one piece, so a reader racing with a rewrite sees one geometry or the
- * other; and whichever records it sees with it, they are 4096 accessible ones behind an accessible gap, as many as any
- * word can reach.
+ * other; and whichever records it sees with it, there are as many accessible ones before and behind them as any word can
+ * reach (alloc/places.h).
  *
  *   bits  0-5   size class
  *   bits  6-30  reach, signed: how far the slice's first byte lies behind the first slot; before it by PFA_REGION_LEAD
@@ -28,7 +28,7 @@ _Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= (ui
                "the reciprocal of the smallest slot fits its 33 bits");
 _Static_assert((PFA_REGION_SLICES_MAX << PFA_SLICE_SHIFT) <= 1 << 19, "distances have 19 bits");
 _Static_assert(PFA_WORD_REACH_SHIFT + PFA_WORD_REACH_BITS == PFA_WORD_RECIPROCAL_SHIFT, "no bit twice, none unused");
-_Static_assert((PFA_REGION_LEAD / PFA_REGION_SLOT_MIN + 1) * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
+_Static_assert((PFA_REGION_LEAD / PFA_REGION_SLOT_MIN + 2) * sizeof(pfa_wide_record_t) <= PFA_RECORD_GAP,
                "the lead's records lie in the gap");
 
 PFA_INLINE uint64_t pfa_word_reciprocal(uint64_t word)

@@ -5,6 +5,7 @@
  * mimalloc would. Its pages are real to everything else: pfa_region_publish, the words, the records, pfa_lookup. */
 #include "meta/extents.h"
 #include "alloc/lookup.h"
+#include "alloc/places.h"
 #include "tests/race/race.h"
 
 #include <sys/mman.h>
@@ -164,8 +165,7 @@ static void look_up_anywhere(uint64_t *seed)
     if (pfa_lookup(address, &hit)) {
         must(hit.start <= address && address - hit.start <= PFA_REGION_CHUNK_MAX);
         uint64_t record_at = (uintptr_t)hit.record - pfa_range.records;
-        must(record_at < SLICES * pfa_range.record_stride);
-        must(record_at % pfa_range.record_stride >= PFA_RECORD_GAP);
+        must(record_at < pfa_places_size(&pfa_range) && record_at % pfa_range_record_size() == 0);
     }
 }
 
@@ -182,18 +182,18 @@ static void *read_pages(void *arg)
 static void open_range(void)
 {
     static pfa_slice_t slices[SLICES];
-    static _Atomic uint16_t committed[SLICES];
+    static pfa_record_unit_t units[SLICES];
     pfa_range.wide = wide_records();
     pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
-    pfa_range.record_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
-    size_t record_bytes = (SLICES + 16) * pfa_range.record_stride;
+    pfa_range.home_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
+    pfa_range.region_span = pfa_range.total_span = SLICES * SLICE;
+    size_t record_bytes = pfa_places_size(&pfa_range);
     void *space = mmap(NULL, SLICES * SLICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *records = mmap(NULL, record_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     must(space != MAP_FAILED && records != MAP_FAILED);
     pfa_range.base = ((uintptr_t)space + SLICE - 1) & ~(SLICE - 1);
-    pfa_range.region_span = pfa_range.total_span = SLICES * SLICE;
     pfa_range.slices = slices;
-    pfa_range.committed = committed;
+    pfa_range.units = units;
     pfa_range.records = (uintptr_t)records;
     must(pfa_extents_open(NULL) == 0);
 }

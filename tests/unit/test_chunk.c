@@ -1,19 +1,13 @@
 /* The life of recorded chunks: verdicts, contents, counters, and what happens when one of the spaces is full. Each test
  * has a process of its own, since a process has one profiled range. */
 #define _GNU_SOURCE 1
+#include "alloc/places.h"
 #include "alloc/sampler.h"
 #include "tests/unit/allocator.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
-
-#define RUN_IN_CHILD(function)                                                                                         \
-    static void test_##function(void **state)                                                                          \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        in_child(function);                                                                                            \
-    }
 
 static pfa_finding_t finding_on(const void *address)
 {
@@ -436,9 +430,8 @@ RUN_IN_CHILD(resizing_into_silence)
 
 static size_t resident_record_pages(void)
 {
-    enum { SLICES = 1024 };
-    static unsigned char resident[SLICES * 65];
-    size_t pages = SLICES * pfa_range.record_stride / pfa_backing_page_size();
+    static unsigned char resident[1 << 22];
+    size_t pages = pfa_places_size(&pfa_range) / pfa_backing_page_size();
     size_t count = 0;
     must(pages <= sizeof resident);
     must(mincore((void *)pfa_range.records, pages * pfa_backing_page_size(), resident) == 0);

@@ -2,6 +2,7 @@
  * slot size there could be, every place where the division can go wrong; for every alignment, every byte of the chunk.
  * Then the same over time: pages that come, go and come back with slots of another size. */
 #define _GNU_SOURCE 1
+#include "alloc/places.h"
 #include "tests/unit/allocator.h"
 
 enum { SLOT_SIZES_MAX = 256 };
@@ -142,6 +143,7 @@ static void check_every_offset(uintptr_t chunk)
     pfa_backing_geometry((void *)chunk, &page);
     uint64_t begin = (page.start - pfa_range.base) & ~(SLICE - 1);
     uint64_t lead = page.start - pfa_range.base - begin;
+    const pfa_record_t *first_record = slot_of(page.start).record;
     const pfa_record_t *last_record = NULL;
     uint64_t last_index = UINT64_MAX;
     assert_true(pfa_word_slot_size(pfa_region_place(begin).word) == page.slot_size);
@@ -150,9 +152,7 @@ static void check_every_offset(uintptr_t chunk)
         if (slot.covered != (at >= lead)) {
             fail_msg("slot size %zu, byte %lu: covered %d", page.slot_size, at, slot.covered);
         }
-        if (!slot.covered) { /* its record lies in the gap, where nothing ever begins */
-            uint64_t in_stride = ((uintptr_t)slot.record - pfa_range.records) % pfa_range.record_stride;
-            assert_true(in_stride + pfa_range_record_size() <= PFA_RECORD_GAP);
+        if (!slot.covered) { /* its record is no chunk's */
             assert_true(pfa_load_relaxed(&slot.record->size_flags) == 0);
             continue;
         }
@@ -160,12 +160,12 @@ static void check_every_offset(uintptr_t chunk)
         if (slot.start != page.start + index * page.slot_size) {
             fail_msg("slot size %zu, byte %lu: slot starts at %lu", page.slot_size, at, slot.start - page.start);
         }
-        /* One record for all bytes of a slot, in the region's own part of the record area. */
+        /* One record for all bytes of a slot, and one behind the other. */
         uint64_t record_at = (uintptr_t)slot.record - pfa_range.records;
         assert_true((index == last_index) == (slot.record == last_record));
         assert_true(record_at % pfa_range_record_size() == 0);
-        assert_true(record_at / pfa_range.record_stride == begin >> PFA_SLICE_SHIFT);
-        assert_true(record_at % pfa_range.record_stride >= PFA_RECORD_GAP);
+        assert_true(record_at < pfa_places_size(&pfa_range));
+        assert_true((uintptr_t)slot.record == (uintptr_t)first_record + index * pfa_range_record_size());
         last_index = index;
         last_record = slot.record;
     }

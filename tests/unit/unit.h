@@ -45,6 +45,14 @@ static inline int status_of_child(void (*function)(void))
 
 #define in_child(function) assert_int_equal(status_of_child(function), 0)
 
+/* The CMocka test `test_function` that does so. */
+#define RUN_IN_CHILD(function)                                                                                         \
+    static void test_##function(void **state)                                                                          \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        in_child(function);                                                                                            \
+    }
+
 /* Standard error as the runtime sees it, from begin to end, in a file that has no name. */
 typedef struct capture {
     char text[16384];

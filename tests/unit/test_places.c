@@ -1,0 +1,126 @@
+/* Where the records of regions lie: close together, nobody's over another's, and with room on the disk. */
+#include "alloc/inherit.h"
+#include "alloc/places.h"
+#include "alloc/region.h"
+#include "meta/extents.h"
+#include "tests/unit/allocator.h"
+
+#include <sys/stat.h>
+
+enum { SLICES = 64, LEAD_MAX = 26 };
+
+typedef struct place {
+    uintptr_t begin;
+    uintptr_t records;
+    uintptr_t end;
+} place_t;
+
+static place_t get_place(uint64_t slice, uint64_t before, uint64_t count)
+{
+    pfa_record_t *records = NULL;
+    must(pfa_places_get(slice, before, count, &records) == 0);
+    uintptr_t at = (uintptr_t)records;
+    return (place_t){at - before * pfa_range_record_size(), at, at + count * pfa_range_record_size()};
+}
+
+static void be_each_in_its_place(void)
+{
+    static place_t places[SLICES];
+    uint64_t seed = 7;
+    allocator_start(256 * MIB, 256 * MIB);
+    for (int round = 0; round < 20000; round++) {
+        uint64_t slice = random_below(&seed, SLICES);
+        /* Mostly few records, at times as many as there can be. */
+        uint64_t most = PFA_RECORDS_PER_SLICE >> random_below(&seed, 10);
+        uint64_t before = random_below(&seed, LEAD_MAX + 1);
+        place_t place = get_place(slice, before, 1 + random_below(&seed, most));
+        must(place.begin >= pfa_range.records && place.end <= pfa_range.records + pfa_places_size(&pfa_range));
+        must((place.records - pfa_range.records) % pfa_range_record_size() == 0);
+        for (uint64_t other = 0; other < SLICES; other++) {
+            must(other == slice || place.end <= places[other].begin || place.begin >= places[other].end);
+        }
+        places[slice] = place;
+        memset((void *)place.begin, (int)slice + 1, place.end - place.begin);
+        /* As far as any word reaches there are records, whoever's they are. */
+        const volatile char *first = (const char *)place.records - LEAD_MAX * pfa_range_record_size();
+        const volatile char *last = (const char *)place.records + PFA_RECORDS_PER_SLICE * pfa_range_record_size() - 1;
+        (void)(*first + *last);
+    }
+    for (uint64_t slice = 0; slice < SLICES; slice++) {
+        for (uintptr_t at = places[slice].begin; at < places[slice].end; at++) {
+            must(*(const char *)at == (char)(slice + 1));
+        }
+    }
+}
+RUN_IN_CHILD(be_each_in_its_place)
+
+static void share_pages(void)
+{
+    enum { BEFORE = 9, COUNT = 1358 }; /* a region of 48 byte slots */
+    allocator_start(256 * MIB, 256 * MIB);
+    place_t first = get_place(3, BEFORE, COUNT);
+    place_t last = first;
+    for (uint64_t slice = 4; slice < 16; slice++) {
+        place_t next = get_place(slice, BEFORE, COUNT);
+        must(next.begin == last.end);
+        last = next;
+    }
+    /* A smaller one stays where it is, and so does one that comes back; a bigger one does not. */
+    must(get_place(3, 1, 70).begin == first.begin && get_place(3, BEFORE, COUNT).begin == first.begin);
+    must(get_place(3, BEFORE, COUNT + 1).begin != first.begin);
+    /* Those that find the shared part full have a home, and keep it. */
+    place_t home = get_place(0, 0, PFA_RECORDS_PER_SLICE);
+    (void)get_place(1, BEFORE, COUNT);
+    (void)get_place(2, BEFORE, COUNT);
+    must(get_place(0, BEFORE, COUNT).records == home.records && get_place(0, 0, 1400).records == home.records);
+}
+RUN_IN_CHILD(share_pages)
+
+static uint64_t blocks_of(const char *path)
+{
+    struct stat status;
+    must(stat(path, &status) == 0);
+    return (uint64_t)status.st_blocks;
+}
+
+/* Room that were missing would be taken while the records are stored to. */
+static void have_room_in_a_child(void)
+{
+    enum { CHUNKS = 20000 };
+    static const size_t sizes[] = {16, 48, 200, 1000, 20000};
+    static void *chunks[sizeof sizes / sizeof sizes[0]][CHUNKS];
+    char path[64];
+    allocator_start(2 * GIB, 2 * GIB);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int j = 0; j < CHUNKS; j++) {
+            chunks[i][j] = chunk_of(sizes[i]);
+            must(chunks[i][j] != NULL);
+        }
+    }
+    (void)snprintf(path, sizeof path, "places.%d.live", (int)getpid());
+    (void)unlink(path);
+    must(pfa_inherit(path) == 0 && pfa_extents_shared());
+    uint64_t before = blocks_of(path);
+    uint64_t bytes = sizeof sizes / sizeof sizes[0] * CHUNKS * pfa_range_record_size();
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int j = 0; j < CHUNKS; j++) {
+            pfa_record_t *record = pfa_region_place((uintptr_t)chunks[i][j] - pfa_range.base).record;
+            memset(record, 1, pfa_range_record_size());
+        }
+    }
+    uint64_t after = blocks_of(path);
+    (void)unlink(path);
+    must(after == before);
+    must(before * 512 >= bytes && before * 512 < bytes + bytes / 4 + 4 * MIB);
+}
+RUN_IN_CHILD(have_room_in_a_child)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_be_each_in_its_place),
+        cmocka_unit_test(test_share_pages),
+        cmocka_unit_test(test_have_room_in_a_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
