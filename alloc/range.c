@@ -140,12 +140,12 @@ void pfa_range_open_plain(void)
 }
 
 /* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * about a quarter of what is allowed (R, nearly three or six times R for records, and twice R for large chunks). */
+ * at most a third of what is allowed (R, 2.8 or 5.4 times R for records, and twice R for large chunks). */
 static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
     if (limit != UINT64_MAX) {
-        return power_of_two_below(limit / (wide ? 36 : 24));
+        return power_of_two_below(limit / (wide ? 28 : 20));
     }
     uint64_t span = 2 * power_of_two_below(2 * pfa_sys_ram());
     return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
@@ -165,12 +165,11 @@ static void close_profiled(pfa_range_t *range)
 
 static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
 {
-    size_t record_size = wide ? sizeof(pfa_wide_record_t) : sizeof(pfa_record_t);
     pfa_range_t fresh = {.region_span = region_span,
                          .total_span = region_span + large_span,
                          .wide_mask = wide ? UINT64_MAX : 0,
                          .wide = wide,
-                         .home_stride = PFA_RECORDS_PER_SLICE * record_size + PFA_RECORD_GAP};
+                         .home_stride = PFA_RECORDS_PER_SLICE * pfa_record_size(wide) + PFA_RECORD_GAP};
     void *units = NULL;
     int err = reserve_in_window(&fresh);
     err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);

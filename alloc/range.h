@@ -36,13 +36,20 @@
  * a few dozen regions evicted each other from the second-level cache. And what lies before the first slot of a region
  * finds a record there that is never live. */
 #define PFA_RECORD_GAP 4096
+
+/* Records are made accessible for this many slices at a time: a unit of M. */
 #define PFA_UNIT_SLICES 16
 
-/* What is known of the records of 16 slices. */
+/* Of a unit's shared part. */
+typedef struct pfa_record_place {
+    uint16_t first;
+    uint16_t count; /* 0: the slice has none */
+} pfa_record_place_t;
+
 typedef struct pfa_record_unit {
-    _Atomic uint16_t extent; /* that they are in, plus one; 0: none yet */
-    _Atomic uint16_t used;   /* records of the shared part that are taken */
-    _Atomic uint32_t places[PFA_UNIT_SLICES];
+    _Atomic uint16_t extent;                    /* that it is in, plus one; 0: none yet */
+    _Atomic uint16_t used;                      /* records of the shared part that are taken */
+    pfa_record_place_t places[PFA_UNIT_SLICES]; /* each is its slice's owner's */
 } pfa_record_unit_t;
 
 typedef struct pfa_range {
@@ -90,7 +97,7 @@ PFA_INLINE bool pfa_range_in_window(void)
 /* How far apart records lie. */
 PFA_INLINE uint64_t pfa_range_record_size(void)
 {
-    return pfa_range_is_wide() ? sizeof(pfa_wide_record_t) : sizeof(pfa_record_t);
+    return pfa_record_size(pfa_range_is_wide());
 }
 
 /* True for every address in the profiled range. */

@@ -1,6 +1,5 @@
 /* Owns the words of pfa_range.slices. See alloc/region.h. */
 #include "alloc/region.h"
-#include "alloc/places.h"
 #include "meta/extents.h"
 #include "meta/thread.h"
 
@@ -27,43 +26,33 @@ uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back)
     return reciprocal << PFA_WORD_RECIPROCAL_SHIFT | reach << PFA_WORD_REACH_SHIFT | pfa_region_class(slot_size);
 }
 
-typedef struct span {
-    uintptr_t begin;
-    uintptr_t end;
-} span_t;
+pfa_need_t pfa_region_need(uint64_t word, uint64_t slices)
+{
+    uint64_t slot_size = pfa_word_slot_size(word);
+    uint64_t lead = (uint64_t)-pfa_word_reach(word);
+    /* One more behind: the rest after the last slot is looked up too. And one more before the lead's: the division is not
+     * exact there. */
+    return (pfa_need_t){.before = lead != 0 ? (lead + slot_size - 1) / slot_size + 1 : 0,
+                        .count = ((slices << PFA_SLICE_SHIFT) - lead) / slot_size + 1};
+}
 
 /* A region of many slots that goes leaves records behind, of which the next one there uses those at the beginning, if any:
  * gives the memory of the others back. */
-static void drop_old_records(const pfa_slice_t *slice, span_t used)
+static void drop_old_records(const pfa_slice_t *slice, uintptr_t used, uintptr_t used_end)
 {
     enum { WORTH_IT = 32 * 1024 };
     uint64_t word = pfa_load_relaxed(&slice->word);
     if (word == 0 || pfa_word_back(word) != 0) {
         return;
     }
-    /* Of its first slice, without the lead. */
-    uint64_t slots = (uint64_t)((1 << PFA_SLICE_SHIFT) + pfa_word_reach(word)) / pfa_word_slot_size(word);
     uintptr_t old = (uintptr_t)pfa_load_relaxed(&slice->records);
-    uintptr_t end = old + slots * pfa_range_record_size();
-    uintptr_t begin = used.begin < end && used.end > old ? used.end : old;
+    uintptr_t old_end = old + pfa_region_need(word, 1).count * pfa_range_record_size();
     /* Whole pages only: what is in the others belongs to the neighbours too. */
     uintptr_t mask = pfa_backing_page_size() - 1;
-    begin = (begin + mask) & ~mask;
-    end &= ~mask;
+    uintptr_t begin = ((used < old_end && used_end > old ? used_end : old) + mask) & ~mask;
+    uintptr_t end = old_end & ~mask;
     if (end >= begin + WORTH_IT) {
         pfa_extents_drop((void *)begin, end - begin);
-    }
-}
-
-/* The lead's records are ones of the place: another region may have left dead chunks there. */
-static void clear_lead(pfa_record_t *records, uint64_t before)
-{
-    uint64_t record_size = pfa_range_record_size();
-    for (uint64_t i = 1; i <= before; i++) {
-        pfa_record_t *record = (pfa_record_t *)((uintptr_t)records - i * record_size);
-        if (pfa_load_relaxed(&record->size_flags) != 0) {
-            pfa_store_relaxed(&record->size_flags, 0);
-        }
     }
 }
 
@@ -97,29 +86,24 @@ int pfa_region_publish(const void *chunk)
     pfa_page_geometry_t page;
     pfa_backing_geometry(chunk, &page);
     uint64_t first = (page.start - pfa_range.base) >> PFA_SLICE_SHIFT;
-    uint64_t lead = page.start & (((uintptr_t)1 << PFA_SLICE_SHIFT) - 1);
-    if (is_published(first, &page, lead != 0)) {
+    bool lead = (page.start & (((uintptr_t)1 << PFA_SLICE_SHIFT) - 1)) != 0;
+    if (is_published(first, &page, lead)) {
         return 0;
-    }
-    /* One more: the rest behind the last slot is looked up too. And one more than the lead has: before the first slot the
-     * division is not exact. */
-    uint64_t count = (((uint64_t)page.slices << PFA_SLICE_SHIFT) - lead) / page.slot_size + 1;
-    uint64_t before = lead != 0 ? (lead + page.slot_size - 1) / page.slot_size + 1 : 0;
-    pfa_record_t *records = NULL;
-    int err = pfa_places_get(first, before, count, &records);
-    if (err != 0) {
-        return err;
     }
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
     pfa_store_relaxed(&pfa_region_sizes[pfa_region_class(page.slot_size)], (uint32_t)page.slot_size);
-    span_t used = {(uintptr_t)records, (uintptr_t)records + count * pfa_range_record_size()};
-    clear_lead(records, before);
+    pfa_need_t need = pfa_region_need(pfa_region_make_word(page.slot_size, lead, 0), page.slices);
+    pfa_record_t *records = NULL;
+    int err = pfa_places_get(first, need, &records);
+    if (err != 0) {
+        return err;
+    }
+    uintptr_t end = (uintptr_t)records + need.count * pfa_range_record_size();
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
-        uint64_t word = pfa_region_make_word(page.slot_size, lead != 0, back);
-        drop_old_records(slice, used);
+        drop_old_records(slice, (uintptr_t)records, end);
         pfa_store_relaxed(&slice->records, records);
-        pfa_store_release(&slice->word, word);
+        pfa_store_release(&slice->word, pfa_region_make_word(page.slot_size, lead, back));
     }
     forget_tail(first, page.slices);
     return 0;

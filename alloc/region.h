@@ -3,8 +3,8 @@
  * A region is one mimalloc page of one size class. Each 64 KiB slice of R has a pfa_slice_t: where its region's records
  * begin, and a word that tells its geometry. They are written when the first chunk of a new page is handed out, by the
  * thread that owns the page. The word is read in one piece, so a reader racing with a rewrite sees one geometry or the
- * other; and whichever records it sees with it, there are as many accessible ones before and behind them as any word can
- * reach (alloc/places.h).
+ * other; and whichever records it sees with it, there are accessible ones before and behind them, as far as any word
+ * reaches (alloc/places.h).
  *
  *   bits  0-5   size class
  *   bits  6-30  reach, signed: how far the slice's first byte lies behind the first slot; before it by PFA_REGION_LEAD
@@ -21,7 +21,7 @@
 #ifndef PFA_ALLOC_REGION_H
 #define PFA_ALLOC_REGION_H
 
-#include "alloc/range.h"
+#include "alloc/places.h"
 #include "base/atomic.h"
 
 _Static_assert(((uint64_t)1 << PFA_RECIPROCAL_BITS) / PFA_REGION_SLOT_MIN <= (uint64_t)1 << 32,
@@ -98,6 +98,9 @@ PFA_INLINE uint64_t pfa_place_within(const pfa_place_t *place)
 
 /* The word of a region's slice number `back`, of slots of that size and with or without lead. */
 uint64_t pfa_region_make_word(uint64_t slot_size, bool lead, uint64_t back);
+
+/* Of a region of so many slices; the word is that of its first. */
+pfa_need_t pfa_region_need(uint64_t word, uint64_t slices);
 
 /* Makes the geometry of the page that `chunk` lies in known and its records accessible. By the thread that allocated the
  * chunk, before it is handed out. Returns 0 or an errno value. */

@@ -87,7 +87,12 @@ static int map_at(void *at, size_t size, uint64_t offset)
         return -pfa_sys_map(at, size, PROT_READ | PROT_WRITE, MAP_FIXED, &got);
     }
     int err = own_descriptor();
-    return err != 0 ? err : -pfa_sys_map_file(at, size, table.fd, offset);
+    err = err != 0 ? err : -pfa_sys_map_file(at, size, table.fd, offset);
+    if (err == 0) {
+        /* Without reading ahead. That makes folios of many pages, and a store to one page then takes room for all. */
+        (void)pfa_sys_advise(at, size, MADV_RANDOM);
+    }
+    return err;
 }
 
 /* So that nobody takes another process of the same number for this one. */

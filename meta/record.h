@@ -1,5 +1,5 @@
-/* The record: what is known of one live chunk. Records of region chunks lie in the record area at an offset that follows
- * from the chunk's address (alloc/region.h); records of large chunks lie in their map node.
+/* The record: what is known of one live chunk. Records of region chunks lie in the record area, where the table of
+ * slices leads to (alloc/region.h); records of large chunks lie in their map node.
  *
  *    0 alloc_time
  *    8 flags (16 bits) and size (48 bits), one word: storing it makes the record live or dead
@@ -62,6 +62,12 @@ typedef struct pfa_wide_record {
     pfa_record_t record;
     pfa_accesses_t accesses;
 } pfa_wide_record_t;
+
+/* How far apart records lie, with or without accesses. */
+static inline uint64_t pfa_record_size(bool wide)
+{
+    return wide ? sizeof(pfa_wide_record_t) : sizeof(pfa_record_t);
+}
 
 #define PFA_RECORD_SHIFT 5
 _Static_assert(sizeof(pfa_record_t) == 1u << PFA_RECORD_SHIFT, "a record is half a cache line");

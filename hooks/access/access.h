@@ -4,8 +4,8 @@
  * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R: three pairs of words
  * loaded, of the view, the slice and the thread, one multiply, and three loads and three stores in the record's line. No
  * call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address: before the library has
- * started, in signal handlers, at a thread's end, and on memory that was freed a moment ago; races lose counts, never more,
- * since the memory of records stays one of records. */
+ * started, in signal handlers, at a thread's end, and on memory that was freed a moment ago: the memory of records stays one
+ * of records. Races lose counts; a use of freed memory that races with its reuse may be counted for another chunk. */
 #ifndef PFA_HOOKS_ACCESS_ACCESS_H
 #define PFA_HOOKS_ACCESS_ACCESS_H
 

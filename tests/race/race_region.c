@@ -15,7 +15,7 @@
 enum {
     WRITERS = 3,
     READERS = 2,
-    BLOCK_SLICES = 20, /* of each writer, so that blocks share pieces of the record area */
+    BLOCK_SLICES = 20, /* of each writer, so that blocks share units of records */
     SLICES = WRITERS * BLOCK_SLICES + 4,
     PAGES = 40000 / RACE_SLOWDOWN,
     HANDED = 64,
@@ -182,7 +182,7 @@ static void *read_pages(void *arg)
 static void open_range(void)
 {
     static pfa_slice_t slices[SLICES];
-    static pfa_record_unit_t units[SLICES];
+    static pfa_record_unit_t units[SLICES / PFA_UNIT_SLICES + 1];
     pfa_range.wide = wide_records();
     pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
     pfa_range.home_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;

@@ -465,9 +465,9 @@ static void open_without_memory(void)
     must(pfa_range_open_profiled(512 * MIB, 0, wide_records()) == 0 &&
          pfa_range.region_span == 256 * MIB); /* the first call counts */
     pfa_sys_fault = refuse_maps;
-    must(pfa_places_get(0, 0, 1, &records) == ENOMEM);
+    must(pfa_places_get(0, (pfa_need_t){0, 1}, &records) == ENOMEM);
     pfa_sys_fault = NULL;
-    must(pfa_places_get(0, 0, 1, &records) == 0 && records != NULL);
+    must(pfa_places_get(0, (pfa_need_t){0, 1}, &records) == 0 && records != NULL);
 }
 
 static void opening_without_memory_says_so(void **state)

@@ -153,7 +153,7 @@ static void check_every_offset(uintptr_t chunk)
             fail_msg("slot size %zu, byte %lu: covered %d", page.slot_size, at, slot.covered);
         }
         if (!slot.covered) { /* its record is no chunk's */
-            assert_true(pfa_load_relaxed(&slot.record->size_flags) == 0);
+            assert_false(pfa_is_live(pfa_load_relaxed(&slot.record->size_flags)));
             continue;
         }
         uint64_t index = (at - lead) / page.slot_size;
