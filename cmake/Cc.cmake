@@ -11,3 +11,4 @@ add_custom_command(TARGET profalloc_cc POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E create_symlink profalloc-cc ${PROJECT_BINARY_DIR}/profalloc-c++)
 
 configure_file(hooks/cc/gcc.specs lib/profalloc/profalloc-gcc.specs COPYONLY)
+configure_file(hooks/cc/gcc_builtins.h lib/profalloc/profalloc-builtins.h COPYONLY)

@@ -9,7 +9,8 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/profalloc)
 install(TARGETS profalloc_shared profalloc_static EXPORT profallocTargets)
 install(TARGETS profalloc_tool profalloc_cc)
 install(FILES ${PROJECT_BINARY_DIR}/profalloc-c++ DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${PROJECT_BINARY_DIR}/lib/profalloc/profalloc-gcc.specs DESTINATION ${CMAKE_INSTALL_LIBDIR}/profalloc)
+install(FILES ${PROJECT_BINARY_DIR}/lib/profalloc/profalloc-gcc.specs
+        ${PROJECT_BINARY_DIR}/lib/profalloc/profalloc-builtins.h DESTINATION ${CMAKE_INSTALL_LIBDIR}/profalloc)
 # For profalloc-cc; nothing that a program's own build would name.
 install(FILES $<TARGET_FILE:profalloc_access> $<TARGET_FILE:profalloc_access_any>
         ${PFA_ACCESS_LISTS} DESTINATION ${CMAKE_INSTALL_LIBDIR}/profalloc)

@@ -5,6 +5,7 @@
  * Nothing here may call a function that the program's own code could mean: no libc. */
 #include "hooks/access/access.h"
 #include "hooks/access/interface.h"
+#include "hooks/access/wraps.h"
 
 #define DEFINE(name, size, counts)                                                                                     \
     PFA_CALLBACK(void, __tsan_##name##size, void *address)                                                             \
@@ -31,11 +32,13 @@
 PFA_CALLBACK(void, __tsan_read_range, void *address, uint64_t size)
 {
     pfa_access_range(address, size, PFA_ACCESS_READ);
+    note_told(address, size);
 }
 
 PFA_CALLBACK(void, __tsan_write_range, void *address, uint64_t size)
 {
     pfa_access_range(address, size, PFA_ACCESS_WRITE);
+    note_told(address, size);
 }
 
 /* The forms that are told whose access it is, which only hand-written callers use. */

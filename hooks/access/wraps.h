@@ -40,6 +40,41 @@ PFA_INLINE void note_write(const void *address, size_t size)
     }
 }
 
+/* gcc tells the assignment of a big struct as ranges, and then may call memcpy or memset for it. What was told is not noted
+ * again. (Nor is a memcpy of the program's own to the same bytes as the last such assignment: that is rare.) */
+PFA_INLINE uint32_t range_hash(const void *address, size_t size)
+{
+    return (uint32_t)((((uint64_t)(uintptr_t)address ^ (uint64_t)size << 48) * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+PFA_INLINE bool can_be_told(const void *address, size_t size)
+{
+    enum { INLINE = 256 }; /* up to here gcc makes no calls, with the options of hooks/cc/compile.c */
+    return size > INLINE && (uintptr_t)address - pfa_access_view.base < pfa_access_view.span;
+}
+
+PFA_INLINE void note_told(const void *address, size_t size)
+{
+    if (can_be_told(address, size)) {
+        pfa_access_thread.told = pfa_access_thread.told << 32 | range_hash(address, size);
+    }
+}
+
+PFA_INLINE bool was_told(const void *address, size_t size)
+{
+    if (!can_be_told(address, size)) {
+        return false;
+    }
+    uint64_t told = pfa_access_thread.told;
+    uint64_t hash = range_hash(address, size);
+    uint64_t mask = (told & UINT32_MAX) == hash ? UINT32_MAX : told >> 32 == hash ? (uint64_t)UINT32_MAX << 32 : 0;
+    if (mask == 0) {
+        return false;
+    }
+    pfa_access_thread.told = told & ~mask;
+    return true;
+}
+
 /* The thread may have slept. */
 PFA_INLINE void note_wait(void)
 {

@@ -26,7 +26,18 @@
         note_write(to, count * sizeof *to);                                                                            \
         return __real_##name(to, from, count);                                                                         \
     }
-DEFINE_COPY(memcpy)
+
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memcpy, (void *to, const void *from, size_t size),
+                  (to, from, size))
+{
+    if (!was_told(from, size)) {
+        note_read(from, size);
+    }
+    if (!was_told(to, size)) {
+        note_write(to, size);
+    }
+    return __real_memcpy(to, from, size);
+}
 DEFINE_COPY(memmove)
 DEFINE_COPY(mempcpy)
 DEFINE_COPY_CHK(__memcpy_chk)
@@ -56,7 +67,9 @@ PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void, bcopy, (const void *from
 
 PFA_WRAPPED_WHERE(concerns(to), void *, memset, (void *to, int byte, size_t size), (to, byte, size))
 {
-    note_write(to, size);
+    if (!was_told(to, size)) {
+        note_write(to, size);
+    }
     return __real_memset(to, byte, size);
 }
 

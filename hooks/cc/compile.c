@@ -102,13 +102,30 @@ static void add_names(pfa_words_t *words, const pfa_place_t *place)
     pfa_place_list(place, "profalloc-nobuiltin.txt", words);
 }
 
-static void undefine_for_gcc(pfa_words_t *words, const pfa_request_t *request)
+static void add_macros_for_gcc(pfa_words_t *words, const pfa_request_t *request, const pfa_place_t *place)
 {
     pfa_words_add(words, "-U__SANITIZE_THREAD__");
-    /* The checking variants are builtins of other names, which gcc would expand behind the instrumentation. */
+    /* Found as a system's header, it is none of those that a source depends on. */
+    char *macros = pfa_place_need(place, "profalloc-builtins.h");
+    char *name = strrchr(macros, '/');
+    add_two(words, "-isystem", pfa_text("%.*s", (int)(name - macros), macros));
+    add_two(words, "-imacros", name + 1);
+    /* The checking variants are builtins of other names, which gcc would expand behind the instrumentation. (The macros
+     * see to those of sources that ask for them.) */
     pfa_words_add(words, "-U_FORTIFY_SOURCE");
     if (request->fortify_late) {
         pfa_words_add(words, "-Wp,-U_FORTIFY_SOURCE");
+    }
+}
+
+/* Assignments of structs: up to 256 bytes in place, and above by a call, as on arm64. hooks/access/wraps.h relies on it. */
+static void add_struct_copies(pfa_words_t *words, const pfa_under_t *under)
+{
+    pfa_words_add(words, "-mmemcpy-strategy=unrolled_loop:256:noalign,libcall:-1:noalign");
+    pfa_words_add(words, "-mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign");
+    if (under->major >= 12) {
+        pfa_words_add(words, "-mmove-max=128");
+        pfa_words_add(words, "-mstore-max=128");
     }
 }
 
@@ -123,9 +140,10 @@ static void add_for_gcc(pfa_words_t *words, const pfa_request_t *request, const 
     }
     if (under->x86) {
         pfa_words_add(words, "-mprefer-vector-width=128");
+        add_struct_copies(words, under);
     }
     add_names(words, place);
-    undefine_for_gcc(words, request);
+    add_macros_for_gcc(words, request, place);
 }
 
 /* Also where only objects are linked: they may hold what link-time optimisation is yet to compile. */
@@ -150,7 +168,7 @@ static void add_for_preprocessing(pfa_words_t *words, const pfa_request_t *reque
                                   const pfa_place_t *place)
 {
     if (!under->clang) {
-        undefine_for_gcc(words, request);
+        add_macros_for_gcc(words, request, place);
         return;
     }
     if (request->thread) {

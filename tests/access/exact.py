@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every access of tests/access/known.c is recorded as it was: with each compiler and way of instrumenting, at each level of
-optimisation, as C and as C++; in the trace of a process that ended, and in what a killed one left."""
+"""Every access of tests/access/known.c and known_std.cpp is recorded as it was: with each compiler and way of instrumenting,
+at each level of optimisation, as C and as C++; in the trace of a process that ended, and in what a killed one left."""
 import json
 import platform
 import signal
@@ -13,7 +13,7 @@ import compilers
 from support import check, equal, tool
 
 HERE = Path(__file__).resolve().parent
-LEVELS = ["-O0", "-O1", "-O2", "-O3"]
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-O2 -DKNOWN_FORTIFIED"]
 if platform.machine() == "x86_64":  # vectors of 32 bytes and more; arm64's that are not of 16 are not in all machines that say so
     LEVELS.append("-O3 -march=native")
 
@@ -70,17 +70,17 @@ def times(what, row):
     check(row["alloc_time"] <= row["first_time"] <= row["last_time"] <= end, f"{what}: times {row}")
 
 
-def one(folder, name, way, level, cxx):
-    what = f"{name} {level} {'C++' if cxx else 'C'}"
+def one(folder, name, way, level, cxx, source="known.c"):
+    what = f"{name} {level} {'C++' if cxx else 'C'} {source}"
     program = folder / what.replace(" ", "_")
     flags = ("-x", "c++") if cxx else ()
-    compilers.build(way, [HERE / "known.c"], program, *level.split(), "-g", "-pthread", "-Wall", "-Wextra", "-Werror", *flags, cxx=cxx)
+    compilers.build(way, [HERE / source], program, *level.split(), "-g", "-pthread", "-Wall", "-Wextra", "-Werror", *flags, cxx=cxx)
     trace = folder / (program.name + ".pa")
     # The pass comes behind the optimiser; what flags instrument is not made into vectors.
     optimised = "pass" in name and level not in ("-O0", "-O1")
     vectors = (64 if "native" in level else 16) if optimised else 0
     compare(what, compilers.run(program, trace), trace, vectors)
-    if level == "-O2":
+    if level == "-O2" and source == "known.c":
         killed = folder / (program.name + ".killed.pa")
         printed = compilers.run(program, killed, "end:false", ("kept",), -signal.SIGKILL)
         compare(what + " killed", printed, killed, vectors)
@@ -90,6 +90,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="profalloc-access-") as folder, ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(one, Path(folder), name, way, level, cxx)
                 for name, way in compilers.ways() for level in LEVELS for cxx in (False, True)]
+        jobs += [pool.submit(one, Path(folder), name, way, level, True, "known_std.cpp")
+                 for name, way in compilers.ways() for level in LEVELS]
         wrong = [str(job.exception()) for job in jobs if job.exception() is not None]
     for text in wrong:
         print(text[:2000])

@@ -1,5 +1,8 @@
 /* Every access of this program to the heap is known; see known.h. Compiled as C and as C++, by every compiler, at every level
  * of optimisation, with and without the pass. */
+#ifdef KNOWN_FORTIFIED
+#define _FORTIFY_SOURCE 2
+#endif
 #include "known.h"
 
 #include <pthread.h>
@@ -92,6 +95,27 @@ static void struct_copy(void)
     expect("struct_copy to", sizeof(point_t) + 19, 0, 1, 0, (long)sizeof(point_t) - 1, 0);
 }
 
+/* So big that gcc calls memcpy and memset for what its instrumentation has told as ranges. */
+static void big_struct(void)
+{
+    typedef struct big {
+        char bytes[1200];
+    } big_t;
+    big_t *from = CHUNK(big_t, 1301);
+    big_t *to = CHUNK(big_t, 1302);
+    big_t none = {{0}};
+    memset(from, 1, sizeof *from);
+    STEP();
+    PUT(*to, *from);
+    PUT(*to, none);
+    memcpy(to, from, hide_size(sizeof *to));
+    STEP();
+    drop(from);
+    drop(to);
+    expect("big_struct from", 1301, 2, 1, 0, 1199, 0);
+    expect("big_struct to", 1302, 0, 3, 0, 1199, 0);
+}
+
 static void unaligned(void)
 {
     char *a = CHUNK(char, 111);
@@ -130,6 +154,33 @@ static void memory_functions(void)
     drop(to);
     expect("memory from", 1001, 4, 2, 100, 299, 0);
     expect("memory to", 1002, 3, 3, 8, 576, 0);
+}
+
+/* By the names that headers use, and with what is known to fit. */
+static void builtin_functions(void)
+{
+    typedef struct parts {
+        char first[64];
+        char second[64];
+    } parts_t;
+    parts_t *from = CHUNK(parts_t, 1511);
+    parts_t *to = CHUNK(parts_t, 1512);
+    __builtin_memset(from->first, 7, 48);
+    STEP();
+    __builtin_memcpy(to->first, from->first, 40);
+    STEP();
+    __builtin_memmove(to->second, to->first, 24);
+    STEP();
+    USE(__builtin_memcmp(to->first, from->first, 24));
+    USE(__builtin_memcmp(to->second, from->first, 3) == 0);
+    __builtin_strcpy(to->first, "twelve bytes");
+    STEP();
+    memcpy(to->second, from->first, 48);
+    STEP();
+    drop(from);
+    drop(to);
+    expect("builtin from", 1511, 4, 1, 0, 47, 0);
+    expect("builtin to", 1512, 3, 4, 0, 111, 0);
 }
 
 static void strings(void)
@@ -354,8 +405,10 @@ int main(int argc, char **argv)
     increments();
     fields();
     struct_copy();
+    big_struct();
     unaligned();
     memory_functions();
+    builtin_functions();
     strings();
     halves();
     large();

@@ -170,6 +170,8 @@ def places(folder):
     (place / "profalloc/libprofalloc_access.a").write_text("")
     refused("x.c", says=["profalloc-nobuiltin.txt", "as a whole"], PROFALLOC_LIBDIR=place)
     (place / "profalloc/profalloc-nobuiltin.txt").write_text("-fno-builtin-one\n")
+    refused("x.c", says=["profalloc-builtins.h", "as a whole"], PROFALLOC_LIBDIR=place)
+    (place / "profalloc/profalloc-builtins.h").write_text("")
     words = shown(None, "x.c", variables={"PROFALLOC_LIBDIR": place})
     check("-Wl,--wrap=one,--wrap=two" in words and "-fno-builtin-one" in words and "-fno-builtin-memcpy" not in words, f"{words}")
     # Installed: found from the program's own place.
