@@ -34,6 +34,13 @@ void pfa_access_json(pfa_json_t *json, const pfa_report_t *report)
     put_total(json, &all, report->tally.frees + report->tally.live_chunks);
 }
 
+void pfa_access_json_remarks(pfa_report_t *report)
+{
+    if (report->maps_are_merged) {
+        pfa_notes_add(&report->remarks, PFA_MERGED_WHAT ", so that " PFA_MERGED_WORDS "; " PFA_MERGED_HELP);
+    }
+}
+
 static void put_map(pfa_json_t *json, const pfa_map_t *map, uint32_t words)
 {
     pfa_json_begin(json, "map", '[');

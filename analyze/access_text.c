@@ -230,6 +230,13 @@ static void print_map(pfa_report_t *report, size_t rank, uint32_t number)
     free(runs);
 }
 
+static void say_merged(const pfa_report_t *report)
+{
+    if (report->maps_are_merged) {
+        printf("  note: " PFA_MERGED_WHAT ":\n  " PFA_MERGED_WORDS "; " PFA_MERGED_HELP "\n");
+    }
+}
+
 static void print_maps(pfa_report_t *report, size_t top, const uint32_t *numbers)
 {
     bool first = true;
@@ -238,6 +245,7 @@ static void print_maps(pfa_report_t *report, size_t top, const uint32_t *numbers
             if (first) {
                 printf(
                     "\nAccesses by place in the chunk (hot: half of what the busiest word has, or more; cold: below 5 %%)\n");
+                say_merged(report);
             }
             first = false;
             print_map(report, i + 1, numbers[i]);

@@ -196,6 +196,7 @@ static void end_accesses(adding_t *adding)
     }
     if (pfa_trace_has_accesses(trace) && told) {
         report->has_accesses = true;
+        report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
         add_maps(adding);
     }
 }
@@ -278,7 +279,8 @@ static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trac
                                .end = name_end(trace),
                                .counted_peak = trace->has_counters ? trace->counters.peak_bytes : 0,
                                .folded = trace->counters.folded,
-                               .instrumented = trace->counters.instrumented};
+                               .instrumented = trace->counters.instrumented,
+                               .merged = trace->counters.merged};
     file->program = trace->program != NULL ? pfa_memory_text(trace->program, strlen(trace->program)) : NULL;
     file->command = trace->command != NULL ? pfa_memory_text(trace->command, strlen(trace->command)) : NULL;
     return file;

@@ -299,7 +299,8 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
     trace->counters = (pfa_trace_counters_t){.unrecorded = head->unrecorded,
                                              .folded = head->folded,
                                              .inherited = head->inherited,
-                                             .instrumented = head->instrumented};
+                                             .instrumented = head->instrumented,
+                                             .merged = head->merged};
     if (head->last_counter > trace->start.counter && (!trace->has_clock || head->last_counter > trace->clock.counter)) {
         trace->has_clock = true;
         trace->clock = (pfa_trace_clock_t){.counter = head->last_counter, .monotonic_ns = head->last_monotonic_ns};

@@ -302,12 +302,12 @@ static bool take_clock(pfa_trace_t *trace, pfa_cursor_t cursor)
 
 static bool take_counters(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
-    pfa_trace_counters_t counters = {.instrumented = 0}; /* which the block may not have yet */
+    pfa_trace_counters_t counters = {.instrumented = 0}; /* which the block may not have yet, nor what is behind */
     size_t least = offsetof(pfa_trace_counters_t, instrumented);
     if (cursor.left < least) {
         return false;
     }
-    (void)pfa_cursor_copy(&cursor, &counters, cursor.left < sizeof counters ? least : sizeof counters);
+    (void)pfa_cursor_copy(&cursor, &counters, cursor.left < sizeof counters ? cursor.left : sizeof counters);
     trace->counters = counters;
     trace->has_counters = true;
     return true;

@@ -59,6 +59,7 @@ typedef struct pfa_file_total {
     uint64_t counted_peak; /* by the library; 0: it did not say */
     uint64_t folded;
     uint64_t instrumented; /* modules */
+    uint64_t merged;       /* of these, as pfa_trace_counters_t tells */
     pfa_notes_t missing;
     pfa_notes_t remarks;
 } pfa_file_total_t;
@@ -77,6 +78,7 @@ typedef struct pfa_report {
     size_t access_room;
     pfa_map_t *maps; /* by point, likewise */
     size_t map_room;
+    bool maps_are_merged; /* some of them have words that were only between others */
     pfa_size_class_t sizes[PFA_SIZES];
     pfa_thread_total_t *threads;
     size_t thread_count;
@@ -124,11 +126,17 @@ pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report);
 /* Of so many chunks, those whose accesses are not in the total. */
 double pfa_access_unknown(const pfa_access_total_t *total, double chunks);
 
+/* What is said of maps_are_merged. */
+#define PFA_MERGED_WHAT "parts of the program were built with a Clang pass that joins accesses to ranges"
+#define PFA_MERGED_WORDS "maps may tell words as touched that lie between those that were"
+#define PFA_MERGED_HELP "build with PROFALLOC_PASS=map"
+
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);
 void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order);
 /* Their parts about accesses. (analyze/access_text.c, analyze/access_json.c) */
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
 void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);
+void pfa_access_json_remarks(pfa_report_t *report);
 void pfa_access_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
 /* The place of a stack in few words. (analyze/place.c) */
 void pfa_place_print(FILE *to, pfa_report_t *report, uint32_t stack);

@@ -124,6 +124,7 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
         put_file_peak(json, file);
         pfa_json_whole(json, "folded", file->folded);
         pfa_json_whole(json, "instrumented", file->instrumented);
+        pfa_json_whole(json, "merged", file->merged);
         put_notes(json, "missing", &file->missing);
         put_notes(json, "remarks", &file->remarks);
         pfa_json_end(json, '}');
@@ -244,6 +245,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_threads(&json, report);
     put_sizes(&json, report);
     pfa_symbols_tell(report->symbols, &report->remarks);
+    pfa_access_json_remarks(report);
     put_notes(&json, "remarks", &report->remarks);
     pfa_json_end(&json, '}');
 }

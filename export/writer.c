@@ -385,7 +385,8 @@ static void write_counters(void)
                                      .bad_frees = pfa_read_counter(&sum.bad_frees) - writer.bad_frees_before,
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited),
-                                     .instrumented = pfa_load_relaxed(&pfa_accesses_modules)};
+                                     .instrumented = pfa_load_relaxed(&pfa_accesses_modules),
+                                     .merged = pfa_load_relaxed(&pfa_accesses_merged)};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
 }
 
@@ -394,6 +395,7 @@ void pfa_writer_clock(void)
     pfa_extents_head->last_counter = pfa_counter();
     pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
     pfa_store_relaxed(&pfa_extents_head->instrumented, pfa_load_relaxed(&pfa_accesses_modules));
+    pfa_store_relaxed(&pfa_extents_head->merged, pfa_load_relaxed(&pfa_accesses_merged));
 }
 
 void pfa_writer_particulars(void)

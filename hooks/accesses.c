@@ -261,9 +261,11 @@ void profalloc_access_attach(pfa_access_view_t *view)
     if (open) {
         fill(view);
     }
+    uint64_t merged = pfa_add_relaxed(&pfa_accesses_merged, view->merged != 0) + (view->merged != 0);
     uint64_t modules = pfa_add_relaxed(&pfa_accesses_modules, 1) + 1;
     if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
         pfa_store_relaxed(&pfa_extents_head->instrumented, modules);
+        pfa_store_relaxed(&pfa_extents_head->merged, merged);
     }
     pfa_unlock(PFA_LOCK_VIEWS);
     if (!pfa_accesses_kept && pfa_range.total_span != 0 && pfa_options.accesses == 2) {

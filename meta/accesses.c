@@ -14,6 +14,7 @@ _Static_assert(EXTENT_SIZE % PFA_LIVE_PAGE == 0, "extents are whole pages");
 
 bool pfa_accesses_kept;
 _Atomic uint64_t pfa_accesses_modules;
+_Atomic uint64_t pfa_accesses_merged;
 
 static _Atomic(pfa_access_map_t *) slots[SLOTS];
 static _Atomic(char *) extents[EXTENTS];

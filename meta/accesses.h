@@ -16,6 +16,8 @@
 extern bool pfa_accesses_kept;
 /* Modules with callbacks that there were so far. */
 extern _Atomic uint64_t pfa_accesses_modules;
+/* Of these, the ones whose accesses come joined to ranges (`merged` of hooks/access/view.h). */
+extern _Atomic uint64_t pfa_accesses_merged;
 
 /* n reads and m writes (as the record counts them: n + (m << 32)) of `size` bytes at `offset` of a chunk of `chunk_size`
  * bytes of that stack. */

@@ -90,8 +90,9 @@ typedef struct pfa_live_head {
     pfa_live_folded_t folded_last; /* of threads without a ring */
     uint64_t start_ticks;          /* when the process began, as /proc/PID/stat says; 0: not known */
     uint64_t boot;                 /* pfa_live_boot of the machine; 0: not known */
-    _Atomic uint64_t instrumented; /* modules with access callbacks that were there */
-    uint64_t reserved[2];
+    _Atomic uint64_t instrumented; /* modules with access callbacks that were there, */
+    _Atomic uint64_t merged;       /* and those whose accesses came joined, as in pfa_trace_counters_t */
+    uint64_t reserved;
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
 } pfa_live_head_t;

@@ -151,9 +151,11 @@ typedef struct pfa_trace_counters {
     uint64_t peak_bytes;
     uint64_t unrecorded; /* chunks that should have been recorded, and there was no room */
     uint64_t bad_frees;
-    uint64_t folded;       /* deaths in folds */
-    uint64_t inherited;    /* deaths of chunks that are another process's, before a fork */
+    uint64_t folded;    /* deaths in folds */
+    uint64_t inherited; /* deaths of chunks that are another process's, before a fork */
+    /* These two are not in older traces: */
     uint64_t instrumented; /* modules with access callbacks that were there; 0: nothing is known of accesses */
+    uint64_t merged; /* of these, modules whose accesses came joined to ranges: maps of words may have words between */
 } pfa_trace_counters_t;
 
 typedef struct pfa_trace_clock {

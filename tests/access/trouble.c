@@ -479,6 +479,12 @@ static void mapped(void)
     }
 }
 
+static void mapped_and_killed(void)
+{
+    mapped();
+    raise(SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -488,7 +494,8 @@ int main(int argc, char **argv)
         {"constructor", constructor}, {"freed", freed},       {"wild", wild},           {"signals", signals},
         {"threads", thread_ends},     {"forks", forks},       {"elsewhere", elsewhere}, {"huge", huge},
         {"window", window},           {"counters", counters}, {"alike", alike},         {"mapped", mapped},
-        {"lockstep", lockstep},       {"pictures", pictures}, {"turns", turns},         {"exhausted", exhausted}};
+        {"lockstep", lockstep},       {"pictures", pictures}, {"turns", turns},         {"exhausted", exhausted},
+        {"killed", mapped_and_killed}};
     MUST(argc >= 2);
     for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
         if (strcmp(argv[1], troubles[i].name) == 0) {

@@ -4,6 +4,7 @@ is said that it is not there; the program is never harmed."""
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,8 @@ class Trouble:
         self.plugin = folder / f"plugin-{window}.so"
         compilers.build(self.way, [HERE / "plugin.c"], self.plugin, *flags, "-shared", "-fPIC")
 
-    def run(self, *arguments, conf="", said=(), room=None):
-        """What it printed, and its trace; it ends well, and what the library says is as expected."""
+    def run(self, *arguments, conf="", said=(), room=None, status=0):
+        """What it printed, and its trace; it ends well, or as `status` says, and what the library says is as expected."""
         self.count += 1
         trace = self.folder / f"{self.program.name}.{self.count}.%p.pa"
         settings = ",".join(filter(None, ("prof:true,sample:1", conf, f"out:{trace}")))
@@ -40,7 +41,7 @@ class Trouble:
         done = subprocess.run([str(self.program), *map(str, arguments)], env=env, text=True, capture_output=True,
                               timeout=compilers.TIME_LIMIT,
                               preexec_fn=room and (lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room))))
-        equal(done.returncode, 0, f"{arguments}: {done.stderr}")
+        equal(done.returncode, status, f"{arguments}: {done.stderr}")
         ours = [line for line in done.stderr.splitlines() if line.startswith("profalloc:")]
         equal(len(ours), len(said), f"{arguments}: messages {ours}")
         for line, expected in zip(ours, said):
@@ -152,7 +153,10 @@ def options(trouble):
 
 def words(trouble):
     if trouble.way.get("PROFALLOC_PASS") == "on":
-        trouble.run("mapped", conf="access_map:true", said=["PROFALLOC_PASS=map"])
+        for name, status in (("mapped", 0), ("killed", -signal.SIGKILL)):
+            _, traces = trouble.run(name, conf="access_map:true", said=["PROFALLOC_PASS=map"], status=status)
+            check("PROFALLOC_PASS=map" in tool("report", traces[0])[0], f"{name}: accesses were joined, in the text")
+            check(any("PROFALLOC_PASS=map" in remark for remark in report(traces[0])["remarks"]), f"{name}: and in JSON")
         own = trouble.folder / "map"
         own.mkdir()
         trouble = Trouble(own, {**trouble.way, "PROFALLOC_PASS": "map"})
@@ -163,6 +167,7 @@ def words(trouble):
                     {"offset": 16, "reads": 100, "writes": 100}, {"offset": 24, "reads": 0, "writes": 100}], "the map")
     text = tool("report", traces[0])[0]
     check("never touched" in text, "words that were never touched, in the text")
+    check("PROFALLOC_PASS" not in text, f"words are told apart: {text}")
     _, traces = trouble.run("mapped", conf="access_map:true,access_map_size:16")
     check(all("map" not in point for point in report(traces[0])["points"] if point["bytes"] == 100 * 32),
           "chunks above access_map_size have no map")

@@ -5,6 +5,7 @@ import json
 import support
 from support import check, equal, make, report, tool
 
+MERGED = "build with PROFALLOC_PASS=map"
 NONE = "no access data: build with profalloc-cc"
 KEYS = ("chunks", "unknown", "bytes", "bytes_touched", "reads", "writes", "saturated", "never_read", "never_written", "never_touched",
         "never_touched_bytes", "written_never_read", "written_never_read_bytes", "shared", "lifetime_ns", "idle_before_first_ns",
@@ -180,6 +181,29 @@ def map_text(folder):
     check(all(len(line) <= 100 for line in text.splitlines()), "lines of 100 columns")
 
 
+def merged(folder):
+    """Maps of a program whose accesses came joined to ranges: that is said beside them, and in the remarks. Not of others, nor of
+    traces from before that was told, which are read as ever."""
+    for form in ("ended", "killed", "sealed"):
+        for words, said in ((("maps", "merged"), True), (("maps",), False), (("merged",), False), (("maps", "unmerged"), False)):
+            make("ended" if form == "ended" else "killed", folder / "t.pa", 40, 5, "accesses", *words)
+            if form == "sealed":
+                tool("seal", folder / "t.pa")
+            data = report(folder / "t.pa")
+            equal(data["files"][0]["instrumented"], 2, f"{form}, {words}: instrumented modules")
+            equal(data["files"][0]["merged"], int("merged" in words), f"{form}, {words}: those that join accesses")
+            equal(sum(MERGED in remark for remark in data["remarks"]), int(said), f"{form}, {words}: {data['remarks']}")
+            out, _ = tool("report", "--top", 12, folder / "t.pa")
+            equal(out.count(MERGED), int(said), f"{form}, {words}: the text")
+            if said:
+                lines = out[out.index("Accesses by place in the chunk"):].splitlines()
+                check(MERGED in lines[2] and lines[3].startswith("  #"), f"beside the maps: {lines[:4]}")
+                check(all(len(line) <= 100 for line in lines), "lines of 100 columns")
+    make("ended", folder / "a.pa", 40, 5, "accesses", "merged")
+    make("ended", folder / "b.pa", 40, 6, "accesses", "maps")
+    check(MERGED not in "".join(report(folder / "a.pa", folder / "b.pa")["remarks"]), "maps of another program")
+
+
 def text(folder):
     chunks = make("ended", folder / "t.pa", 3000, 1, "accesses", "bits=10", "folded")
     out, _ = tool("report", "--top", 3, folder / "t.pa")
@@ -227,4 +251,4 @@ def dumped(folder):
 
 
 support.main(ended=ended, killed=killed, sampled=sampled, several=several, none=none, cut_off=cut_off, maps=maps, map_text=map_text,
-             text=text, dumped=dumped)
+             merged=merged, text=text, dumped=dumped)

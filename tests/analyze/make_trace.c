@@ -24,9 +24,11 @@
  *                    last shared" (length 0: not touched)
  *          idle      there is room for accesses, but no instrumented module
  *          maps      with maps of accesses
+ *          merged    one of two modules joins accesses to ranges
  *          gap       (ended) the final picture has no accesses
  *          bits=N    of counters of accesses
  *          old       COUNTERS do not tell of instrumented modules
+ *          unmerged  COUNTERS do not tell whether these join accesses
  *          boot=N    the machine had been up for so many nanoseconds more
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
@@ -245,9 +247,12 @@ void write_totals(made_t *made, const heap_t *heap, char **words)
                                      .bytes_allocated = (uint64_t)(bytes[0] + bytes[1] + 0.5),
                                      .bytes_freed = (uint64_t)(bytes[0] + 0.5),
                                      .folded = made->folded ? 7 : 0,
-                                     .instrumented = made->instrumented ? 2 : 0};
+                                     .instrumented = made->instrumented ? 2 : 0,
+                                     .merged = made->merged};
     if (!has(words, "bare")) {
-        size_t size = has(words, "old") ? offsetof(pfa_trace_counters_t, instrumented) : sizeof counters;
+        size_t size = has(words, "old")        ? offsetof(pfa_trace_counters_t, instrumented)
+                      : has(words, "unmerged") ? offsetof(pfa_trace_counters_t, merged)
+                                               : sizeof counters;
         pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, size);
     }
     if (made->maps) {
@@ -342,6 +347,7 @@ int main(int argc, char **argv)
     made.instrumented = has(words, "accesses");
     made.accesses = made.instrumented || has(words, "idle");
     made.maps = has(words, "maps");
+    made.merged = has(words, "merged");
     made.gap = has(words, "gap");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);

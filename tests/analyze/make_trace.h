@@ -47,6 +47,7 @@ typedef struct made {
     bool accesses;     /* there is room for them, */
     bool instrumented; /* and something to tell */
     bool maps;
+    bool merged;    /* one of two modules joins accesses */
     bool gap;       /* the final picture is without */
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */
