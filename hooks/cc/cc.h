@@ -59,6 +59,9 @@ typedef struct pfa_request {
     bool own_libc;     /* -nostdlib and the like, but the link names libc, or is of a shared object */
     bool freestanding;
     bool thread;          /* the user's own -fsanitize=thread */
+    bool coverage;        /* -fsanitize-coverage of loads or stores, */
+    bool coverage_others; /* and of more than these and a place (func, bb, edge) */
+    bool coverage_proper; /* of loads or stores past the driver (-Xclang), which no option takes back */
     bool fortify_late;    /* _FORTIFY_SOURCE through -Wp, which comes behind -U */
     const char *conflict; /* a sanitizer that excludes us */
     bool show;            /* --profalloc-show */

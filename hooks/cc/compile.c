@@ -54,6 +54,19 @@ static char *find_pass(const pfa_under_t *under, const pfa_place_t *place, wish_
     return path;
 }
 
+/* Loads and stores are told by our instrumentation, and not once more. Of a place alone the driver says that it is of no
+ * use; what else needs one gets it without being told. */
+static void take_coverage_back(pfa_words_t *words, const pfa_request_t *request)
+{
+    if (request->coverage_proper) {
+        pfa_cc_fail("-Xclang -fsanitize-coverage-trace-loads or -stores would count each access twice: leave it away");
+    }
+    if (request->coverage) {
+        pfa_words_add(words, request->coverage_others ? "-fno-sanitize-coverage=trace-loads,trace-stores"
+                                                      : "-fno-sanitize-coverage=func,bb,edge,trace-loads,trace-stores");
+    }
+}
+
 static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, const pfa_under_t *under,
                           const pfa_place_t *place)
 {
@@ -62,6 +75,7 @@ static void add_for_clang(pfa_words_t *words, const pfa_request_t *request, cons
     if (request->thread) {
         pfa_words_add(words, "-fno-sanitize=thread");
     }
+    take_coverage_back(words, request);
     if (pass != NULL) {
         if (wish == WISH_MAP || pfa_cc_looks_anywhere()) {
             /* Loaded before options are parsed, so that its own are known then. */

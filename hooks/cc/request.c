@@ -196,6 +196,26 @@ static void read_sanitizers(reading_t *reading, const char *list, bool on)
     }
 }
 
+static bool is_coverage_of_accesses(const char *feature)
+{
+    return strcmp(feature, "trace-loads") == 0 || strcmp(feature, "trace-stores") == 0;
+}
+
+/* -fsanitize-coverage=a,b; what is taken back later may be taken back again. */
+static void read_coverage(pfa_request_t *request, const char *list)
+{
+    while (*list != 0) {
+        size_t length = strcspn(list, ",");
+        char *name = pfa_text("%.*s", (int)length, list);
+        if (is_coverage_of_accesses(name)) {
+            request->coverage = true;
+        } else if (strcmp(name, "func") != 0 && strcmp(name, "bb") != 0 && strcmp(name, "edge") != 0) {
+            request->coverage_others = true;
+        }
+        list += length + (list[length] == ',');
+    }
+}
+
 /* What goes to the linker: -Wl,a,b or the word behind -Xlinker. */
 static void read_linker_words(reading_t *reading, const char *list)
 {
@@ -238,6 +258,8 @@ static void read_option(reading_t *reading, const char *word)
         read_sanitizers(reading, strchr(word, '=') + 1, true);
     } else if (pfa_starts_with(word, "-fno-sanitize=")) {
         read_sanitizers(reading, strchr(word, '=') + 1, false);
+    } else if (pfa_starts_with(word, "-fsanitize-coverage=")) {
+        read_coverage(request, strchr(word, '=') + 1);
     } else if (pfa_starts_with(word, "-Wl,")) {
         read_linker_words(reading, word + strlen("-Wl,"));
     } else if (pfa_starts_with(word, "-Wp,")) {
@@ -276,6 +298,8 @@ static void read_with_argument(reading_t *reading, const char *option, const cha
         read_linker_words(reading, argument);
     } else if (strcmp(option, "-Xpreprocessor") == 0) {
         reading->request->fortify_late |= strstr(argument, "_FORTIFY_SOURCE") != NULL;
+    } else if (strcmp(option, "-Xclang") == 0 && pfa_starts_with(argument, "-fsanitize-coverage-")) {
+        reading->request->coverage_proper |= is_coverage_of_accesses(argument + strlen("-fsanitize-coverage-"));
     } else if (strcmp(option, "-o") == 0 || strcmp(option, "--output") == 0) {
         reading->output = true;
     } else if (pfa_starts_with(option, "--print-")) {

@@ -129,20 +129,58 @@ int main(int argc, char **argv)
 """
 
 
+def recorded(work):
+    """Runs the program in there, and returns each of its chunks by size."""
+    run([work / "program"], env=environment(PROFALLOC_CONF="prof:true,sample:1,out:trace.pa"), cwd=work)
+    rows = map(json.loads, tool("dump", "--json", "--events", work / "trace.pa")[0].splitlines())
+    found = {row["size"]: row for row in rows if row["type"] in ("death", "live")}
+    (work / "trace.pa").unlink()
+    return found
+
+
+def accesses(row):
+    return tuple(row[word] for word in ("reads", "writes", "low", "high"))
+
+
 def static_counts(under, folder):
     """In a static program libc's own calls are wrapped like the program's. Chunks that libc does not touch are counted exactly,
     others at least as often as the program touched them."""
     for flag in ("-static", "-static-pie", "-O2"):
         work = folder.new(main_c=COUNTED)
         cc(under, "-O2", flag, "main.c", "-o", "program", cwd=work)
-        run([work / "program"], env=environment(PROFALLOC_CONF="prof:true,sample:1,out:trace.pa"), cwd=work)
-        rows = map(json.loads, tool("dump", "--json", "--events", work / "trace.pa")[0].splitlines())
-        found = {row["size"]: row for row in rows if row["type"] in ("death", "live")}
-        seen = {size: tuple(found[size][word] for word in ("reads", "writes", "low", "high")) for size in (4001, 4003)}
+        found = recorded(work)
+        seen = {size: accesses(found[size]) for size in (4001, 4003)}
         equal(seen, {4001: (6, 10, 0, 119), 4003: (0, 1, 8, 127)}, f"{flag}: accesses of the program alone")
         lent = found[4007]
         check((lent["reads"], lent["writes"]) == (1, 1) if flag == "-O2" else lent["reads"] >= 1 and lent["writes"] >= 1,
               f"{flag}: accesses of a chunk that libc was lent: {lent}")
+
+
+COVERAGE = "-fsanitize-coverage=func,trace-loads,trace-stores"
+
+
+def coverage(under, folder):
+    """Loads and stores that clang is asked to cover are counted once: by our instrumentation where we compile, by the callbacks
+    of coverage where plain clang did."""
+    if not under.clang:
+        return
+    work = folder.new(main_c=COUNTED, options_rsp=COVERAGE)
+    for flags in ([COVERAGE], ["@options.rsp"], [COVERAGE, "-fsanitize-coverage=trace-pc-guard"],
+                  ["-fsanitize-coverage=edge,inline-8bit-counters,trace-stores,trace-loads"]):
+        _, said = cc(under, "-O1", "-Werror", *flags, "main.c", "-o", "program", cwd=work)
+        equal(said, "", f"{flags}: messages")
+        found = recorded(work)
+        equal([accesses(found[size]) for size in (4001, 4003)], [(6, 10, 0, 119), (0, 1, 8, 127)], f"{flags}: accesses")
+        callback = any("trace-pc" in flag or "inline" in flag for flag in flags)
+        cc(under, "-O1", *flags, "-c", "main.c", cwd=work)
+        equal("__sanitizer_cov" in symbols(work / "main.o"), callback, f"{flags}: coverage of all else")
+    for kind in ("loads", "stores"):
+        _, said = cc(under, "-c", "main.c", "-Xclang", f"-fsanitize-coverage-trace-{kind}", cwd=work, status=1)
+        check("twice" in said, f"past the driver: {said}")
+    run([under.name, "-O1", "-fno-builtin-memcpy", COVERAGE, "-c", "main.c"], cwd=work)
+    cc(under, "main.o", "-o", "program", cwd=work)
+    found = recorded(work)
+    equal([accesses(found[size]) for size in (4001, 4003)], [(6, 10, 0, 119), (0, 1, 8, 127)], "an object of plain clang")
 
 
 CXX_PROGRAM = r"""
@@ -394,7 +432,7 @@ def precompiled_headers(under, folder):
     check_program(work / "a.out", output=SUM)
 
 
-TESTS = (one_step, several_sources, compile_then_link, shared_objects, static_programs, static_counts, cxx_programs, relocatable,
+TESTS = (one_step, several_sources, compile_then_link, shared_objects, static_programs, static_counts, coverage, cxx_programs, relocatable,
          response_files, standard_input, dependencies, questions, sanitizer_tests, holes, link_time_optimisation, failures,
          precompiled_headers)
 if __name__ == "__main__":
