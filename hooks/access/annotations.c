@@ -1,6 +1,7 @@
-/* Owns the functions by which programs talk to ThreadSanitizer, whose compiler flag our builds have (and with it
- * __SANITIZE_THREAD__, which such programs look at), but not its library. They do nothing, and are weak: a program's own
- * definitions win, such as those of Abseil.
+/* Owns the functions by which programs talk to ThreadSanitizer, whose compiler flag our builds have, but not its library:
+ * with clang's flags, programs see the flag by __has_feature(thread_sanitizer). (With gcc they would by __SANITIZE_THREAD__,
+ * which profalloc-cc undefines; some are told to call them.) They do nothing, and are weak: a program's own definitions
+ * win, such as those of Abseil.
  *
  * Part of libprofalloc_access.a. Stateless, but for the barrier of ThreadSanitizer's own tests, which has to wait. */
 #include "base/atomic.h"

@@ -31,7 +31,6 @@ bool pfa_ends_with(const char *text, const char *end);
 char *pfa_file_read(const char *path);
 
 __attribute__((format(printf, 1, 2), noreturn)) void pfa_cc_fail(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void pfa_cc_warn(const char *format, ...);
 /* The name we were called by, without its folders. */
 extern const char *pfa_cc_name;
 
@@ -109,6 +108,8 @@ typedef struct pfa_additions {
 /* PROFALLOC_WINDOW=any: a program for machines, or with habits, that leave no room for the window (hooks/access/view.h). */
 bool pfa_cc_looks_anywhere(void);
 
+/* Fails if PROFALLOC_PASS is none of its words. */
+void pfa_compile_check_wish(void);
 void pfa_compile_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,
                      const pfa_place_t *place);
 void pfa_link_add(pfa_additions_t *add, const pfa_request_t *request, const pfa_under_t *under,

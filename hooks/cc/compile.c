@@ -31,6 +31,11 @@ static wish_t wish_of_pass(void)
     pfa_cc_fail("PROFALLOC_PASS=%s: it is auto, on, off or map", text);
 }
 
+void pfa_compile_check_wish(void)
+{
+    (void)wish_of_pass();
+}
+
 static void add_two(pfa_words_t *words, const char *option, const char *argument)
 {
     pfa_words_add(words, option);

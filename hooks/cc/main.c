@@ -15,7 +15,7 @@ static const char help[] =
     "\n"
     "  CC=profalloc-cc CXX=profalloc-c++ ./configure && make\n"
     "  cmake -B build -DCMAKE_C_COMPILER=profalloc-cc -DCMAKE_CXX_COMPILER=profalloc-c++\n"
-    "  profalloc run --conf accesses:true -- ./program\n"
+    "  profalloc run -- ./program\n"
     "\n"
     "Options of its own, all others are the compiler's:\n"
     "  --profalloc-help   this text\n"
@@ -102,6 +102,9 @@ int main(int argc, char **argv)
         return fflush(stdout) != 0;
     }
     pfa_under_find(&under, request.cxx);
+    if (request.step != PFA_STEP_NONE) {
+        pfa_compile_check_wish();
+    }
     if (concerns_us(&request)) {
         pfa_place_t place;
         if (request.conflict != NULL && request.step != PFA_STEP_PREPROCESS) {

@@ -4,6 +4,7 @@
  * no more. */
 #include "hooks/cc/cc.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,17 +44,31 @@ static char *read_pipe(int descriptor)
     }
 }
 
+/* What is no compiler tells how it is used, which helps nobody. Our own words do: that the compiler cannot be run, or of
+ * ourselves, whom it called. */
+static void pass_on(int descriptor)
+{
+    char text[4096];
+    ssize_t got = read(descriptor, text, sizeof text - 1);
+    text[got > 0 ? got : 0] = 0;
+    if (pfa_starts_with(text, "profalloc-c") || pfa_starts_with(text, pfa_text("%s: error: ", pfa_cc_name))) {
+        fputs(text, stderr);
+        exit(1);
+    }
+}
+
 /* The predefined macros. */
 static char *ask(const pfa_under_t *under)
 {
     static const char *const question[] = {"-dM", "-E", "-x", "c", "/dev/null"};
     pfa_words_t command = {0};
     int ends[2];
+    int said[2]; /* neither end waits: what would not fit is lost */
     pfa_words_add_all(&command, &under->command);
     for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
         pfa_words_add(&command, question[i]);
     }
-    if (pipe(ends) != 0) {
+    if (pipe(ends) != 0 || pipe2(said, O_NONBLOCK | O_CLOEXEC) != 0) {
         pfa_cc_fail("no pipe to the compiler: %m");
     }
     pid_t child = fork();
@@ -62,11 +77,11 @@ static char *ask(const pfa_under_t *under)
     }
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
+        dup2(said[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
         execv(command.at[0], command.at);
-        pfa_cc_warn("%s: %m", command.at[0]);
-        _exit(127);
+        pfa_cc_fail("%s cannot be run: %m", command.at[0]);
     }
     close(ends[1]);
     char *answer = read_pipe(ends[0]);
@@ -74,10 +89,13 @@ static char *ask(const pfa_under_t *under)
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0 || macro(answer, "__GNUC__") < 0) {
+        pass_on(said[0]);
         pfa_cc_fail("'%s' does not answer like gcc or clang ('%s -dM -E -x c /dev/null'); set PROFALLOC_CC and "
                     "PROFALLOC_CXX to one of these",
                     command.at[0], command.at[0]);
     }
+    close(said[0]);
+    close(said[1]);
     return answer;
 }
 

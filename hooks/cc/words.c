@@ -1,6 +1,7 @@
 /* Owns the small things: lists of words, text, files read whole, and how we fail. */
 #include "hooks/cc/cc.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,26 +96,15 @@ char *pfa_file_read(const char *path)
     return text;
 }
 
-static void say(const char *kind, const char *format, va_list arguments)
-{
-    fprintf(stderr, "%s: %s", pfa_cc_name, kind);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-}
-
 void pfa_cc_fail(const char *format, ...)
 {
+    int error = errno; /* for %m */
     va_list arguments;
     va_start(arguments, format);
-    say("error: ", format, arguments);
+    fprintf(stderr, "%s: error: ", pfa_cc_name);
+    errno = error;
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
     va_end(arguments);
     exit(1);
-}
-
-void pfa_cc_warn(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say("warning: ", format, arguments);
-    va_end(arguments);
 }

@@ -2,8 +2,8 @@
 """Reads and writes of a whole program, by the place that allocated, against DHAT's.
 
 DHAT counts bytes, we count accesses: where all are of 8 bytes, its bytes are eight times our accesses, exactly without
-optimisation, and nearly with it. Texts are
-written and read by libc, which DHAT sees and we see as one access for each call of instrumented code; snprintf not at all."""
+optimisation, and nearly with it. Texts are written and read by libc, also by snprintf: DHAT sees each of these accesses, we
+see one for each call of instrumented code."""
 import json
 import subprocess
 import sys

@@ -32,6 +32,7 @@ def help_text(folder):
     out, err = cc(None, "--profalloc-help")
     for name in ("PROFALLOC_CC", "PROFALLOC_CXX", "PROFALLOC_PASS", "PROFALLOC_LIBDIR", "--profalloc-show"):
         check(name in out, f"--profalloc-help does not tell of {name}")
+    check("profalloc run -- ./program" in out and "accesses:true" not in out, "accesses are recorded without being asked for")
     equal(err, "", "--profalloc-help, standard error")
 
 
@@ -59,6 +60,11 @@ def compilers(folder):
     refused("-c", "x.c", says=["PROFALLOC_CXX"], cxx=True, PROFALLOC_CC="special-gcc-98", PATH=path)
     refused("-c", "x.c", says=["neither gcc nor clang", "PROFALLOC_CC"], PATH=str(folder.new()))
     refused("-c", "x.c", says=["does not answer like gcc or clang"], PROFALLOC_CC="true")
+    program(folder.base, "noprogram", "text")
+    refused("-c", "x.c", says=["noprogram cannot be run"], PROFALLOC_CC="noprogram", PATH=f"{folder.base}:{os.environ['PATH']}")
+    for name in ("/bin/ls", sys.executable):  # which say more than we do, if they are let
+        for step in (["-c", "x.c"], ["x.o"]):
+            refused(*step, says=[f"'{name}' does not answer like gcc or clang"], PROFALLOC_CC=name)
 
 
 def only_clang(folder):
@@ -139,7 +145,11 @@ def the_pass(folder):
     base = {"PROFALLOC_LIBDIR": place, "PROFALLOC_CC": clang.name}
     check(has(shown(None, "-c", "x.c", variables=base), "-Xclang", "-fsanitize=thread"), "without a plugin")
     refused("-c", "x.c", says=["no pass plugin", f"llvm-{version}-dev"], PROFALLOC_PASS="on", **base)
-    refused("-c", "x.c", says=["auto, on, off or map"], PROFALLOC_PASS="perhaps", **base)
+    for step in (["-c", "x.c"], ["x.c"], ["x.o"], ["-E", "x.c"], ["-c", "x.s"], ["-fsyntax-only", "x.c"], ["-shared", "x.o"],
+                 ["-c", "-ffreestanding", "x.c"]):
+        for name in (clang.name, "gcc"):
+            refused(*step, says=["auto, on, off or map"], PROFALLOC_PASS="perhaps", PROFALLOC_CC=name)
+    equal(shown(None, "--version", variables={"PROFALLOC_PASS": "perhaps"})[1:], ["--version"], "a question")
     refused("-c", "x.c", says=["needs clang"], PROFALLOC_PASS="on", PROFALLOC_CC="gcc")
     plugin = inner / f"profalloc-pass-{version}.so"
     plugin.write_text("")
