@@ -52,8 +52,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebI
     set(PFA_LTO_RELOCATABLE -flinker-output=nolto-rel)
     # It declares functions as data, to have their addresses and no more; the optimiser would object.
     # And the weak symbols of C++ are made so by the assembler, behind its back.
+    # And one means whatever malloc the program has.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/hooks/entry_points.c ${PROJECT_SOURCE_DIR}/hooks/new_nothrow.cpp
-        PROPERTIES COMPILE_OPTIONS -fno-lto)
+        ${PROJECT_SOURCE_DIR}/hooks/reach.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 target_compile_options(pfa_core_objects PRIVATE ${PFA_LTO_COMPILE})
 

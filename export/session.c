@@ -22,6 +22,7 @@ enum { WORTH_A_BLOCK = 16384 };
 
 static struct {
     _Atomic bool open;
+    bool lost; /* it was told what */
     char trace[PFA_NAMES_SIZE];
     char live[PFA_NAMES_SIZE];
 } session;
@@ -111,6 +112,7 @@ static void begin(pfa_trace_origin_t origin)
     } else {
         pfa_writer_modules();
     }
+    session.lost = false;
     pfa_triggers_reset();
     pfa_ring_prepare();
     if (origin == PFA_ORIGIN_NEXT) { /* chunks that were born since the last one have no stacks: they are of neither */
@@ -272,6 +274,20 @@ void pfa_session_mark(pfa_mark_t what)
     pfa_lock(PFA_LOCK_WRITER);
     if (pfa_session_is_open()) {
         (void)pfa_writer_block(PFA_BLOCK_MARK, &mark, sizeof mark);
+    }
+    pfa_unlock(PFA_LOCK_WRITER);
+}
+
+void pfa_session_lost(const char *text)
+{
+    pfa_trace_mark_t mark = {.time = pfa_counter(), .what = PFA_MARK_LOST, .text_size = (uint32_t)strlen(text)};
+    pfa_lock(PFA_LOCK_WRITER);
+    if (pfa_session_is_open() && !session.lost) {
+        char *payload = pfa_block_scratch();
+        session.lost = true;
+        memcpy(payload, &mark, sizeof mark);
+        memcpy(payload + sizeof mark, text, mark.text_size);
+        (void)pfa_writer_block(PFA_BLOCK_MARK, payload, sizeof mark + mark.text_size);
     }
     pfa_unlock(PFA_LOCK_WRITER);
 }

@@ -39,6 +39,8 @@ void pfa_session_pictures_every(uint64_t allocations);
 void pfa_session_modules(void);
 /* Recording was started or stopped. */
 void pfa_session_mark(pfa_mark_t what);
+/* Something is missing in this trace, from now on: a text that stays. Of several, the first is told. */
+void pfa_session_lost(const char *text);
 
 /* Another session after the end of one: is that so? It begins while threads go on. The live table stays as it is, under
  * another name; its records of chunks from before are not of this session. */

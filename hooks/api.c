@@ -16,7 +16,9 @@ PFA_EXPORT int profalloc_start(size_t sample)
     if (sample > PFA_SAMPLE_MAX) {
         return EINVAL;
     }
-    return pfa_process_start(sample != 0 ? sample : pfa_options.sample);
+    int err = pfa_process_start(sample != 0 ? sample : pfa_options.sample);
+    pfa_process_check_reach();
+    return err;
 }
 
 PFA_EXPORT void profalloc_stop(void)
@@ -91,6 +93,7 @@ PFA_EXPORT void mprof_restart(const char *filename)
     (void)pfa_thread_enter(&pfa_tls);
     pfa_process_end_trace();
     pfa_process_begin_trace(filename);
+    pfa_process_check_reach();
 }
 
 PFA_EXPORT void profalloc_counters(profalloc_counters_t *counters)

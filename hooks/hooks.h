@@ -54,6 +54,8 @@ PFA_INLINE void pfa_fast_free(void *chunk)
 bool pfa_process_enter(void);
 int pfa_process_start(uint64_t period);
 void pfa_process_stop(void);
+/* After a start, but not from within malloc: says it if malloc of this program is not ours. */
+void pfa_process_check_reach(void);
 /* Mean bytes between samples, as recording was started last. */
 uint64_t pfa_process_period(void);
 /* Also from a signal handler. */
@@ -77,6 +79,10 @@ int pfa_thread_make_key(void);
 void pfa_thread_say_name(pfa_tls_t *tls);
 /* In the background thread: ends a process all threads of which have ended, as the C library would. */
 void pfa_thread_end_if_deserted(void);
+
+/* --- hooks/reach.c */
+/* Does the program's malloc come to us? Not to be asked from within malloc. */
+bool pfa_reach_is_ours(void);
 
 /* --- hooks/accesses.c: the library's side of access profiling */
 /* Is it to be recorded what instrumented code does? */

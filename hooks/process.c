@@ -108,6 +108,17 @@ void pfa_process_stop(void)
     pfa_unlock(PFA_LOCK_PROCESS);
 }
 
+void pfa_process_check_reach(void)
+{
+    static _Atomic bool said;
+    if (!pfa_reach_is_ours()) {
+        pfa_say_once(&said,
+                     "libprofalloc is loaded, but malloc of this program is another's: nothing is recorded; preload it "
+                     "(LD_PRELOAD=libprofalloc.so), use 'profalloc run', or link the program with -lprofalloc");
+        pfa_session_lost("all chunks: malloc of the program was not libprofalloc's");
+    }
+}
+
 static void want_reclaim(void)
 {
     enum { WORTH_WAKING = 1024 }; /* a node is about 100 bytes, a wake-up two switches of threads */
@@ -259,6 +270,9 @@ static __attribute__((constructor)) void catch_up(void)
     (void)pfa_process_enter();
     pfa_stack_init(true);
     (void)pfa_thread_enter(&pfa_tls);
+    if (pfa_load_relaxed(&pfa_sampling.mode) != PFA_MODE_OFF || pfa_options.toggle_signal != 0) {
+        pfa_process_check_reach();
+    }
     pfa_background_make_if_asked(); /* for what goes by the clock or by signals */
 }
 
