@@ -63,12 +63,24 @@ DEFINE_PADDED(stpncpy)
 DEFINE_PADDED_CHK(__strncpy_chk)
 DEFINE_PADDED_CHK(__stpncpy_chk)
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
+static PFA_NOINLINE void note_wide_copy(const wchar_t *to, const wchar_t *from)
 {
     size_t size = (__real_wcslen(from) + 1) * sizeof *from;
     note_read(from, size);
     note_write(to, size);
+}
+
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
+{
+    note_wide_copy(to, from);
     return __real_wcscpy(to, from);
+}
+
+PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, __wcscpy_chk,
+                  (wchar_t * to, const wchar_t *from, size_t room), (to, from, room))
+{
+    note_wide_copy(to, from);
+    return __real___wcscpy_chk(to, from, room);
 }
 
 PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, strcat, (char *to, const char *from), (to, from))

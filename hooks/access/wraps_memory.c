@@ -26,6 +26,14 @@
         note_write(to, count * sizeof *to);                                                                            \
         return __real_##name(to, from, count);                                                                         \
     }
+#define DEFINE_COPY_WIDE_CHK(name)                                                                                     \
+    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, name,                                                 \
+                      (wchar_t * to, const wchar_t *from, size_t count, size_t room), (to, from, count, room))         \
+    {                                                                                                                  \
+        note_read(from, count * sizeof *from);                                                                         \
+        note_write(to, count * sizeof *to);                                                                            \
+        return __real_##name(to, from, count, room);                                                                   \
+    }
 
 PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memcpy, (void *to, const void *from, size_t size),
                   (to, from, size))
@@ -45,6 +53,8 @@ DEFINE_COPY_CHK(__memmove_chk)
 DEFINE_COPY_CHK(__mempcpy_chk)
 DEFINE_COPY_WIDE(wmemcpy)
 DEFINE_COPY_WIDE(wmemmove)
+DEFINE_COPY_WIDE_CHK(__wmemcpy_chk)
+DEFINE_COPY_WIDE_CHK(__wmemmove_chk)
 
 /* Up to the byte, if it is there. */
 PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memccpy, (void *to, const void *from, int byte, size_t size),
@@ -84,6 +94,13 @@ PFA_WRAPPED_WHERE(concerns(to), wchar_t *, wmemset, (wchar_t * to, wchar_t value
 {
     note_write(to, count * sizeof *to);
     return __real_wmemset(to, value, count);
+}
+
+PFA_WRAPPED_WHERE(concerns(to), wchar_t *, __wmemset_chk, (wchar_t * to, wchar_t value, size_t count, size_t room),
+                  (to, value, count, room))
+{
+    note_write(to, count * sizeof *to);
+    return __real___wmemset_chk(to, value, count, room);
 }
 
 PFA_WRAPPED_WHERE(concerns(to), void, bzero, (void *to, size_t size), (to, size))

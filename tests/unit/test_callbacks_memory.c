@@ -10,6 +10,9 @@ void *__memcpy_chk(void *to, const void *from, size_t size, size_t room);
 void *__memmove_chk(void *to, const void *from, size_t size, size_t room);
 void *__mempcpy_chk(void *to, const void *from, size_t size, size_t room);
 void *__memset_chk(void *to, int byte, size_t size, size_t room);
+wchar_t *__wmemcpy_chk(wchar_t *to, const wchar_t *from, size_t count, size_t room);
+wchar_t *__wmemmove_chk(wchar_t *to, const wchar_t *from, size_t count, size_t room);
+wchar_t *__wmemset_chk(wchar_t *to, wchar_t value, size_t count, size_t room);
 void __explicit_bzero_chk(void *to, size_t size, size_t room);
 void *__tsan_memcpy(void *to, const void *from, size_t size);
 void *__tsan_memmove(void *to, const void *from, size_t size);
@@ -165,6 +168,17 @@ static void wide_characters(void **state)
     watch();
     assert_ptr_equal(wmemmove(to + 1, to, 4), to + 1);
     expect(R(256, 16), W(260, 16));
+    watch();
+    assert_ptr_equal(__wmemset_chk(from, L'v', 5, 5), from);
+    expect(W(64, 20));
+    watch();
+    assert_ptr_equal(__wmemcpy_chk(to, from, 5, 5), to);
+    expect(R(64, 20), W(256, 20));
+    assert_memory_equal(to, from, 20);
+    watch();
+    assert_ptr_equal(__wmemmove_chk(to + 1, to, 4, SIZE_MAX), to + 1);
+    expect(R(256, 16), W(260, 16));
+    expect_errno_kept();
 }
 
 static int sign(int value)

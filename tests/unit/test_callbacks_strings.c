@@ -11,6 +11,7 @@ char *__strncpy_chk(char *to, const char *from, size_t size, size_t room);
 char *__stpncpy_chk(char *to, const char *from, size_t size, size_t room);
 char *__strcat_chk(char *to, const char *from, size_t room);
 char *__strncat_chk(char *to, const char *from, size_t size, size_t room);
+wchar_t *__wcscpy_chk(wchar_t *to, const wchar_t *from, size_t room);
 char *__strdup(const char *from);
 char *__strndup(const char *from, size_t limit);
 
@@ -203,6 +204,10 @@ static void copies(void **state)
     assert_ptr_equal(wcscpy(wide, L"wide"), wide);
     expect(W(64, 20));
     assert_int_equal(wcscmp(wide, L"wide"), 0);
+    watch();
+    assert_ptr_equal(__wcscpy_chk(wide + 10, wide, 5), wide + 10);
+    expect(R(64, 20), W(104, 20));
+    assert_int_equal(wcscmp(wide + 10, L"wide"), 0);
 }
 
 static void copies_of_fixed_size(void **state)
