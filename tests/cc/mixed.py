@@ -62,7 +62,7 @@ def seen(trace):
 
 
 def check_recorded(command, work, library, program):
-    """Which of the two parts is instrumented, by the accesses that were seen. Recorded is by `profalloc run`, or by the command."""
+    """Which of the two parts is instrumented, by the accesses that were seen. `profalloc run` records, or the command itself."""
     trace = work / "trace.pa"
     by_run = command[0] == "run"
     words = [BUILD / "profalloc", "run", "-o", trace, *command[1:]] if by_run else command
@@ -93,7 +93,8 @@ def unreached(work):
     for what, conf, arguments in (("conf", "prof:true,", ()), ("start", "", ("start",))):
         trace = work / f"{what}.pa"
         out, said = run(["./program", *arguments], cwd=work, env=environment(PROFALLOC_CONF=f"{conf}sample:1,out:{trace}"))
-        equal((out, said.count(SAID), said.count("profalloc:")), ("000done\n" if arguments else "done\n", 1, 1), f"{what}: {said}")
+        equal((out, said.count(SAID), said.count("profalloc:")), (f"{'000' if arguments else ''}done\n", 1, 1),
+              f"{what}: {said}")
         for word in ("LD_PRELOAD=libprofalloc.so", "profalloc run", "-lprofalloc"):
             check(word in said, f"{what}: {word} in {said}")
         text = tool("report", trace)[0]
