@@ -22,16 +22,12 @@ PFA_INLINE int plain_order(int order)
 }
 
 /* Runs a statement with an order that is a constant, which is what the builtins need to be more than seq_cst. */
+/* Loads that acquire are the same instruction as the strongest. */
 #define WITH_LOAD_ORDER(order, DO)                                                                                     \
-    switch (plain_order(order)) {                                                                                      \
-    case __ATOMIC_RELAXED:                                                                                             \
+    if (plain_order(order) == __ATOMIC_RELAXED) {                                                                      \
         DO(__ATOMIC_RELAXED);                                                                                          \
-    case __ATOMIC_CONSUME:                                                                                             \
-    case __ATOMIC_ACQUIRE:                                                                                             \
-        DO(__ATOMIC_ACQUIRE);                                                                                          \
-    default:                                                                                                           \
-        DO(__ATOMIC_SEQ_CST);                                                                                          \
-    }
+    }                                                                                                                  \
+    DO(__ATOMIC_SEQ_CST);
 
 #define WITH_STORE_ORDER(order, DO)                                                                                    \
     switch (plain_order(order)) {                                                                                      \
@@ -104,16 +100,37 @@ PFA_INLINE int joint_order(int success, int failure)
     return
 #define DO_CAS(order) SETTLED(order, __atomic_compare_exchange_n(address, seen, value, 0, order, FAILURE_ORDER(order)))
 
+/* Loads and stores are as hot as plain ones: what concerns nobody has no frame. */
 #define DEFINE(bits, type)                                                                                             \
+    PFA_INLINE type load##bits(const volatile type *address, int order)                                                \
+    {                                                                                                                  \
+        WITH_LOAD_ORDER(order, DO_LOAD)                                                                                \
+    }                                                                                                                  \
+    static PFA_NOINLINE type seen_load##bits(const volatile type *address, int order)                                  \
+    {                                                                                                                  \
+        pfa_access_at((uintptr_t)address, sizeof(type) - 1, PFA_ACCESS_READ);                                          \
+        return load##bits(address, order);                                                                             \
+    }                                                                                                                  \
     PFA_CALLBACK(type, __tsan_atomic##bits##_load, const volatile type *address, int order)                            \
     {                                                                                                                  \
-        pfa_access((uintptr_t)address, sizeof(type), PFA_ACCESS_READ);                                                 \
-        WITH_LOAD_ORDER(order, DO_LOAD)                                                                                \
+        return pfa_access_concerns((uintptr_t)address) ? seen_load##bits(address, order) : load##bits(address, order); \
+    }                                                                                                                  \
+    PFA_INLINE void store##bits(volatile type *address, type value, int order)                                         \
+    {                                                                                                                  \
+        WITH_STORE_ORDER(order, DO_STORE)                                                                              \
+    }                                                                                                                  \
+    static PFA_NOINLINE void seen_store##bits(volatile type *address, type value, int order)                           \
+    {                                                                                                                  \
+        pfa_access_at((uintptr_t)address, sizeof(type) - 1, PFA_ACCESS_WRITE);                                         \
+        store##bits(address, value, order);                                                                            \
     }                                                                                                                  \
     PFA_CALLBACK(void, __tsan_atomic##bits##_store, volatile type *address, type value, int order)                     \
     {                                                                                                                  \
-        pfa_access((uintptr_t)address, sizeof(type), PFA_ACCESS_WRITE);                                                \
-        WITH_STORE_ORDER(order, DO_STORE)                                                                              \
+        if (pfa_access_concerns((uintptr_t)address)) {                                                                 \
+            seen_store##bits(address, value, order);                                                                   \
+        } else {                                                                                                       \
+            store##bits(address, value, order);                                                                        \
+        }                                                                                                              \
     }                                                                                                                  \
     PFA_CALLBACK(type, __tsan_atomic##bits##_exchange, volatile type *address, type value, int order)                  \
     {                                                                                                                  \

@@ -7,6 +7,13 @@
 #include "hooks/access/interface.h"
 #include "hooks/access/wraps.h"
 
+/* Or of nothing. */
+static PFA_NOINLINE void note_big(const void *address, uint64_t size, uint64_t counts)
+{
+    pfa_access_range(address, size, counts);
+    note_told(address, size);
+}
+
 #define DEFINE(name, size, counts)                                                                                     \
     PFA_CALLBACK(void, __tsan_##name##size, void *address)                                                             \
     {                                                                                                                  \
@@ -29,16 +36,27 @@
     DEFINE_LIKE(name, other, 16)
 #include "hooks/access/callbacks.def"
 
+/* gcc has these for whatever is not aligned, too: they are as hot as the others. */
+PFA_INLINE void access_range(void *address, uint64_t size, uint64_t counts)
+{
+    if (pfa_access_concerns((uintptr_t)address)) {
+        __asm__("" : "+r"(address), "+r"(size)); /* as in pfa_access */
+        if (PFA_LIKELY(size - 1 < PFA_TOLD_ABOVE)) {
+            pfa_access_at((uintptr_t)address, size - 1, counts);
+        } else {
+            note_big(address, size, counts);
+        }
+    }
+}
+
 PFA_CALLBACK(void, __tsan_read_range, void *address, uint64_t size)
 {
-    pfa_access_range(address, size, PFA_ACCESS_READ);
-    note_told(address, size);
+    access_range(address, size, PFA_ACCESS_READ);
 }
 
 PFA_CALLBACK(void, __tsan_write_range, void *address, uint64_t size)
 {
-    pfa_access_range(address, size, PFA_ACCESS_WRITE);
-    note_told(address, size);
+    access_range(address, size, PFA_ACCESS_WRITE);
 }
 
 /* The forms that are told whose access it is, which only hand-written callers use. */

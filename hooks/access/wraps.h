@@ -26,6 +26,15 @@ PFA_INLINE bool concerns(const void *address)
     return pfa_access_concerns((uintptr_t)address);
 }
 
+/* One look at both. */
+PFA_INLINE bool either_concerns(const void *one, const void *other)
+{
+    if (PFA_ACCESS_ANYWHERE) {
+        return concerns(one) || concerns(other);
+    }
+    return concerns((const void *)((uintptr_t)one & (uintptr_t)other));
+}
+
 PFA_INLINE void note_read(const void *address, size_t size)
 {
     if (concerns(address)) {
@@ -47,10 +56,11 @@ PFA_INLINE uint32_t range_hash(const void *address, size_t size)
     return (uint32_t)((((uint64_t)(uintptr_t)address ^ (uint64_t)size << 48) * 0x9e3779b97f4a7c15u) >> 32);
 }
 
+enum { PFA_TOLD_ABOVE = 256 }; /* up to here gcc makes no calls, with the options of hooks/cc/compile.c */
+
 PFA_INLINE bool can_be_told(const void *address, size_t size)
 {
-    enum { INLINE = 256 }; /* up to here gcc makes no calls, with the options of hooks/cc/compile.c */
-    return size > INLINE && (uintptr_t)address - pfa_access_view.base < pfa_access_view.span;
+    return size > PFA_TOLD_ABOVE && (uintptr_t)address - pfa_access_view.base < pfa_access_view.span;
 }
 
 PFA_INLINE void note_told(const void *address, size_t size)

@@ -28,28 +28,28 @@ static PFA_NOINLINE void note_append(const char *to, const char *from, size_t li
 }
 
 #define DEFINE_COPY(name)                                                                                              \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from), (to, from))          \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), char *, name, (char *to, const char *from), (to, from))               \
     {                                                                                                                  \
         note_copy(to, from);                                                                                           \
         return __real_##name(to, from);                                                                                \
     }
 #define DEFINE_COPY_CHK(name)                                                                                          \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from, size_t room),         \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), char *, name, (char *to, const char *from, size_t room),              \
                       (to, from, room))                                                                                \
     {                                                                                                                  \
         note_copy(to, from);                                                                                           \
         return __real_##name(to, from, room);                                                                          \
     }
 #define DEFINE_PADDED(name)                                                                                            \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name, (char *to, const char *from, size_t size),         \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), char *, name, (char *to, const char *from, size_t size),              \
                       (to, from, size))                                                                                \
     {                                                                                                                  \
         note_padded_copy(to, from, size);                                                                              \
         return __real_##name(to, from, size);                                                                          \
     }
 #define DEFINE_PADDED_CHK(name)                                                                                        \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, name,                                                    \
-                      (char *to, const char *from, size_t size, size_t room), (to, from, size, room))                  \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), char *, name, (char *to, const char *from, size_t size, size_t room), \
+                      (to, from, size, room))                                                                          \
     {                                                                                                                  \
         note_padded_copy(to, from, size);                                                                              \
         return __real_##name(to, from, size, room);                                                                    \
@@ -70,40 +70,40 @@ static PFA_NOINLINE void note_wide_copy(const wchar_t *to, const wchar_t *from)
     note_write(to, size);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
+PFA_WRAPPED_WHERE(either_concerns(to, from), wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
 {
     note_wide_copy(to, from);
     return __real_wcscpy(to, from);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, __wcscpy_chk,
-                  (wchar_t * to, const wchar_t *from, size_t room), (to, from, room))
+PFA_WRAPPED_WHERE(either_concerns(to, from), wchar_t *, __wcscpy_chk, (wchar_t * to, const wchar_t *from, size_t room),
+                  (to, from, room))
 {
     note_wide_copy(to, from);
     return __real___wcscpy_chk(to, from, room);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, strcat, (char *to, const char *from), (to, from))
+PFA_WRAPPED_WHERE(either_concerns(to, from), char *, strcat, (char *to, const char *from), (to, from))
 {
     note_append(to, from, SIZE_MAX);
     return __real_strcat(to, from);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strcat_chk, (char *to, const char *from, size_t room),
+PFA_WRAPPED_WHERE(either_concerns(to, from), char *, __strcat_chk, (char *to, const char *from, size_t room),
                   (to, from, room))
 {
     note_append(to, from, SIZE_MAX);
     return __real___strcat_chk(to, from, room);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, strncat, (char *to, const char *from, size_t size),
+PFA_WRAPPED_WHERE(either_concerns(to, from), char *, strncat, (char *to, const char *from, size_t size),
                   (to, from, size))
 {
     note_append(to, from, size);
     return __real_strncat(to, from, size);
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strncat_chk,
+PFA_WRAPPED_WHERE(either_concerns(to, from), char *, __strncat_chk,
                   (char *to, const char *from, size_t size, size_t room), (to, from, size, room))
 {
     note_append(to, from, size);
@@ -115,7 +115,7 @@ PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strncat_chk,
     PFA_WRAPPED(char *, name, const char *from)                                                                        \
     {                                                                                                                  \
         char *copy = __real_##name(from);                                                                              \
-        if (copy != NULL && (concerns(copy) || concerns(from))) {                                                      \
+        if (copy != NULL && (either_concerns(copy, from))) {                                                           \
             note_copy(copy, from);                                                                                     \
         }                                                                                                              \
         return copy;                                                                                                   \
@@ -124,7 +124,7 @@ PFA_WRAPPED_WHERE(concerns(to) || concerns(from), char *, __strncat_chk,
     PFA_WRAPPED(char *, name, const char *from, size_t limit)                                                          \
     {                                                                                                                  \
         char *copy = __real_##name(from, limit);                                                                       \
-        if (copy != NULL && (concerns(copy) || concerns(from))) {                                                      \
+        if (copy != NULL && (either_concerns(copy, from))) {                                                           \
             note_read(from, until_end(from, limit));                                                                   \
             note_write(copy, __real_strlen(copy) + 1);                                                                 \
         }                                                                                                              \

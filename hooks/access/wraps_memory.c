@@ -3,7 +3,7 @@
 #include "hooks/access/wraps.h"
 
 #define DEFINE_COPY(name)                                                                                              \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, name, (void *to, const void *from, size_t size),         \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), void *, name, (void *to, const void *from, size_t size),              \
                       (to, from, size))                                                                                \
     {                                                                                                                  \
         note_read(from, size);                                                                                         \
@@ -11,23 +11,23 @@
         return __real_##name(to, from, size);                                                                          \
     }
 #define DEFINE_COPY_CHK(name)                                                                                          \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, name,                                                    \
-                      (void *to, const void *from, size_t size, size_t room), (to, from, size, room))                  \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), void *, name, (void *to, const void *from, size_t size, size_t room), \
+                      (to, from, size, room))                                                                          \
     {                                                                                                                  \
         note_read(from, size);                                                                                         \
         note_write(to, size);                                                                                          \
         return __real_##name(to, from, size, room);                                                                    \
     }
 #define DEFINE_COPY_WIDE(name)                                                                                         \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, name,                                                 \
-                      (wchar_t * to, const wchar_t *from, size_t count), (to, from, count))                            \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), wchar_t *, name, (wchar_t * to, const wchar_t *from, size_t count),   \
+                      (to, from, count))                                                                               \
     {                                                                                                                  \
         note_read(from, count * sizeof *from);                                                                         \
         note_write(to, count * sizeof *to);                                                                            \
         return __real_##name(to, from, count);                                                                         \
     }
 #define DEFINE_COPY_WIDE_CHK(name)                                                                                     \
-    PFA_WRAPPED_WHERE(concerns(to) || concerns(from), wchar_t *, name,                                                 \
+    PFA_WRAPPED_WHERE(either_concerns(to, from), wchar_t *, name,                                                      \
                       (wchar_t * to, const wchar_t *from, size_t count, size_t room), (to, from, count, room))         \
     {                                                                                                                  \
         note_read(from, count * sizeof *from);                                                                         \
@@ -35,7 +35,7 @@
         return __real_##name(to, from, count, room);                                                                   \
     }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memcpy, (void *to, const void *from, size_t size),
+PFA_WRAPPED_WHERE(either_concerns(to, from), void *, memcpy, (void *to, const void *from, size_t size),
                   (to, from, size))
 {
     if (!was_told(from, size)) {
@@ -57,7 +57,7 @@ DEFINE_COPY_WIDE_CHK(__wmemcpy_chk)
 DEFINE_COPY_WIDE_CHK(__wmemmove_chk)
 
 /* Up to the byte, if it is there. */
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memccpy, (void *to, const void *from, int byte, size_t size),
+PFA_WRAPPED_WHERE(either_concerns(to, from), void *, memccpy, (void *to, const void *from, int byte, size_t size),
                   (to, from, byte, size))
 {
     void *end = __real_memccpy(to, from, byte, size);
@@ -67,8 +67,7 @@ PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void *, memccpy, (void *to, co
     return end;
 }
 
-PFA_WRAPPED_WHERE(concerns(to) || concerns(from), void, bcopy, (const void *from, void *to, size_t size),
-                  (from, to, size))
+PFA_WRAPPED_WHERE(either_concerns(to, from), void, bcopy, (const void *from, void *to, size_t size), (from, to, size))
 {
     note_read(from, size);
     note_write(to, size);
@@ -168,21 +167,21 @@ static PFA_NOINLINE void note_comparison(const void *a, const void *b, size_t si
     note_read(b, seen);
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
     int result = __real_memcmp(a, b, size);
     note_comparison(a, b, size, result);
     return result;
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, bcmp, (const void *a, const void *b, size_t size), (a, b, size))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, bcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
     int result = __real_bcmp(a, b, size);
     note_comparison(a, b, size, result);
     return result;
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, wmemcmp, (const wchar_t *a, const wchar_t *b, size_t count),
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, wmemcmp, (const wchar_t *a, const wchar_t *b, size_t count),
                   (a, b, count))
 {
     int result = __real_wmemcmp(a, b, count);
@@ -231,7 +230,7 @@ PFA_WRAPPED_WHERE(concerns(range), void *, rawmemchr, (const void *range, int by
 }
 
 /* What is sought is looked at only if there is room for it. */
-PFA_WRAPPED_WHERE(concerns(range) || concerns(sought), void *, memmem,
+PFA_WRAPPED_WHERE(either_concerns(range, sought), void *, memmem,
                   (const void *range, size_t size, const void *sought, size_t length), (range, size, sought, length))
 {
     void *found = __real_memmem(range, size, sought, length);

@@ -52,29 +52,28 @@ static PFA_NOINLINE void note_comparison(const char *a, const char *b, size_t se
 }
 
 /* Equal texts are as long as each other, which libc finds faster than a comparison by bytes. */
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strcmp, (const char *a, const char *b), (a, b))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, strcmp, (const char *a, const char *b), (a, b))
 {
     int result = __real_strcmp(a, b);
     note_comparison(a, b, result == 0 ? __real_strlen(a) + 1 : until_difference(a, b, SIZE_MAX));
     return result;
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strncmp, (const char *a, const char *b, size_t size), (a, b, size))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, strncmp, (const char *a, const char *b, size_t size), (a, b, size))
 {
     int result = __real_strncmp(a, b, size);
     note_comparison(a, b, result == 0 ? until_end(a, size) : until_difference(a, b, size));
     return result;
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strcasecmp, (const char *a, const char *b), (a, b))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, strcasecmp, (const char *a, const char *b), (a, b))
 {
     int result = __real_strcasecmp(a, b);
     note_comparison(a, b, result == 0 ? __real_strlen(a) + 1 : until_difference_in_case(a, b, SIZE_MAX));
     return result;
 }
 
-PFA_WRAPPED_WHERE(concerns(a) || concerns(b), int, strncasecmp, (const char *a, const char *b, size_t size),
-                  (a, b, size))
+PFA_WRAPPED_WHERE(either_concerns(a, b), int, strncasecmp, (const char *a, const char *b, size_t size), (a, b, size))
 {
     int result = __real_strncasecmp(a, b, size);
     note_comparison(a, b, until_difference_in_case(a, b, size));
@@ -109,8 +108,7 @@ DEFINE_FIRST(strchrnul)
 DEFINE_LAST(strrchr)
 DEFINE_LAST(rindex)
 
-PFA_WRAPPED_WHERE(concerns(text) || concerns(sought), char *, strstr, (const char *text, const char *sought),
-                  (text, sought))
+PFA_WRAPPED_WHERE(either_concerns(text, sought), char *, strstr, (const char *text, const char *sought), (text, sought))
 {
     char *found = __real_strstr(text, sought);
     size_t length = __real_strlen(sought);
@@ -119,7 +117,7 @@ PFA_WRAPPED_WHERE(concerns(text) || concerns(sought), char *, strstr, (const cha
     return found;
 }
 
-PFA_WRAPPED_WHERE(concerns(text) || concerns(set), char *, strpbrk, (const char *text, const char *set), (text, set))
+PFA_WRAPPED_WHERE(either_concerns(text, set), char *, strpbrk, (const char *text, const char *set), (text, set))
 {
     char *found = __real_strpbrk(text, set);
     note_search(text, found);
@@ -128,7 +126,7 @@ PFA_WRAPPED_WHERE(concerns(text) || concerns(set), char *, strpbrk, (const char 
 }
 
 #define DEFINE_SPAN(name)                                                                                              \
-    PFA_WRAPPED_WHERE(concerns(text) || concerns(set), size_t, name, (const char *text, const char *set), (text, set)) \
+    PFA_WRAPPED_WHERE(either_concerns(text, set), size_t, name, (const char *text, const char *set), (text, set))      \
     {                                                                                                                  \
         size_t length = __real_##name(text, set);                                                                      \
         note_read(text, length + 1);                                                                                   \

@@ -27,7 +27,7 @@ PFA_WRAPPED_WHERE(concerns(place) || concerns(*place) || concerns(set), char *, 
 
 /* Without a text it goes on where it was; separators before the token are read, too. Left is where the next one begins: behind
  * the terminator that was put there, or at the text's own. */
-PFA_WRAPPED_WHERE(concerns(text != NULL ? text : *place) || concerns(place) || concerns(set), char *, strtok_r,
+PFA_WRAPPED_WHERE(concerns(text != NULL ? text : *place) || either_concerns(place, set), char *, strtok_r,
                   (char *text, const char *set, char **place), (text, set, place))
 {
     const char *start = text != NULL ? text : *place;
