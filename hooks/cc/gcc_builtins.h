@@ -19,26 +19,26 @@
 #define __builtin_stpncpy(...) __builtin___stpncpy_chk(__VA_ARGS__, __profalloc_any)
 #define __builtin_strcat(...) __builtin___strcat_chk(__VA_ARGS__, __profalloc_any)
 #define __builtin_strncat(...) __builtin___strncat_chk(__VA_ARGS__, __profalloc_any)
-#define __builtin_bzero(...) __builtin_bzero(__VA_ARGS__ & __profalloc_any)
+#define __builtin_bzero(...) __builtin_bzero(__VA_ARGS__ &__profalloc_any)
 
-#define __builtin___memcpy_chk(...) __builtin___memcpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___memmove_chk(...) __builtin___memmove_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___mempcpy_chk(...) __builtin___mempcpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___memset_chk(...) __builtin___memset_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___strcpy_chk(...) __builtin___strcpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___stpcpy_chk(...) __builtin___stpcpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___strncpy_chk(...) __builtin___strncpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___stpncpy_chk(...) __builtin___stpncpy_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___strcat_chk(...) __builtin___strcat_chk(__VA_ARGS__ & __profalloc_any)
-#define __builtin___strncat_chk(...) __builtin___strncat_chk(__VA_ARGS__ & __profalloc_any)
+#define __builtin___memcpy_chk(...) __builtin___memcpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___memmove_chk(...) __builtin___memmove_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___mempcpy_chk(...) __builtin___mempcpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___memset_chk(...) __builtin___memset_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___strcpy_chk(...) __builtin___strcpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___stpcpy_chk(...) __builtin___stpcpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___strncpy_chk(...) __builtin___strncpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___stpncpy_chk(...) __builtin___stpncpy_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___strcat_chk(...) __builtin___strcat_chk(__VA_ARGS__ &__profalloc_any)
+#define __builtin___strncat_chk(...) __builtin___strncat_chk(__VA_ARGS__ &__profalloc_any)
 #define __builtin___sprintf_chk(to, flag, room, ...)                                                                   \
-    __builtin___sprintf_chk(to, flag, (room) & __profalloc_any, __VA_ARGS__)
+    __builtin___sprintf_chk(to, flag, (room)&__profalloc_any, __VA_ARGS__)
 #define __builtin___snprintf_chk(to, size, flag, room, ...)                                                            \
-    __builtin___snprintf_chk(to, size, flag, (room) & __profalloc_any, __VA_ARGS__)
+    __builtin___snprintf_chk(to, size, flag, (room)&__profalloc_any, __VA_ARGS__)
 #define __builtin___vsprintf_chk(to, flag, room, format, list)                                                         \
-    __builtin___vsprintf_chk(to, flag, (room) & __profalloc_any, format, list)
+    __builtin___vsprintf_chk(to, flag, (room)&__profalloc_any, format, list)
 #define __builtin___vsnprintf_chk(to, size, flag, room, format, list)                                                  \
-    __builtin___vsnprintf_chk(to, size, flag, (room) & __profalloc_any, format, list)
+    __builtin___vsnprintf_chk(to, size, flag, (room)&__profalloc_any, format, list)
 
 /* These may stand in constant expressions. */
 #ifdef __cplusplus
@@ -47,7 +47,7 @@
 #define __profalloc_unless(constant, call) __builtin_choose_expr(__builtin_constant_p(constant), (constant), (call))
 #endif
 #define __builtin_memcmp(...)                                                                                          \
-    __profalloc_unless(__builtin_memcmp(__VA_ARGS__), __builtin_memcmp(__VA_ARGS__ & __profalloc_any))
+    __profalloc_unless(__builtin_memcmp(__VA_ARGS__), __builtin_memcmp(__VA_ARGS__ &__profalloc_any))
 #define __builtin_bcmp(...)                                                                                            \
-    __profalloc_unless(__builtin_bcmp(__VA_ARGS__), __builtin_bcmp(__VA_ARGS__ & __profalloc_any))
+    __profalloc_unless(__builtin_bcmp(__VA_ARGS__), __builtin_bcmp(__VA_ARGS__ &__profalloc_any))
 #endif

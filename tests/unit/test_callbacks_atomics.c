@@ -4,6 +4,7 @@
 #include "tests/unit/accesses.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 __extension__ typedef unsigned __int128 wide_t;
 
@@ -162,11 +163,15 @@ static void in_two_threads(void *(*one)(void *), void *(*other)(void *))
     must(pthread_join(threads[0], NULL) == 0 && pthread_join(threads[1], NULL) == 0);
 }
 
-/* Who comes the n-th time waits for the other one to do so. */
+/* Who comes the n-th time waits for the other one to do so; which may not be running, on a busy machine. */
 static void meet(uint32_t n)
 {
+    enum { PATIENCE = 2000 };
     __tsan_atomic32_fetch_add(&shared.arrived, 1, __ATOMIC_ACQ_REL);
-    while (__tsan_atomic32_load(&shared.arrived, __ATOMIC_ACQUIRE) < 2 * n) {
+    for (int turn = 0; __tsan_atomic32_load(&shared.arrived, __ATOMIC_ACQUIRE) < 2 * n; turn++) {
+        if (turn > PATIENCE) {
+            sched_yield();
+        }
     }
 }
 
