@@ -106,7 +106,12 @@ static void note_thread(const target_t *target, pfa_access_thread_t *thread, uin
 {
     pfa_record_t *record = target->record;
     uint16_t mine = (uint16_t)thread->number;
-    if (__atomic_load_n(&record->last_thread, __ATOMIC_RELAXED) == mine) {
+    uint16_t before = __atomic_load_n(&record->last_thread, __ATOMIC_RELAXED);
+    if (before == mine) {
+        return;
+    }
+    if (before != 0 && (size_flags & PFA_FLAG_SHARED) != 0) {
+        __atomic_store_n(&record->last_thread, mine, __ATOMIC_RELAXED); /* all is known but who was the last */
         return;
     }
     /* Of two threads that come at once, one sees the other. */

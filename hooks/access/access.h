@@ -32,17 +32,48 @@ extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 #define PFA_AS_IT_IS(pointer) __asm__("" : "+r"(pointer))
 #define PFA_LOADED_TOGETHER(a, b) __asm__("" : "+r"(a), "+r"(b))
 
-/* Out of line: first accesses, accesses of another thread than the last, full counters, the clock, large chunks that have no
- * slices. Here and below `last` is the distance of the last byte from the first. */
+/* Out of line: first accesses, the first one of a second thread, full counters, the clock, large chunks that have no slices. Here and below `last` is the distance of the last byte from the first. */
 PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts)
 {
     pfa_access_view.rare(address, last + 1, counts, &pfa_access_thread);
 }
 
+#ifndef PFA_ACCESS_OTHER
+#define PFA_ACCESS_OTHER __attribute__((unused)) static PFA_NOINLINE
+#endif
+
 /* By the view's `slices`. */
 PFA_INLINE const pfa_slice_t *pfa_access_slice(uintptr_t slices, uintptr_t address)
 {
     return (const pfa_slice_t *)(slices + (address >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t));
+}
+
+PFA_INLINE void pfa_access_write(pfa_wide_record_t *wide, uint64_t sum, uint64_t distance, uint64_t last,
+                                 uint64_t clock)
+{
+    uint32_t low = (uint32_t)distance;
+    uint32_t high = (uint32_t)(distance + last);
+    wide->accesses.counts = sum;
+    wide->accesses.low = low < wide->accesses.low ? low : wide->accesses.low;
+    wide->accesses.high = high > wide->accesses.high ? high : wide->accesses.high;
+    wide->accesses.last_access = clock;
+}
+
+/* Of another thread than the last. Where it is known already that there are several, all that changes is who was the last:
+ * threads that share a chunk take turns at the price of a jump. */
+PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_t counts, pfa_wide_record_t *wide,
+                                       uint64_t distance)
+{
+    const pfa_access_thread_t *thread = &pfa_access_thread;
+    uint64_t before = wide->accesses.counts;
+    uint64_t sum = before + counts;
+    if ((pfa_load_relaxed(&wide->record.size_flags) & PFA_FLAG_SHARED) == 0 || wide->record.last_thread == 0 ||
+        thread->number > UINT16_MAX || ((before ^ sum) & PFA_ACCESS_SELDOM) != 0) {
+        pfa_access_rare(address, last, counts);
+        return;
+    }
+    wide->record.last_thread = (uint16_t)thread->number;
+    pfa_access_write(wide, sum, distance, last, thread->clock);
 }
 
 /* At `distance` from where the record counts its places. */
@@ -57,15 +88,10 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
     uint64_t before = wide->accesses.counts;
     uint64_t sum = before + counts;
     if (PFA_UNLIKELY(wide->record.last_thread != number) || PFA_UNLIKELY(((before ^ sum) & PFA_ACCESS_SELDOM) != 0)) {
-        pfa_access_rare(address, last, counts);
+        pfa_access_other(address, last, counts, wide, distance);
         return;
     }
-    uint32_t low = (uint32_t)distance;
-    uint32_t high = (uint32_t)(distance + last);
-    wide->accesses.counts = sum;
-    wide->accesses.low = low < wide->accesses.low ? low : wide->accesses.low;
-    wide->accesses.high = high > wide->accesses.high ? high : wide->accesses.high;
-    wide->accesses.last_access = clock;
+    pfa_access_write(wide, sum, distance, last, clock);
 }
 
 /* In R; the place by the slice's word. */

@@ -15,6 +15,10 @@
     PFA_WEAK result name(__VA_ARGS__);                                                                                 \
     result name(__VA_ARGS__)
 
+/* In one part of the text with others like it: a program that was in the kernel finds few of them in its cache, and with one
+ * line of it several. */
+#define PFA_SIDE_BY_SIDE __attribute__((hot))
+
 /* A function of libc: with --wrap=name the linker turns the module's calls of `name` to __wrap_name, and those of
  * __real_name to `name`. A line of wraps.def is the other half. */
 #define PFA_WRAPPED(result, name, ...)                                                                                 \
@@ -28,7 +32,7 @@
     result __real_##name parameters;                                                                                   \
     result __wrap_##name parameters;                                                                                   \
     static PFA_NOINLINE result seen_##name parameters;                                                                 \
-    result __wrap_##name parameters                                                                                    \
+    PFA_SIDE_BY_SIDE result __wrap_##name parameters                                                                   \
     {                                                                                                                  \
         return PFA_LIKELY(!(condition)) ? __real_##name arguments : seen_##name arguments;                             \
     }                                                                                                                  \

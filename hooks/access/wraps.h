@@ -15,11 +15,8 @@
 #include "hooks/access/access.h"
 #include "hooks/access/interface.h"
 
-/* Out of line: there are hundreds of calls, and what is copied costs more than one. */
-static PFA_NOINLINE __attribute__((unused)) void note(const void *address, size_t size, uint64_t counts)
-{
-    pfa_access_range(address, size, counts);
-}
+/* A range that may be empty, of an address that concerns us. */
+PFA_MODULE void pfa_note(const void *address, size_t size, uint64_t counts);
 
 PFA_INLINE bool concerns(const void *address)
 {
@@ -38,14 +35,14 @@ PFA_INLINE bool either_concerns(const void *one, const void *other)
 PFA_INLINE void note_read(const void *address, size_t size)
 {
     if (concerns(address)) {
-        note(address, size, PFA_ACCESS_READ);
+        pfa_note(address, size, PFA_ACCESS_READ);
     }
 }
 
 PFA_INLINE void note_write(const void *address, size_t size)
 {
     if (concerns(address)) {
-        note(address, size, PFA_ACCESS_WRITE);
+        pfa_note(address, size, PFA_ACCESS_WRITE);
     }
 }
 

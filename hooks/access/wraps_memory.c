@@ -140,11 +140,14 @@ typedef struct __attribute__((packed, may_alias)) word {
 } word_t;
 
 /* How many bytes it takes to see that two ranges differ, which they did a moment ago. */
-static size_t until_difference(const void *a, const void *b, size_t size)
+static PFA_NOINLINE size_t until_difference(const void *a, const void *b, size_t size)
 {
-    const unsigned char *left = a;
-    const unsigned char *right = b;
+    const char *left = a;
+    const char *right = b;
     size_t i = 0;
+    while (i + sizeof(word_t) <= size && ((const word_t *)(left + i))->value == ((const word_t *)(right + i))->value) {
+        i += sizeof(word_t);
+    }
     while (i < size && left[i] == right[i]) {
         i++;
     }
@@ -152,33 +155,22 @@ static size_t until_difference(const void *a, const void *b, size_t size)
 }
 
 /* Equal ranges have to be looked at to the end, others up to the first difference. */
-static PFA_NOINLINE void note_comparison(const void *a, const void *b, size_t size, int result)
+PFA_INLINE int compared(const void *a, const void *b, size_t size, int result)
 {
-    size_t seen = size;
-    if (result != 0) {
-        seen = 0;
-        while (seen + sizeof(word_t) <= size &&
-               ((const word_t *)((const char *)a + seen))->value == ((const word_t *)((const char *)b + seen))->value) {
-            seen += sizeof(word_t);
-        }
-        seen += until_difference((const char *)a + seen, (const char *)b + seen, size - seen);
-    }
+    size_t seen = result == 0 ? size : until_difference(a, b, size);
     note_read(a, seen);
     note_read(b, seen);
+    return result;
 }
 
 PFA_WRAPPED_WHERE(either_concerns(a, b), int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
-    int result = __real_memcmp(a, b, size);
-    note_comparison(a, b, size, result);
-    return result;
+    return compared(a, b, size, __real_memcmp(a, b, size));
 }
 
 PFA_WRAPPED_WHERE(either_concerns(a, b), int, bcmp, (const void *a, const void *b, size_t size), (a, b, size))
 {
-    int result = __real_bcmp(a, b, size);
-    note_comparison(a, b, size, result);
-    return result;
+    return compared(a, b, size, __real_bcmp(a, b, size));
 }
 
 PFA_WRAPPED_WHERE(either_concerns(a, b), int, wmemcmp, (const wchar_t *a, const wchar_t *b, size_t count),

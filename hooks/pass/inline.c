@@ -13,6 +13,8 @@
 /* Where L is looked up: here, one jump away from R. */
 #define PFA_ACCESS_ELSEWHERE PFA_INLINE
 
+#define PFA_ACCESS_OTHER PFA_KEEPS_REGISTERS static
+
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
 PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintptr_t address, uint64_t last,
                                                                           uint64_t counts);
