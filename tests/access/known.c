@@ -306,6 +306,19 @@ static void threads(void)
     expect("two others", 173, 2, 2, 60, 61, 1);
 }
 
+/* The first turn makes it a shared one; the others only say who was the last. */
+static void take_turns(const char *name, size_t size)
+{
+    char *a = CHUNK(char, size);
+    for (int turn = 0; turn < 5; turn++) {
+        PUT(a[59], 1);
+        in_thread(a);
+        USE(a[62]);
+    }
+    drop(a);
+    expect(name, size, 10, 10, 59, 62, 1);
+}
+
 static void atomics(void)
 {
     long *a = CHUNK(long, 248);
@@ -416,6 +429,8 @@ int main(int argc, char **argv)
     moves();
     stays();
     threads();
+    take_turns("turns", 174);
+    take_turns("turns at a large chunk", 3145731);
     atomics();
     volatiles();
     vectors();
