@@ -12,11 +12,12 @@ static void ignore(uintptr_t address, uint64_t size, uint64_t counts, pfa_access
     (void)counts;
 }
 
-pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CELL,
-                                     .rare = ignore,
-                                     .version = PFA_ACCESS_VERSION,
-                                     .size = sizeof(pfa_access_view_t),
-                                     .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
+/* What an access reads of it lies in one line of the cache. */
+_Alignas(PFA_CACHE_LINE) pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CELL,
+                                                              .rare = ignore,
+                                                              .version = PFA_ACCESS_VERSION,
+                                                              .size = sizeof(pfa_access_view_t),
+                                                              .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
 PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
 
 /* Seen by the library, which refers to it weakly. */
