@@ -18,7 +18,8 @@
 
 #include <stdbool.h>
 
-/* Accesses of a thread that come to us between two readings of the counter, if no record's counters ask for one. */
+/* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
+ * counters ask for one. */
 enum { TICKS = 63, ALWAYS = 1 << 17 };
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);

@@ -89,7 +89,7 @@ _Static_assert(offsetof(pfa_wide_record_t, accesses.reads) == 56 && offsetof(pfa
 #define PFA_FLAG_NEW PFA_FLAG(5)     /* operator new */
 #define PFA_FLAG_ARRAY PFA_FLAG(6)   /* operator new[] */
 #define PFA_FLAG_LARGE PFA_FLAG(7)   /* tracked by the interval map */
-#define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread */
+#define PFA_FLAG_SHARED PFA_FLAG(8)  /* touched by more than one thread; known to instrumented modules (hooks/access) */
 #define PFA_FLAG_LEAD PFA_FLAG(15)   /* does not start with its slot: `lead` says where */
 /* Bits 9 to 14: the weight class, an index of the sampling periods used so far (alloc/sampler.h); 0: every chunk. */
 #define PFA_WEIGHT_SHIFT 9

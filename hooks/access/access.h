@@ -32,7 +32,8 @@ extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 #define PFA_AS_IT_IS(pointer) __asm__("" : "+r"(pointer))
 #define PFA_LOADED_TOGETHER(a, b) __asm__("" : "+r"(a), "+r"(b))
 
-/* Out of line: first accesses, the first one of a second thread, full counters, the clock, large chunks that have no slices. Here and below `last` is the distance of the last byte from the first. */
+/* Out of line: first accesses, the first one of a second thread, full counters, the clock, large chunks that have no
+ * slices. Here and below `last` is the distance of the last byte from the first. */
 PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts)
 {
     pfa_access_view.rare(address, last + 1, counts, &pfa_access_thread);
@@ -59,16 +60,17 @@ PFA_INLINE void pfa_access_write(pfa_wide_record_t *wide, uint64_t sum, uint64_t
     wide->accesses.last_access = clock;
 }
 
-/* Of another thread than the last. Where it is known already that there are several, all that changes is who was the last:
- * threads that share a chunk take turns at the price of a jump. */
+/* What is seldom. Where another thread was the last, and it is known already that there are several, all that changes is who
+ * was: threads that share a chunk take turns here. Like those that come to `rare`, they count down to a reading of the clock:
+ * of threads in step, one alone may be at hand whenever the counters ask for it. */
 PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_t counts, pfa_wide_record_t *wide,
                                        uint64_t distance)
 {
-    const pfa_access_thread_t *thread = &pfa_access_thread;
+    pfa_access_thread_t *thread = &pfa_access_thread;
     uint64_t before = wide->accesses.counts;
     uint64_t sum = before + counts;
     if ((pfa_load_relaxed(&wide->record.size_flags) & PFA_FLAG_SHARED) == 0 || wide->record.last_thread == 0 ||
-        thread->number > UINT16_MAX || ((before ^ sum) & PFA_ACCESS_SELDOM) != 0) {
+        thread->number > UINT16_MAX || ((before ^ sum) & PFA_ACCESS_SELDOM) != 0 || --thread->ticks < 0) {
         pfa_access_rare(address, last, counts);
         return;
     }

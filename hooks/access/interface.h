@@ -15,8 +15,8 @@
     PFA_WEAK result name(__VA_ARGS__);                                                                                 \
     result name(__VA_ARGS__)
 
-/* In one part of the text with others like it: a program that was in the kernel finds few of them in its cache, and with one
- * line of it several. */
+/* In one part of the text with others like it, several in a line of the cache: who comes back from the kernel finds few of
+ * them there. (Not with every linker.) */
 #define PFA_SIDE_BY_SIDE __attribute__((hot))
 
 /* A function of libc: with --wrap=name the linker turns the module's calls of `name` to __wrap_name, and those of

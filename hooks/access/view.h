@@ -39,7 +39,7 @@
 typedef struct pfa_access_thread {
     uint64_t clock;  /* the time stamped on records, refreshed by the library */
     uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
-    int64_t ticks;   /* the library's: accesses until the clock is refreshed, of those that come to it */
+    int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
     uint64_t told;   /* the module's: the last two big ranges of callbacks (wraps.h) */
 } pfa_access_thread_t;
 

@@ -16,7 +16,7 @@
 #include "hooks/access/interface.h"
 
 /* A range that may be empty, of an address that concerns us. */
-PFA_MODULE void pfa_note(const void *address, size_t size, uint64_t counts);
+PFA_MODULE void pfa_wraps_note(const void *address, size_t size, uint64_t counts);
 
 PFA_INLINE bool concerns(const void *address)
 {
@@ -35,14 +35,14 @@ PFA_INLINE bool either_concerns(const void *one, const void *other)
 PFA_INLINE void note_read(const void *address, size_t size)
 {
     if (concerns(address)) {
-        pfa_note(address, size, PFA_ACCESS_READ);
+        pfa_wraps_note(address, size, PFA_ACCESS_READ);
     }
 }
 
 PFA_INLINE void note_write(const void *address, size_t size)
 {
     if (concerns(address)) {
-        pfa_note(address, size, PFA_ACCESS_WRITE);
+        pfa_wraps_note(address, size, PFA_ACCESS_WRITE);
     }
 }
 

@@ -35,7 +35,7 @@ static PFA_NOINLINE ssize_t shared_out(const struct iovec *parts, size_t count, 
     for (size_t i = 0; i < count && left != 0; i++) {
         size_t size = least(left, parts[i].iov_len);
         if (concerns(parts[i].iov_base)) {
-            pfa_note(parts[i].iov_base, size, counts);
+            pfa_wraps_note(parts[i].iov_base, size, counts);
         }
         left -= size;
     }
@@ -144,7 +144,7 @@ PFA_INLINE int polled(struct pollfd *files, nfds_t count, int result)
 {
     note_wait();
     if (result >= 0 && concerns(files)) {
-        pfa_note(files, count * sizeof *files, PFA_ACCESS_READ + PFA_ACCESS_WRITE);
+        pfa_wraps_note(files, count * sizeof *files, PFA_ACCESS_READ + PFA_ACCESS_WRITE);
     }
     return result;
 }

@@ -10,7 +10,7 @@ PFA_INLINE int printed(const char *to, size_t size, const char *format, int resu
 {
     if (result >= 0) {
         if (concerns(format)) {
-            pfa_note(format, __real_strlen(format) + 1, PFA_ACCESS_READ);
+            pfa_wraps_note(format, __real_strlen(format) + 1, PFA_ACCESS_READ);
         }
         note_write(to, least((size_t)result + 1, size));
     }

@@ -26,7 +26,7 @@ PFA_INLINE char *got_line(char *line)
 {
     note_wait();
     if (line != NULL && concerns(line)) {
-        pfa_note(line, __real_strlen(line) + 1, PFA_ACCESS_WRITE);
+        pfa_wraps_note(line, __real_strlen(line) + 1, PFA_ACCESS_WRITE);
     }
     return line;
 }
@@ -35,7 +35,7 @@ PFA_INLINE int put_text(const char *text, int result)
 {
     note_wait();
     if (result >= 0 && concerns(text)) {
-        pfa_note(text, __real_strlen(text) + 1, PFA_ACCESS_READ);
+        pfa_wraps_note(text, __real_strlen(text) + 1, PFA_ACCESS_READ);
     }
     return result;
 }

@@ -385,6 +385,17 @@ static void exhausted(void)
     PUT(taken[5], 1);
 }
 
+/* Without a call that waits. */
+static void let_pass(long ns)
+{
+    struct timespec began;
+    struct timespec now;
+    MUST(clock_gettime(CLOCK_MONOTONIC, &began) == 0);
+    do {
+        MUST(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    } while ((now.tv_sec - began.tv_sec) * 1000000000 + now.tv_nsec - began.tv_nsec < ns);
+}
+
 /* Chunks that are used alike, a little, again and again, by a thread that does nothing else: none of them is the one that
  * asks for the time. */
 static void lockstep(void)
@@ -395,12 +406,7 @@ static void lockstep(void)
         chunks[i] = hide(malloc(2077));
     }
     for (int round = 0; round < ROUNDS; round++) {
-        struct timespec began;
-        struct timespec now;
-        MUST(clock_gettime(CLOCK_MONOTONIC, &began) == 0);
-        do {
-            MUST(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-        } while ((now.tv_sec - began.tv_sec) * 1000000000 + now.tv_nsec - began.tv_nsec < ROUND_NS);
+        let_pass(ROUND_NS);
         for (int i = 0; i < CHUNKS; i++) {
             PUT(chunks[i][7], 1);
         }
@@ -410,7 +416,59 @@ static void lockstep(void)
     }
 }
 
+/* Two threads that touch a chunk by turns and wait for each other by looking only: nothing tells them the time. */
+enum { TURNS = 400, TURN_NS = 1000000 };
+
+static struct {
+    _Atomic int turn;
+    int *counter;
+} taken_in_turns;
+
+static void *take_odd_turns(void *unused)
+{
+    for (int turn = 1; turn < TURNS; turn += 2) {
+        while (taken_in_turns.turn != turn) {
+            (void)sched_yield();
+        }
+        PUT(taken_in_turns.counter[2], turn);
+        taken_in_turns.turn = turn + 1;
+    }
+    return unused;
+}
+
+static void in_turns(const char *name, long writes)
+{
+    pthread_t other;
+    int *chunk = hide(malloc(2078));
+    taken_in_turns.counter = chunk;
+    MUST(pthread_create(&other, NULL, take_odd_turns, NULL) == 0);
+    for (int turn = 0; turn < TURNS; turn += 2) {
+        while (taken_in_turns.turn != turn) {
+            (void)sched_yield();
+        }
+        let_pass(2 * TURN_NS);
+        PUT(chunk[1], turn);
+        taken_in_turns.turn = turn + 1;
+    }
+    while (taken_in_turns.turn != TURNS) {
+        (void)sched_yield();
+    }
+    free(chunk);
+    MUST(pthread_join(other, NULL) == 0);
+    expect(name, 2078, 0, writes, 4, 11, 1);
+}
+
+static void turns_of_threads(void)
+{
+    in_turns("turns of threads", TURNS);
+}
+
 /* --- options ------------------------------------------------------------------------------------------------------ */
+
+static void counted_turns(void)
+{
+    in_turns("counted turns", 15);
+}
 
 static void counters(void)
 {
@@ -490,12 +548,25 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*function)(void);
-    } troubles[] = {
-        {"constructor", constructor}, {"freed", freed},       {"wild", wild},           {"signals", signals},
-        {"threads", thread_ends},     {"forks", forks},       {"elsewhere", elsewhere}, {"huge", huge},
-        {"window", window},           {"counters", counters}, {"alike", alike},         {"mapped", mapped},
-        {"lockstep", lockstep},       {"pictures", pictures}, {"turns", turns},         {"exhausted", exhausted},
-        {"killed", mapped_and_killed}};
+    } troubles[] = {{"constructor", constructor},
+                    {"freed", freed},
+                    {"wild", wild},
+                    {"signals", signals},
+                    {"threads", thread_ends},
+                    {"forks", forks},
+                    {"elsewhere", elsewhere},
+                    {"huge", huge},
+                    {"window", window},
+                    {"counters", counters},
+                    {"alike", alike},
+                    {"mapped", mapped},
+                    {"lockstep", lockstep},
+                    {"pictures", pictures},
+                    {"turns", turns},
+                    {"turns_of_threads", turns_of_threads},
+                    {"counted_turns", counted_turns},
+                    {"exhausted", exhausted},
+                    {"killed", mapped_and_killed}};
     MUST(argc >= 2);
     for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
         if (strcmp(argv[1], troubles[i].name) == 0) {

@@ -26,9 +26,9 @@ ATOMICS = [f"__tsan_atomic{bits}_{operation}" for bits in (8, 16, 32, 64, 128) f
 BEGINNINGS = {"__tsan_": [], "__tsan_atomic": ATOMICS}
 
 VISIBLE = {"profalloc_instrumented"}
-# Besides __real_*: the library, the archive's own parts, the locale's table of lower case, and what libgcc or compiler-rt
+# Besides __real_* and the archive's own parts: the library, the locale's table of lower case, and what libgcc or compiler-rt
 # have for atomics on arm64.
-MAY_ASK_FOR = re.compile(r"profalloc_access_(attach|detach)|pfa_access_(view|thread)|_GLOBAL_OFFSET_TABLE_"
+MAY_ASK_FOR = re.compile(r"profalloc_access_(attach|detach)|_GLOBAL_OFFSET_TABLE_"
                          r"|__ctype_tolower_loc|tolower|sched_yield|__aarch64_(cas|swp|ld(add|clr|eor|set))\d+_(relax|acq|rel|acq_rel)")
 
 
