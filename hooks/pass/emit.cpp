@@ -53,6 +53,7 @@ class Emission
     Value *load_word(IRBuilder<> &builder, unsigned index);
     void read(Reading &reading);
     Value *check(IRBuilder<> &builder, const Group &group, Value *address);
+    Value *origin_of(const Group &group, int64_t &low);
     Value *counts_of(IRBuilder<> &builder, const Group &group);
     void enter(IRBuilder<> &builder, Value *condition, Instruction *at);
 
@@ -179,24 +180,44 @@ Value *Emission::counts_of(IRBuilder<> &builder, const Group &group)
     return counts;
 }
 
+/* Where the group begins, as a distance from what is at hand without a calculation: a struct, for one of its fields. One bit
+ * is the same for both, if that is near; the view's base may lie between them. */
+Value *Emission::origin_of(const Group &group, int64_t &low)
+{
+    low = group.low;
+    if (options.anywhere || !group.pointer->getType()->isPointerTy()) {
+        return group.pointer;
+    }
+    APInt offset(64, 0);
+    Value *origin = group.pointer->stripAndAccumulateConstantOffsets(module.getDataLayout(), offset, true);
+    int64_t distance = offset.getSExtValue() + group.low;
+    if (distance < 0 || distance > near || origin->getType()->getPointerAddressSpace() != 0) {
+        return group.pointer;
+    }
+    low = distance;
+    return origin;
+}
+
 void Emission::emit(const Group &group)
 {
     Instruction *at = swap_of(group) ? group.at->getNextNode() : group.at;
     IRBuilder<> builder(at);
-    Value *base = group.pointer->getType()->isPointerTy() ? builder.CreatePtrToInt(group.pointer, word) : group.pointer;
-    Value *low = builder.getInt64(uint64_t(group.low));
+    int64_t distance;
+    Value *origin = origin_of(group, distance);
+    Value *base = origin->getType()->isPointerTy() ? builder.CreatePtrToInt(origin, word) : origin;
+    Value *low = builder.getInt64(uint64_t(distance));
     /* What is a little above an address in the window is in it too: no chunk lies at its very end. */
-    Value *checked = group.low < 0 || group.low > near ? builder.CreateAdd(base, low) : base;
+    Value *checked = distance < 0 || distance > near ? builder.CreateAdd(base, low) : base;
     Value *concerns = check(builder, group, checked);
     Value *needed = group.guard ? builder.CreateLogicalAnd(group.guard, concerns) : concerns;
     enter(builder, needed, at);
+    Value *address = distance != 0 && checked == base ? builder.CreateAdd(base, low) : checked;
     if (!options.anywhere && module.getPICLevel() == PICLevel::NotPIC) {
         /* Its globals lie low: they have not that bit either. */
         Value *window =
-            builder.CreateICmpEQ(builder.CreateLShr(checked, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
+            builder.CreateICmpEQ(builder.CreateLShr(address, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
         enter(builder, window, &*builder.GetInsertPoint());
     }
-    Value *address = group.low && checked == base ? builder.CreateAdd(base, low) : checked;
     Value *last = group.size ? builder.CreateSub(group.size, builder.getInt64(1))
                              : builder.getInt64(uint64_t(group.high - group.low - 1));
     CallInst *call = builder.CreateCall(callback, {address, last, counts_of(builder, group)});
