@@ -21,8 +21,8 @@ PFA_INLINE int plain_order(int order)
     return order & 0x7fff;
 }
 
-/* Runs a statement with an order that is a constant, which is what the builtins need to be more than seq_cst. */
-/* Loads that acquire are the same instruction as the strongest. */
+/* Runs a statement with an order that is a constant, which is what the builtins need to be more than seq_cst. Loads that
+ * acquire are the same instruction as the strongest, or nearly so. */
 #define WITH_LOAD_ORDER(order, DO)                                                                                     \
     if (plain_order(order) == __ATOMIC_RELAXED) {                                                                      \
         DO(__ATOMIC_RELAXED);                                                                                          \
