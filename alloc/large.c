@@ -172,7 +172,7 @@ static void drop_node(void *memory)
 
 /* Tells the access callbacks where the chunk's record is, or that there is none any more. They need no RCU: a cell stays a
  * cell. */
-static void publish(const pfa_large_t *node, pfa_record_t *record)
+static void publish(const pfa_large_t *node, bool is_there)
 {
     uint64_t offset = node->start - pfa_range.base;
     if (offset >= pfa_range.total_span) {
@@ -182,13 +182,16 @@ static void publish(const pfa_large_t *node, pfa_record_t *record)
         }
         return;
     }
-    if (!pfa_range_is_wide() || node->size >= PFA_SLICE_CHUNK_MAX) {
+    uint64_t first = offset >> PFA_SLICE_SHIFT;
+    if (!pfa_range_is_wide() || node->size >= PFA_SLICE_CHUNK_MAX || offset != first << PFA_SLICE_SHIFT) {
         return;
     }
     uint64_t last = (offset + node->size - 1) >> PFA_SLICE_SHIFT;
-    for (uint64_t i = offset >> PFA_SLICE_SHIFT; i <= last; i++) {
-        pfa_store_relaxed(&pfa_range.slices[i].word, node->start);
-        pfa_store_release(&pfa_range.slices[i].records, record); /* no partner: one word or the other will do */
+    uint64_t word = is_there ? PFA_LARGE_LEAD : 0;
+    for (uint64_t i = first; i <= last; i++) {
+        pfa_store_relaxed(&pfa_range.slices[i].records, node->record);
+        pfa_store_release(&pfa_range.slices[i].word, word); /* no partner: one chunk's or another's will do */
+        word += is_there ? PFA_SLICE_SIZE : 0;
     }
 }
 
@@ -242,7 +245,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         drop_node(node);
         return failed(tls, "no memory for the map of large chunks: some are not recorded");
     }
-    publish(node, node->record);
+    publish(node, true);
     count_birth(tls, size_flags);
     return (void *)node->start;
 }
@@ -275,7 +278,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         }
         return finding->verdict;
     }
-    publish(node, NULL);
+    publish(node, false);
     uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
     if (pfa_is_live(size_flags)) {
         pfa_life_tell_slowly(tls, node->record, size_flags);

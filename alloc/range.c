@@ -16,6 +16,7 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 #define PLAIN_SPAN_MAX (1024 * GIB)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
+#define CELL_TABLE_SIZE ((PFA_CELL_SIZE >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t))
 
 /* Reserves size bytes without access, aligned to a segment. */
 static int reserve(uint64_t size, uintptr_t *base)
@@ -37,13 +38,12 @@ static int reserve(uint64_t size, uintptr_t *base)
     return 0;
 }
 
-/* The same in the window, if nobody is there and the kernel lets us: R at the end of the first cell if it fits in. */
+/* The same in the window, if nobody is there and the kernel lets us. */
 static int reserve_in_window(pfa_range_t *range)
 {
-    bool fits = range->region_span <= PFA_CELL_SIZE;
-    uintptr_t base = PFA_WINDOW_BASE + (fits ? PFA_CELL_SIZE - range->region_span : 0);
+    uintptr_t base = PFA_WINDOW_BASE;
     void *memory;
-    if (base + range->total_span > PFA_WINDOW_BASE + PFA_WINDOW_SIZE / 2) {
+    if (range->total_span > PFA_CELL_SIZE) {
         return ENOMEM;
     }
     int err = pfa_sys_map((void *)base, range->total_span, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
@@ -55,7 +55,6 @@ static int reserve_in_window(pfa_range_t *range)
         return -err;
     }
     range->base = base;
-    range->whole_cell = fits && range->wide;
     return 0;
 }
 
@@ -71,25 +70,21 @@ static uint64_t table_size(const pfa_range_t *range)
     return (span >> PFA_SLICE_SHIFT) * sizeof *range->slices;
 }
 
-/* With slices for the rest of R's cell, which stay zeros, where address space is for the asking. */
+/* With slices for the rest of the cell, which stay zeros, where address space is for the asking. */
 static int map_whole_cell(pfa_range_t *range)
 {
-    uint64_t before = (range->base - PFA_WINDOW_BASE) >> PFA_SLICE_SHIFT;
-    uint64_t skipped = before * sizeof *range->slices;
-    uint64_t mask = ~((uint64_t)pfa_backing_page_size() - 1);
     void *table;
-    if (!range->whole_cell || pfa_sys_address_limit() != UINT64_MAX ||
-        pfa_sys_map(NULL, skipped + table_size(range), PROT_READ, MAP_NORESERVE, &table) != 0) {
+    if (range->base != PFA_WINDOW_BASE || !range->wide || pfa_sys_address_limit() != UINT64_MAX ||
+        pfa_sys_map(NULL, CELL_TABLE_SIZE, PROT_READ, MAP_NORESERVE, &table) != 0) {
         return ENOMEM;
     }
-    uint64_t start = skipped & mask;
-    int err = pfa_sys_protect((char *)table + start, skipped + table_size(range) - start, PROT_READ | PROT_WRITE);
+    int err = pfa_sys_protect(table, table_size(range), PROT_READ | PROT_WRITE);
     if (err != 0) {
-        (void)pfa_sys_unmap(table, skipped + table_size(range));
+        (void)pfa_sys_unmap(table, CELL_TABLE_SIZE);
         return -err;
     }
-    range->slices_before = before;
-    range->slices = (pfa_slice_t *)table + before;
+    range->whole_cell = true;
+    range->slices = table;
     return 0;
 }
 
@@ -100,7 +95,6 @@ static int map_slices(pfa_range_t *range)
     }
     void *table = NULL;
     int err = map_table(table_size(range), &table);
-    range->whole_cell = false;
     range->slices = table;
     return err;
 }
@@ -155,10 +149,7 @@ static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
     release(range->records, pfa_places_size(range));
-    if (range->slices != NULL) {
-        release((uintptr_t)(range->slices - range->slices_before),
-                table_size(range) + range->slices_before * sizeof *range->slices);
-    }
+    release((uintptr_t)range->slices, range->whole_cell ? CELL_TABLE_SIZE : table_size(range));
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->units, pfa_places_units_size(range));
 }

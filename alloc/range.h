@@ -62,7 +62,7 @@ typedef struct pfa_range {
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
     bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
-    bool whole_cell;    /* R ends with the window's first cell, and all of that has slices */
+    bool whole_cell;    /* R and L lie in the window's cell, and all of that has slices */
     uintptr_t records;
     pfa_record_unit_t *units;
     pfa_intervalmap_t large; /* over L, with a second level for everything else */
@@ -70,7 +70,6 @@ typedef struct pfa_range {
     uint64_t home_stride; /* from the home of a slice's records to the next */
     int region_arena;
     int large_arena;
-    uint64_t slices_before; /* of the table: of what lies before R in its cell */
 } pfa_range_t;
 
 extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;

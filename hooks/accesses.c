@@ -56,15 +56,16 @@ static bool find_slot(uint64_t offset, target_t *target)
 }
 
 /* By the table of slices, as the callbacks do: the memory of a record stays one of records. */
-static bool find_cell(uint64_t offset, uintptr_t address, target_t *target)
+static bool find_cell(uint64_t offset, target_t *target)
 {
     if (offset >= pfa_range.total_span || !pfa_range_is_wide()) {
         return false;
     }
     const pfa_slice_t *slice = &pfa_range.slices[offset >> PFA_SLICE_SHIFT];
-    *target =
-        (target_t){.record = pfa_load_relaxed(&slice->records), .distance = address - pfa_load_relaxed(&slice->word)};
-    return target->record != NULL;
+    uint64_t word = pfa_load_acquire(&slice->word);
+    *target = (target_t){
+        .record = pfa_load_relaxed(&slice->records), .distance = word + (offset & 0xffff), .start = PFA_LARGE_LEAD};
+    return word != 0;
 }
 
 /* In an RCU read section. */
@@ -175,7 +176,7 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
         }
         return;
     }
-    if (find_cell(offset, address, &target)) {
+    if (find_cell(offset, &target)) {
         note(&target, thread, size, counts);
         return;
     }
@@ -216,7 +217,7 @@ static void fill(pfa_access_view_t *view)
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
-     * of the program's own may lie in R's cell: whoever sees that this is one sees its slices, too. */
+     * of the program's own may lie in the cell: whoever sees that this is one sees its slices, too. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);
     pfa_sys_fence_all();
     __atomic_store_n(&view->cell, pfa_range.whole_cell ? PFA_WINDOW_BASE >> PFA_CELL_SHIFT : PFA_NO_CELL,

@@ -1,7 +1,7 @@
 /* The access itself, hot: from an address to its record, and what is noted there. Inline, for the callbacks of both
  * compilers (hooks/access) and for the code that the Clang pass puts into a program (hooks/pass).
  *
- * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R: three pairs of words
+ * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R and L: three pairs of words
  * loaded, of the view, the slice and the thread, one multiply, and three loads and three stores in the record's line. No
  * call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address: before the library has
  * started, in signal handlers, at a thread's end, and on memory that was freed a moment ago: the memory of records stays one
@@ -17,11 +17,6 @@
 #define PFA_ACCESS_ANYWHERE 0
 #endif
 
-/* Has the caller seen to it that hardly any address comes here that is not in the window? */
-#ifndef PFA_ACCESS_SIFTED
-#define PFA_ACCESS_SIFTED PFA_ACCESS_ANYWHERE
-#endif
-
 #define PFA_MODULE __attribute__((visibility("hidden")))
 
 extern PFA_MODULE pfa_access_view_t pfa_access_view;
@@ -30,10 +25,10 @@ extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 /* For two words that lie side by side: the pointer to them is taken as it is, and both are loaded where that is said, which
  * compilers make one load of where there is such an instruction. */
 #define PFA_AS_IT_IS(pointer) __asm__("" : "+r"(pointer))
-#define PFA_LOADED_TOGETHER(a, b) __asm__("" : "+r"(a), "+r"(b))
+#define PFA_LOADED_TOGETHER(a, b) __asm__("" : : "r"(a), "r"(b))
 
-/* Out of line: first accesses, the first one of a second thread, full counters, the clock, large chunks that have no
- * slices. Here and below `last` is the distance of the last byte from the first. */
+/* Out of line: first accesses, the first one of a second thread, full counters, the clock, chunks so large that they
+ * have no slices. Here and below `last` is the distance of the last byte from the first. */
 PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts)
 {
     pfa_access_view.rare(address, last + 1, counts, &pfa_access_thread);
@@ -96,68 +91,54 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
     pfa_access_write(wide, sum, distance, last, clock);
 }
 
-/* In R; the place by the slice's word. */
-PFA_INLINE void pfa_access_region(const pfa_slice_t *slice, uintptr_t address, uint64_t last, uint64_t counts)
+/* Where slices tell of nothing. */
+PFA_ACCESS_OTHER void pfa_access_nothing(uintptr_t address, uint64_t last, uint64_t counts)
+{
+    const pfa_access_view_t *view = &pfa_access_view;
+    if (address - view->region_end < view->large_span) {
+        pfa_access_rare(address, last, counts);
+    }
+}
+
+/* In R or L; the place by the slice's word. */
+PFA_INLINE void pfa_access_by(const pfa_slice_t *slice, uintptr_t address, uint64_t last, uint64_t counts)
 {
     /* Not atomic, so that one load may bring both: they were stored before the chunk was handed out. */
     PFA_AS_IT_IS(slice);
     uint64_t words[2];
     __builtin_memcpy(words, slice, sizeof words);
     uint64_t word = words[0];
-    uintptr_t records = words[1];
-    PFA_LOADED_TOGETHER(word, records);
-    if (PFA_UNLIKELY(word == 0)) {
+    uintptr_t record = words[1];
+    uint64_t distance;
+    PFA_LOADED_TOGETHER(word, record);
+    if (PFA_LIKELY(pfa_word_is_region(word))) {
+        distance = (address & 0xffff) + (uint64_t)pfa_word_reach(word);
+        int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
+        record += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
+    } else if (PFA_LIKELY(word != 0)) {
+        uintptr_t same = address;
+        PFA_AS_IT_IS(same); /* so that nothing is calculated before it is known what for */
+        distance = (same & 0xffff) + word;
+    } else {
+        pfa_access_nothing(address, last, counts);
         return;
     }
-    uint64_t distance = (address & 0xffff) + (uint64_t)pfa_word_reach(word);
-    int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
-    records += (uint64_t)(scaled >> PFA_RECIPROCAL_BITS) * sizeof(pfa_wide_record_t);
-    pfa_access_note((pfa_wide_record_t *)records, distance, address, last, counts);
+    pfa_access_note((pfa_wide_record_t *)record, distance, address, last, counts);
 }
 
-/* Where R is no cell (alloc/range.c), for addresses that have no slices, and for those that are of no concern after all. */
+/* Where there is no cell (alloc/range.c), beyond it, and for addresses that are of no concern after all: globals of a program
+ * that is not position-independent. */
 __attribute__((unused)) static PFA_NOINLINE void pfa_access_beyond(uintptr_t address, uint64_t last, uint64_t counts)
 {
     const pfa_access_view_t *view = &pfa_access_view;
     if (address - view->base >= view->span) {
         return;
     }
-    if (address < view->region_end) {
-        pfa_access_region(pfa_access_slice(view->slices, address), address, last, counts);
+    if (address < view->region_end + view->large_span) {
+        pfa_access_by(pfa_access_slice(view->slices, address), address, last, counts);
         return;
     }
     pfa_access_rare(address, last, counts);
-}
-
-/* Out of line, for there are many callbacks; but warm: a program that manages memory of its own in large chunks comes there
- * only. */
-#ifndef PFA_ACCESS_ELSEWHERE
-#define PFA_ACCESS_ELSEWHERE __attribute__((unused)) static PFA_NOINLINE
-#endif
-
-/* Any address that is not in R's cell. */
-PFA_ACCESS_ELSEWHERE void pfa_access_elsewhere(uintptr_t address, uint64_t last, uint64_t counts)
-{
-    const pfa_access_view_t *view = &pfa_access_view;
-    PFA_AS_IT_IS(view);
-    uintptr_t start_of_large = view->region_end;
-    uint64_t span = view->large_span;
-    PFA_LOADED_TOGETHER(start_of_large, span);
-    if (PFA_UNLIKELY(address - start_of_large >= span)) {
-        if (!PFA_ACCESS_SIFTED && address >> PFA_WINDOW_SHIFT != PFA_WINDOW) {
-            return; /* globals of a program that is not position-independent */
-        }
-        pfa_access_beyond(address, last, counts);
-        return;
-    }
-    const pfa_slice_t *slice = pfa_access_slice(view->slices, address);
-    uint64_t start = pfa_load_relaxed(&slice->word);
-    pfa_record_t *record = pfa_load_relaxed(&slice->records);
-    if (PFA_UNLIKELY(record == NULL)) {
-        pfa_access_rare(address, last, counts);
-        return;
-    }
-    pfa_access_note((pfa_wide_record_t *)record, address - start, address, last, counts);
 }
 
 /* Any address. */
@@ -169,10 +150,10 @@ PFA_INLINE void pfa_access_at(uintptr_t address, uint64_t last, uint64_t counts)
     uintptr_t slices = view->slices;
     PFA_LOADED_TOGETHER(cell, slices);
     if (PFA_UNLIKELY(address >> PFA_CELL_SHIFT != cell)) {
-        pfa_access_elsewhere(address, last, counts);
+        pfa_access_beyond(address, last, counts);
         return;
     }
-    pfa_access_region(pfa_access_slice(slices, address), address, last, counts);
+    pfa_access_by(pfa_access_slice(slices, address), address, last, counts);
 }
 
 /* Is it worth a look? For nearly all addresses that are not in the profiled range this says no. */

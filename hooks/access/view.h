@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFA_ACCESS_VERSION 2u
+#define PFA_ACCESS_VERSION 3u
 
 /* What an access adds to a record's counters (meta/record.h): n reads and m writes are n * READ + m * WRITE. */
 #define PFA_ACCESS_READ ((uint64_t)1)
@@ -46,8 +46,8 @@ typedef struct pfa_access_thread {
 typedef struct pfa_access_view {
     uintptr_t base; /* addresses with address - base < span are looked at */
     uint64_t span;
-    uintptr_t cell;       /* upper bits (PFA_CELL_SHIFT) of addresses in R, or with empty slices as if they were */
-    uintptr_t slices;     /* the slice that the address 0 would have */
+    uintptr_t cell;   /* upper bits (PFA_CELL_SHIFT) of addresses in R and L, or with empty slices as if they were */
+    uintptr_t slices; /* the slice that the address 0 would have */
     uintptr_t region_end; /* the end of R, where L begins, */
     uint64_t large_span;  /* and the length of L. Beyond that only `rare` knows */
     uint32_t version;     /* PFA_ACCESS_VERSION, set by the module */

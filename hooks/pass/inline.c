@@ -10,9 +10,6 @@
 
 #define PFA_KEEPS_REGISTERS __attribute__((preserve_most, noinline))
 
-/* Where L is looked up: here, one jump away from R. */
-#define PFA_ACCESS_ELSEWHERE PFA_INLINE
-
 #define PFA_ACCESS_OTHER PFA_KEEPS_REGISTERS static
 
 /* Seen before their definitions in access.h, which take over the convention, and are not inline. */
@@ -20,7 +17,6 @@ PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintpt
                                                                           uint64_t counts);
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
-#define PFA_ACCESS_SIFTED 1
 #include "hooks/access/access.h"
 
 /* The bytes from `address` to `address + last`. */
