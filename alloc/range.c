@@ -16,7 +16,12 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 #define PLAIN_SPAN_MAX (1024 * GIB)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
-#define CELL_TABLE_SIZE ((PFA_CELL_SIZE >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t))
+#define IN_WINDOW (PFA_WINDOW_BASE + 1024 * GIB) /* not at its start: who wants a place there takes that */
+
+/* The table of all of the cell. */
+#define CELL_SLICES (PFA_CELL_SIZE >> PFA_SLICE_SHIFT)
+#define CELL_SLICES_BEFORE ((IN_WINDOW - PFA_WINDOW_BASE) >> PFA_SLICE_SHIFT)
+#define CELL_TABLE_SIZE (CELL_SLICES * sizeof(pfa_slice_t))
 
 /* Reserves size bytes without access, aligned to a segment. */
 static int reserve(uint64_t size, uintptr_t *base)
@@ -41,9 +46,9 @@ static int reserve(uint64_t size, uintptr_t *base)
 /* The same in the window, if nobody is there and the kernel lets us. */
 static int reserve_in_window(pfa_range_t *range)
 {
-    uintptr_t base = PFA_WINDOW_BASE;
+    uintptr_t base = IN_WINDOW;
     void *memory;
-    if (range->total_span > PFA_CELL_SIZE) {
+    if (base + range->total_span > PFA_WINDOW_BASE + PFA_CELL_SIZE) {
         return ENOMEM;
     }
     int err = pfa_sys_map((void *)base, range->total_span, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
@@ -74,17 +79,18 @@ static uint64_t table_size(const pfa_range_t *range)
 static int map_whole_cell(pfa_range_t *range)
 {
     void *table;
-    if (range->base != PFA_WINDOW_BASE || !range->wide || pfa_sys_address_limit() != UINT64_MAX ||
+    if (range->base != IN_WINDOW || !range->wide || pfa_sys_address_limit() != UINT64_MAX ||
         pfa_sys_map(NULL, CELL_TABLE_SIZE, PROT_READ, MAP_NORESERVE, &table) != 0) {
         return ENOMEM;
     }
-    int err = pfa_sys_protect(table, table_size(range), PROT_READ | PROT_WRITE);
+    pfa_slice_t *slices = (pfa_slice_t *)table + CELL_SLICES_BEFORE;
+    int err = pfa_sys_protect(slices, table_size(range), PROT_READ | PROT_WRITE);
     if (err != 0) {
         (void)pfa_sys_unmap(table, CELL_TABLE_SIZE);
         return -err;
     }
     range->whole_cell = true;
-    range->slices = table;
+    range->slices = slices;
     return 0;
 }
 
@@ -149,7 +155,11 @@ static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
     release(range->records, pfa_places_size(range));
-    release((uintptr_t)range->slices, range->whole_cell ? CELL_TABLE_SIZE : table_size(range));
+    if (range->whole_cell) {
+        release((uintptr_t)(range->slices - CELL_SLICES_BEFORE), CELL_TABLE_SIZE);
+    } else {
+        release((uintptr_t)range->slices, table_size(range));
+    }
     pfa_intervalmap_close(&range->large);
     release((uintptr_t)range->units, pfa_places_units_size(range));
 }

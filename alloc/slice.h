@@ -40,9 +40,9 @@ static inline bool pfa_word_is_region(uint64_t word)
 }
 
 /* Where the profiled range lies if that can be had: in a window of 16 TiB that nothing else on Linux lies in by itself, on
- * either architecture. R and L are at the start of its lower half, which is called the cell, and the upper half is for
- * recorded chunks that L has no place for. The table has slices for all of the cell, so that an address whose upper bits are
- * the cell's can be looked up without a thought of where R and L end. */
+ * either architecture. R and L are in its lower half, which is called the cell, and the upper half is for recorded chunks
+ * that L has no place for. The table has slices for all of the cell, so that an address whose upper bits are the cell's can
+ * be looked up without a thought of where R and L begin and end. */
 #define PFA_WINDOW_SHIFT 44
 #define PFA_WINDOW ((uintptr_t)3)
 #define PFA_WINDOW_BASE (PFA_WINDOW << PFA_WINDOW_SHIFT)

@@ -167,7 +167,7 @@ void Emission::enter(IRBuilder<> &builder, Value *condition, Instruction *at)
 /* The compare-and-swap that a group is; what was moved to stand in front of one is none. */
 static AtomicCmpXchgInst *swap_of(const Group &group)
 {
-    return group.counts ? nullptr : dyn_cast<AtomicCmpXchgInst>(group.at);
+    return group.lone && !group.counts ? dyn_cast<AtomicCmpXchgInst>(group.at) : nullptr;
 }
 
 /* A compare-and-swap that failed has read and no more: it is told when that is known. */

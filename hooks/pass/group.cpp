@@ -18,7 +18,6 @@ namespace profalloc
 namespace
 {
 
-const int64_t reach_max = 1 << 20;    /* of one group, in bytes */
 const unsigned region_max = 16;       /* blocks between two parts of a window */
 const unsigned expression_max = 4096; /* groups of a function from which on no base is asked for */
 

@@ -6,6 +6,7 @@
  *   find.cpp       the accesses of one instruction; what lies elsewhere than on the heap; what ends a window
  *   group.cpp      accesses that are surely executed together, through one base, become one group
  *   hoist.cpp      groups of a loop become one access to a range, in front of the loop
+ *   sink.cpp       groups before a branch become one with groups behind it
  *   emit.cpp       the range check and the call, for each group
  *   callback.cpp   the function that is called, linked in as bitcode
  *
@@ -37,6 +38,7 @@ struct Options {
     bool across = true; /* merge across blocks: not where cycles are that are no loops */
     bool merge = true;  /* the others are for tests and measurements */
     bool hoist = true;
+    bool sink = true;
     bool anywhere = false;  /* compare with the view, not with the window (hooks/access/view.h) */
     bool share_view = true; /* else each check loads the view by itself */
 };
@@ -67,6 +69,7 @@ struct Group {
     llvm::Value *counts = nullptr; /* of hoisted ones, else reads and writes */
 };
 using Groups = llvm::SmallVector<Group, 32>;
+const int64_t reach_max = 1 << 20; /* of one group, in bytes */
 
 struct Analyses {
     llvm::DominatorTree &dominators;
@@ -91,6 +94,9 @@ Groups find_groups(llvm::Function &function, Analyses &analyses, const Known &kn
 
 /* Moves groups in front of loops and behind them, where it inserts instructions; may append some. Changes no block. */
 void hoist(Groups &groups, Analyses &analyses, const Options &options);
+
+/* Moves groups down, on all ways from where they stand; may leave some away and append some. Adds blocks. */
+void sink(Groups &groups, llvm::Function &function, Analyses &analyses);
 
 /* Splits blocks: what was known of them before is void. */
 void emit(Groups &groups, llvm::Function &function, Analyses &analyses, const Options &options);

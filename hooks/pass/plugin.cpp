@@ -50,6 +50,8 @@ Options read_options()
             options.merge = false;
         } else if (word == "no-hoist") {
             options.hoist = false;
+        } else if (word == "no-sink") {
+            options.sink = false;
         } else if (word == "no-share") {
             options.share_view = false;
         } else {
@@ -112,6 +114,9 @@ bool instrument(Function &function, FunctionAnalysisManager &manager, Options op
     Groups groups = find_groups(function, analyses, known, options);
     if (options.hoist) {
         hoist(groups, analyses, options);
+    }
+    if (options.sink && options.merge && !options.map && !function.hasOptNone()) {
+        sink(groups, function, analyses);
     }
     emit(groups, function, analyses, options);
     manager.invalidate(function, PreservedAnalyses::none());

@@ -346,6 +346,24 @@ static void huge(void)
     expect("huge", size, 1, 1, ((long)1 << 30) + 4, ((long)4 << 30) + 11, 0);
 }
 
+/* Around what the table of slices has room for (PFA_SLICE_CHUNK_MAX), from end to end. */
+static void limits(void)
+{
+    static const size_t below = ((size_t)1 << 31) - 65536;
+    const size_t sizes[] = {131073, (size_t)1 << 24, ((size_t)1 << 24) + 70000, below - 65536, below - 1,
+                            below,  below + 65535};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *chunk = hide(malloc(sizes[i]));
+        MUST(chunk != NULL);
+        PUT(chunk[sizes[i] - 1], 1);
+        USE(chunk[sizes[i] / 2]);
+        PUT(chunk[0], 1);
+        USE(chunk[sizes[i] / 2 + 1]);
+        free(chunk);
+        expect("limits", sizes[i], 2, 2, 0, (long)sizes[i] - 1, 0);
+    }
+}
+
 /* Somebody else lives in the window, from before recording begins. */
 static void window(void)
 {
@@ -556,6 +574,7 @@ int main(int argc, char **argv)
                     {"forks", forks},
                     {"elsewhere", elsewhere},
                     {"huge", huge},
+                    {"limits", limits},
                     {"window", window},
                     {"counters", counters},
                     {"alike", alike},

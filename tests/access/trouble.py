@@ -124,6 +124,7 @@ def pictured(trouble):
 def places(trouble):
     trouble.exact("elsewhere", conf="large_range:64M")
     trouble.exact("huge")
+    trouble.exact("limits")
 
 
 def times(trouble):
@@ -194,8 +195,8 @@ def uninstrumented(folder):
 
 
 def occupied(folder, way):
-    """A place in the window is somebody else's. At its start that does no harm; where regions and large chunks meet it is
-    said, and PROFALLOC_WINDOW=any helps."""
+    """A place in the window is somebody else's. At its start that does no harm; where regions begin it is said, and
+    PROFALLOC_WINDOW=any helps."""
     trouble = Trouble(folder, way)
     try:
         os.environ["TAKE_WINDOW"] = "0"
