@@ -187,11 +187,13 @@ static void publish(const pfa_large_t *node, bool is_there)
         return;
     }
     uint64_t last = (offset + node->size - 1) >> PFA_SLICE_SHIFT;
-    uint64_t word = is_there ? PFA_LARGE_LEAD : 0;
     for (uint64_t i = first; i <= last; i++) {
-        pfa_store_relaxed(&pfa_range.slices[i].records, node->record);
-        pfa_store_release(&pfa_range.slices[i].word, word); /* no partner: one chunk's or another's will do */
-        word += is_there ? PFA_SLICE_SIZE : 0;
+        pfa_slice_t *slice = &pfa_range.slices[i];
+        if (is_there) {
+            pfa_store_relaxed(&slice->records, node->record);
+        }
+        /* Partner: the acquire in find_cell (hooks/accesses.c). The callbacks need none, see pfa_access_by. */
+        pfa_store_release(&slice->word, is_there ? PFA_LARGE_LEAD + ((i - first) << PFA_SLICE_SHIFT) : 0);
     }
 }
 

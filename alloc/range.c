@@ -18,6 +18,9 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 #define REGION_SPAN_MAX (1024 * GIB)
 #define IN_WINDOW (PFA_WINDOW_BASE + 1024 * GIB) /* not at its start: who wants a place there takes that */
 
+_Static_assert(IN_WINDOW + 5 * REGION_SPAN_MAX <= PFA_WINDOW_BASE + PFA_CELL_SIZE,
+               "R and L fit in as they are by default");
+
 /* The table of all of the cell. */
 #define CELL_SLICES (PFA_CELL_SIZE >> PFA_SLICE_SHIFT)
 #define CELL_SLICES_BEFORE ((IN_WINDOW - PFA_WINDOW_BASE) >> PFA_SLICE_SHIFT)

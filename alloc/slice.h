@@ -3,7 +3,7 @@
  *
  *   slices[(address - base) >> 16]
  *     in R   word: the geometry of the region (alloc/region.h); records: the record of its first slot
- *     in L   word: below 2^31, how far the slice lies behind the place that PFA_LARGE_LEAD tells of; records: the chunk's
+ *     in L   word: PFA_LARGE_LEAD and how far the slice lies behind the chunk's start, below 2^31; records: the chunk's
  *            record (only where accesses are recorded, and of chunks below PFA_SLICE_CHUNK_MAX; else the word is 0) */
 #ifndef PFA_ALLOC_SLICE_H
 #define PFA_ALLOC_SLICE_H
@@ -33,7 +33,7 @@ static inline int64_t pfa_word_reach(uint64_t word)
 /* In L the places in a chunk are counted from one slice before it, so that no slice of a chunk has the word 0. */
 #define PFA_LARGE_LEAD PFA_SLICE_SIZE
 
-/* Is it the word of a region, or of a slice in L, or of nothing, which is 0? */
+/* Else it is that of a slice in L, or 0. */
 static inline bool pfa_word_is_region(uint64_t word)
 {
     return word >> PFA_WORD_RECIPROCAL_SHIFT != 0;

@@ -18,6 +18,8 @@
 
 #include <stdbool.h>
 
+_Static_assert(PFA_LARGE_LEAD >> PFA_LEAD_SHIFT < (uint64_t)1 << (64 - PFA_FIRST_BITS), "first_word has room for it");
+
 /* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
  * counters ask for one. */
 enum { TICKS = 63, ALWAYS = 1 << 17 };
@@ -62,7 +64,7 @@ static bool find_cell(uint64_t offset, target_t *target)
         return false;
     }
     const pfa_slice_t *slice = &pfa_range.slices[offset >> PFA_SLICE_SHIFT];
-    uint64_t word = pfa_load_acquire(&slice->word);
+    uint64_t word = pfa_load_acquire(&slice->word); /* partner: publish in alloc/large.c */
     *target = (target_t){
         .record = pfa_load_relaxed(&slice->records), .distance = word + (offset & 0xffff), .start = PFA_LARGE_LEAD};
     return word != 0;

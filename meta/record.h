@@ -1,5 +1,5 @@
 /* The record: what is known of one live chunk. Records of region chunks lie in the record area, where the table of
- * slices leads to (alloc/region.h); records of large chunks lie in their map node.
+ * slices leads to (alloc/region.h); records of large chunks lie in cells (alloc/cells.h).
  *
  *    0 alloc_time
  *    8 flags (16 bits) and size (48 bits), one word: storing it makes the record live or dead
@@ -11,7 +11,8 @@
  *
  *   32 first_access   the time from the allocation to it, in units of 16, and above that where the chunk starts
  *   40 last_access
- *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or the start of a large chunk
+ *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or from PFA_LARGE_LEAD before a
+ *                    large chunk (alloc/slice.h); one that has no slices: from its start
  *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both; from pfa_access_phase on
  * pfa_live_accesses of export/format/live.h tells what these mean; the access path (hooks/access) only ever compares.
  *

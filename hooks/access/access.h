@@ -3,8 +3,8 @@
  *
  * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R and L: three pairs of words
  * loaded, of the view, the slice and the thread, one multiply, and three loads and three stores in the record's line. No
- * call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address: before the library has
- * started, in signal handlers, at a thread's end, and on memory that was freed a moment ago: the memory of records stays one
+ * call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address, but for one in a slice that
+ * another thread gets for the first time at that very moment: before the library has started, in signal handlers, at a thread's end, and on memory that was freed a moment ago: the memory of records stays one
  * of records. Races lose counts; a use of freed memory that races with its reuse may be counted for another chunk. */
 #ifndef PFA_HOOKS_ACCESS_ACCESS_H
 #define PFA_HOOKS_ACCESS_ACCESS_H
@@ -23,7 +23,7 @@ extern PFA_MODULE pfa_access_view_t pfa_access_view;
 extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 /* For two words that lie side by side: the pointer to them is taken as it is, and both are loaded where that is said, which
- * compilers make one load of where there is such an instruction. */
+ * compilers make one load of where there is such an instruction. A value that was taken as it is is not loaded again. */
 #define PFA_AS_IT_IS(pointer) __asm__("" : "+r"(pointer))
 #define PFA_LOADED_TOGETHER(a, b) __asm__("" : : "r"(a), "r"(b))
 
@@ -111,6 +111,7 @@ PFA_INLINE void pfa_access_by(const pfa_slice_t *slice, uintptr_t address, uint6
     uintptr_t record = words[1];
     uint64_t distance;
     PFA_LOADED_TOGETHER(word, record);
+    PFA_AS_IT_IS(word);
     if (PFA_LIKELY(pfa_word_is_region(word))) {
         distance = (address & 0xffff) + (uint64_t)pfa_word_reach(word);
         int64_t scaled = (int64_t)distance * (int64_t)(word >> PFA_WORD_RECIPROCAL_SHIFT);
@@ -128,7 +129,7 @@ PFA_INLINE void pfa_access_by(const pfa_slice_t *slice, uintptr_t address, uint6
 
 /* Where there is no cell (alloc/range.c), beyond it, and for addresses that are of no concern after all: globals of a program
  * that is not position-independent. */
-__attribute__((unused)) static PFA_NOINLINE void pfa_access_beyond(uintptr_t address, uint64_t last, uint64_t counts)
+PFA_ACCESS_OTHER void pfa_access_beyond(uintptr_t address, uint64_t last, uint64_t counts)
 {
     const pfa_access_view_t *view = &pfa_access_view;
     if (address - view->base >= view->span) {

@@ -63,6 +63,10 @@ _Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access
 _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_view_t, span) == 8,
                "hooks/pass knows these two places");
 
+/* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
+ * their callback along, do not link with this one's archive. */
+#define pfa_access_view pfa_access_view_3
+
 /* Of the library, called by modules' constructors and destructors. */
 void profalloc_access_attach(pfa_access_view_t *view);
 void profalloc_access_detach(pfa_access_view_t *view);

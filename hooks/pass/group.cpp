@@ -18,8 +18,7 @@ namespace profalloc
 namespace
 {
 
-const unsigned region_max = 16;       /* blocks between two parts of a window */
-const unsigned expression_max = 4096; /* groups of a function from which on no base is asked for */
+const unsigned region_max = 16; /* blocks between two parts of a window */
 
 /* A group that may grow, and where its `pointer` lies from the base. */
 struct Open {
@@ -112,7 +111,7 @@ void Grouping::add(Instruction &instruction, const Access &access, Window &windo
 {
     const SCEV *base = nullptr;
     int64_t offset = 0;
-    if (options.merge && !access.lone && access.bytes != 0 && !access.guard && groups.size() < expression_max) {
+    if (options.merge && !access.lone && access.bytes != 0 && !access.guard && groups.size() < groups_max) {
         base = base_of(access.pointer, offset);
     }
     auto open = base ? window.find(base) : window.end();

@@ -10,11 +10,9 @@
 
 #define PFA_KEEPS_REGISTERS __attribute__((preserve_most, noinline))
 
-#define PFA_ACCESS_OTHER PFA_KEEPS_REGISTERS static
+#define PFA_ACCESS_OTHER PFA_KEEPS_REGISTERS __attribute__((unused)) static
 
-/* Seen before their definitions in access.h, which take over the convention, and are not inline. */
-PFA_KEEPS_REGISTERS __attribute__((unused)) static void pfa_access_beyond(uintptr_t address, uint64_t last,
-                                                                          uint64_t counts);
+/* Seen before its definition in access.h, which takes over the convention, and is not inline. */
 PFA_KEEPS_REGISTERS static void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t counts);
 
 #include "hooks/access/access.h"

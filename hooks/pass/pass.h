@@ -59,7 +59,7 @@ using Known = llvm::DenseMap<const llvm::Instruction *, Accesses>;
 
 /* One call to be made, at one place. */
 struct Group {
-    llvm::Instruction *at; /* in front of this one: the first of the accesses, or where hoist put it */
+    llvm::Instruction *at; /* in front of this one: the first of the accesses, or where hoist or sink put it */
     llvm::Value *pointer;  /* of the first; */
     int64_t low, high;     /* the bytes touched, from there */
     unsigned reads, writes;
@@ -70,6 +70,7 @@ struct Group {
 };
 using Groups = llvm::SmallVector<Group, 32>;
 const int64_t reach_max = 1 << 20; /* of one group, in bytes */
+const size_t groups_max = 4096;    /* of a function: from there on no further ones are joined, which takes time */
 
 struct Analyses {
     llvm::DominatorTree &dominators;
@@ -95,7 +96,8 @@ Groups find_groups(llvm::Function &function, Analyses &analyses, const Known &kn
 /* Moves groups in front of loops and behind them, where it inserts instructions; may append some. Changes no block. */
 void hoist(Groups &groups, Analyses &analyses, const Options &options);
 
-/* Moves groups down, on all ways from where they stand; may leave some away and append some. Adds blocks. */
+/* Moves groups down, on all ways from where they stand; may leave some away and append some. Adds blocks, which dominators
+ * and loops know; what else was known of blocks is void. */
 void sink(Groups &groups, llvm::Function &function, Analyses &analyses);
 
 /* Splits blocks: what was known of them before is void. */

@@ -22,6 +22,7 @@ static cl::opt<bool> map_option("profalloc-map", cl::desc("accesses for the map 
 static cl::opt<bool> anywhere_option("profalloc-anywhere", cl::desc("look wherever the library says"));
 static cl::opt<bool> no_merge_option("profalloc-no-merge", cl::desc("tell each access by itself"));
 static cl::opt<bool> no_hoist_option("profalloc-no-hoist", cl::desc("leave accesses in their loops"));
+static cl::opt<bool> no_sink_option("profalloc-no-sink", cl::desc("leave accesses before branches"));
 
 namespace
 {
@@ -36,6 +37,7 @@ Options read_options()
     options.anywhere = anywhere_option;
     options.merge = !no_merge_option;
     options.hoist = !no_hoist_option;
+    options.sink = !no_sink_option;
     auto text = sys::Process::GetEnv("PROFALLOC_PASS_OPTIONS");
     SmallVector<StringRef, 4> words;
     if (text) {
@@ -115,7 +117,7 @@ bool instrument(Function &function, FunctionAnalysisManager &manager, Options op
     if (options.hoist) {
         hoist(groups, analyses, options);
     }
-    if (options.sink && options.merge && !options.map && !function.hasOptNone()) {
+    if (options.sink && options.merge && !options.map && !function.hasOptNone() && groups.size() < groups_max) {
         sink(groups, function, analyses);
     }
     emit(groups, function, analyses, options);

@@ -242,16 +242,19 @@ static void thread_ends(void)
 
 static void forks(void)
 {
-    char *chunk = hide(malloc(4001));
+    char *chunk = hide(malloc(4001)), *large = hide(malloc(200001));
     PUT(chunk[7], 1);
+    PUT(large[70000], 1);
     fflush(stdout);
     pid_t child = fork();
     MUST(child >= 0);
     if (child == 0) {
         for (int i = 0; i < 1000; i++) {
             PUT(chunk[i], 1); /* the parent's to tell, and not done by the parent */
+            PUT(large[i], 1);
         }
         free(chunk);
+        free(large);
         chunk = hide(malloc(4002));
         PUT(chunk[4000], 1);
         free(chunk);
@@ -260,8 +263,11 @@ static void forks(void)
     int status;
     MUST(waitpid(child, &status, 0) == child && status == 0);
     USE(chunk[70]);
+    USE(large[200000]);
     free(chunk);
+    free(large);
     expect("parent", 4001, 1, 1, 7, 70, 0);
+    expect("parent", 200001, 1, 1, 70000, 200000, 0);
 }
 
 /* --- modules, memory that is not where it usually is -------------------------------------------------------------- */
@@ -362,6 +368,13 @@ static void limits(void)
         free(chunk);
         expect("limits", sizes[i], 2, 2, 0, (long)sizes[i] - 1, 0);
     }
+    void *aligned;
+    MUST(posix_memalign(&aligned, (size_t)1 << 20, 300001) == 0);
+    char *chunk = hide(aligned);
+    PUT(chunk[300000], 1);
+    USE(chunk[3]);
+    free(chunk);
+    expect("aligned", 300001, 1, 1, 3, 300000, 0);
 }
 
 /* Somebody else lives in the window, from before recording begins. */

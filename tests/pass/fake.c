@@ -28,7 +28,7 @@ typedef struct chunk_state {
 static void note(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
 
 /* All addresses concern it, if it is asked, and none is in R or L. */
-pfa_access_view_t pfa_access_view = {.base = 0, .span = UINT64_MAX, .rare = note};
+pfa_access_view_t pfa_access_view = {.base = 0, .span = UINT64_MAX, .cell = PFA_NO_CELL, .rare = note};
 PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 static chunk_state_t chunks[CHUNKS];

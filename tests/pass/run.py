@@ -109,7 +109,8 @@ def main():
             for seed in range(int(arguments[1])):
                 program = Path(folder) / f"random_{seed}.c"
                 program.write_text(random_program.make(seed))
-                todo.append((program, [f"-O{(1, 2, 3, 2)[seed % 4]}"], [PLAIN, "", "no-sink", "map"]))
+                flags = [f"-O{(1, 2, 3, 2)[seed % 4]}"] + ["-g"] * (seed % 2)
+                todo.append((program, flags, [PLAIN, "", "no-sink", "map", "anywhere"]))
         else:
             for name in arguments:
                 first = Path(name).read_text().splitlines()[0]
