@@ -1,11 +1,12 @@
 /* The access itself, hot: from an address to its record, and what is noted there. Inline, for the callbacks of both
  * compilers (hooks/access) and for the code that the Clang pass puts into a program (hooks/pass).
  *
- * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R and L: three pairs of words
- * loaded, of the view, the slice and the thread, one multiply, and three loads and three stores in the record's line. No
- * call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address, but for one in a slice that
- * another thread gets for the first time at that very moment: before the library has started, in signal handlers, at a thread's end, and on memory that was freed a moment ago: the memory of records stays one
- * of records. Races lose counts; a use of freed memory that races with its reuse may be counted for another chunk. */
+ * Budget: outside the window (hooks/access/view.h) a look at one bit, seldom one more compare. In R and L: three pairs of
+ * words loaded, of the view, the slice and the thread, in R one multiply, and three loads and three stores in the record's
+ * line. No call, no lock, no atomic read-modify-write, no allocation. Safe at any time on any address, but for one in a slice
+ * that another thread gets for the first time at that very moment: before the library has started, in signal handlers, at a
+ * thread's end, and on memory that was freed a moment ago: the memory of records stays one of records. Races lose counts; a
+ * use of freed memory that races with its reuse may be counted for another chunk. */
 #ifndef PFA_HOOKS_ACCESS_ACCESS_H
 #define PFA_HOOKS_ACCESS_ACCESS_H
 
