@@ -3,8 +3,8 @@
  * with what is done then. On no way is there one group more than before.
  *
  * Exact, because nothing between the two places ends the window, and a block that only one edge leads to is executed once
- * for each time that it is taken. Where several lead, the edge gets a block of its own. Who is
- * killed, or left by a signal handler's jump, between the two places leaves the first untold. */
+ * for each time that it is taken. Where several lead, the edge gets a block of its own. Who is killed, or left by a signal
+ * handler's jump, between the two places leaves the first untold. */
 #include "hooks/pass/pass.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
