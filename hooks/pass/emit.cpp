@@ -24,13 +24,17 @@ namespace profalloc
 namespace
 {
 
-/* Bytes that the window surely has more of behind any chunk. */
-const int64_t near = 32768;
-
 /* Where a view is read, and what was read there. */
 struct Reading {
     Instruction *at;
     Value *base = nullptr, *span = nullptr;
+};
+
+/* Where a group begins, as a distance from what is at hand: a struct, for one of its fields. */
+struct Place {
+    Value *base;
+    Value *distance;
+    bool near; /* so that the window has both or none */
 };
 
 class Emission
@@ -53,7 +57,8 @@ class Emission
     Value *load_word(IRBuilder<> &builder, unsigned index);
     void read(Reading &reading);
     Value *check(IRBuilder<> &builder, const Group &group, Value *address);
-    Value *origin_of(const Group &group, int64_t &low);
+    Place place_of(IRBuilder<> &builder, const Group &group);
+    Value *last_of(IRBuilder<> &builder, const Group &group);
     Value *counts_of(IRBuilder<> &builder, const Group &group);
     void enter(IRBuilder<> &builder, Value *condition, Instruction *at);
 
@@ -180,47 +185,51 @@ Value *Emission::counts_of(IRBuilder<> &builder, const Group &group)
     return counts;
 }
 
-/* Where the group begins, as a distance from what is at hand without a calculation: a struct, for one of its fields. One bit
- * is the same for both, if that is near; the view's base may lie between them. */
-Value *Emission::origin_of(const Group &group, int64_t &low)
+/* How far its last byte is from its first. */
+Value *Emission::last_of(IRBuilder<> &builder, const Group &group)
 {
-    low = group.low;
-    if (options.anywhere || !group.pointer->getType()->isPointerTy()) {
-        return group.pointer;
+    if (group.last) {
+        return group.last;
     }
-    APInt offset(64, 0);
-    Value *origin = group.pointer->stripAndAccumulateConstantOffsets(module.getDataLayout(), offset, true);
-    int64_t distance = offset.getSExtValue() + group.low;
-    if (distance < 0 || distance > near || origin->getType()->getPointerAddressSpace() != 0) {
-        return group.pointer;
+    return group.size ? builder.CreateSub(group.size, builder.getInt64(1))
+                      : builder.getInt64(uint64_t(group.high - group.low - 1));
+}
+
+/* One bit is the same for both, if that is near; the view's base may lie between them. */
+Place Emission::place_of(IRBuilder<> &builder, const Group &group)
+{
+    if (group.distance) {
+        return {builder.CreatePtrToInt(group.pointer, word), group.distance, !options.anywhere};
     }
-    low = distance;
-    return origin;
+    Origin origin = origin_of(group, module.getDataLayout());
+    int64_t distance = origin.offset + group.low;
+    if (options.anywhere || distance < 0 || distance > near_max) {
+        origin.value = group.pointer;
+        distance = group.low;
+    }
+    bool is_pointer = origin.value->getType()->isPointerTy();
+    return {is_pointer ? builder.CreatePtrToInt(origin.value, word) : origin.value,
+            builder.getInt64(uint64_t(distance)), distance >= 0 && distance <= near_max};
 }
 
 void Emission::emit(const Group &group)
 {
     Instruction *at = swap_of(group) ? group.at->getNextNode() : group.at;
     IRBuilder<> builder(at);
-    int64_t distance;
-    Value *origin = origin_of(group, distance);
-    Value *base = origin->getType()->isPointerTy() ? builder.CreatePtrToInt(origin, word) : origin;
-    Value *low = builder.getInt64(uint64_t(distance));
+    Place place = place_of(builder, group);
     /* What is a little above an address in the window is in it too: no chunk lies at its very end. */
-    Value *checked = distance < 0 || distance > near ? builder.CreateAdd(base, low) : base;
-    Value *concerns = check(builder, group, checked);
+    Value *address = place.near ? nullptr : builder.CreateAdd(place.base, place.distance);
+    Value *concerns = check(builder, group, address ? address : place.base);
     Value *needed = group.guard ? builder.CreateLogicalAnd(group.guard, concerns) : concerns;
     enter(builder, needed, at);
-    Value *address = distance != 0 && checked == base ? builder.CreateAdd(base, low) : checked;
+    address = address ? address : builder.CreateAdd(place.base, place.distance);
     if (!options.anywhere && module.getPICLevel() == PICLevel::NotPIC) {
         /* Its globals lie low: they have not that bit either. */
         Value *window =
             builder.CreateICmpEQ(builder.CreateLShr(address, PFA_WINDOW_SHIFT), builder.getInt64(PFA_WINDOW));
         enter(builder, window, &*builder.GetInsertPoint());
     }
-    Value *last = group.size ? builder.CreateSub(group.size, builder.getInt64(1))
-                             : builder.getInt64(uint64_t(group.high - group.low - 1));
-    CallInst *call = builder.CreateCall(callback, {address, last, counts_of(builder, group)});
+    CallInst *call = builder.CreateCall(callback, {address, last_of(builder, group), counts_of(builder, group)});
     call->setCallingConv(callback->getCallingConv());
     call->setDoesNotThrow();
 }

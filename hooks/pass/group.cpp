@@ -187,6 +187,19 @@ Groups Grouping::all()
 
 } // namespace
 
+Origin origin_of(const Group &group, const DataLayout &layout)
+{
+    if (!group.pointer->getType()->isPointerTy()) {
+        return {group.pointer, 0};
+    }
+    APInt offset(64, 0);
+    Value *value = group.pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
+    if (value->getType()->getPointerAddressSpace() != 0) {
+        return {group.pointer, 0};
+    }
+    return {value, offset.getSExtValue()};
+}
+
 Groups find_groups(Function &function, Analyses &analyses, const Known &known, const Options &options)
 {
     return Grouping(function, analyses, known, options).all();

@@ -6,7 +6,8 @@
  *   find.cpp       the accesses of one instruction; what lies elsewhere than on the heap; what ends a window
  *   group.cpp      accesses that are surely executed together, through one base, become one group
  *   hoist.cpp      groups of a loop become one access to a range, in front of the loop
- *   sink.cpp       groups before a branch become one with groups behind it
+ *   sink.cpp       groups before a branch become one with groups behind it, and behind a place where ways meet
+ *   told.cpp       what one call tells that stands for several ways
  *   emit.cpp       the range check and the call, for each group
  *   callback.cpp   the function that is called, linked in as bitcode
  *
@@ -67,10 +68,20 @@ struct Group {
     llvm::Value *size;             /* if not high - low, and */
     llvm::Value *guard;            /* as in Access */
     llvm::Value *counts = nullptr; /* of hoisted ones, else reads and writes */
+    /* Where it depends on the way that was taken (sink.cpp): from 0 to near_max, not low; and not high - low - 1. */
+    llvm::Value *distance = nullptr, *last = nullptr;
 };
 using Groups = llvm::SmallVector<Group, 32>;
 const int64_t reach_max = 1 << 20; /* of one group, in bytes */
+const int64_t near_max = 32768;    /* bytes that the window surely has more of behind any chunk */
 const size_t groups_max = 4096;    /* of a function: from there on no further ones are joined, which takes time */
+
+/* What a group's bytes are counted from without a calculation: a struct, for all of its fields. */
+struct Origin {
+    llvm::Value *value;
+    int64_t offset; /* of the group's pointer */
+};
+Origin origin_of(const Group &group, const llvm::DataLayout &layout);
 
 struct Analyses {
     llvm::DominatorTree &dominators;

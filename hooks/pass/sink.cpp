@@ -5,9 +5,10 @@
  * Exact, because nothing between the two places ends the window, and a block that only one edge leads to is executed once
  * for each time that it is taken. Where several lead, the edge gets a block of its own. Who is killed, or left by a signal
  * handler's jump, between the two places leaves the first untold. */
-#include "hooks/pass/pass.h"
+#include "hooks/pass/told.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 using namespace llvm;
@@ -18,13 +19,8 @@ namespace profalloc
 namespace
 {
 
-const unsigned depth_max = 3; /* blocks down to the group that is met */
-
-/* What a group's bytes are counted from, the same value for all fields of a struct. */
-struct Origin {
-    Value *value;
-    int64_t offset; /* of the group's pointer */
-};
+const unsigned depth_max = 4; /* blocks down to the group that is met */
+const size_t ways_max = 8;    /* that meet in one block */
 
 class Sinking
 {
@@ -34,28 +30,60 @@ class Sinking
     void all();
 
   private:
-    Origin origin_of(const Group &group) const;
-    Group *partner_of(const Group &group, BasicBlock &block);
+    /* A group, as it is told at another place. */
+    struct Moved {
+        Value *origin;
+        const Told *told;
+    };
+
+    size_t first_in(const BasicBlock &block, const Moved &moved);
+    size_t last_in(BasicBlock *block, const Value *origin);
     bool may_leave(BasicBlock &block);
-    bool meets_behind(const Group &group, BasicBlock &block, unsigned depth);
-    void tell_in(const Group &group, BasicBlock &block);
+    bool may_meet_in(BasicBlock &block);
+    bool meets_behind(const Moved &moved, BasicBlock &block, unsigned depth);
+    void tell_in(const Moved &moved, BasicBlock &block);
     bool sink(size_t number, BasicBlock &block);
+    void remove(size_t number);
+    void join_own(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before);
+    void join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before);
+    void join(BasicBlock &block);
 
     Groups &groups;
     Function &function;
     Analyses &analyses;
     const DataLayout &layout;
+    Telling telling;
+    /* Of each group: */
+    SmallVector<Origin, 32> origins;
+    SmallVector<const Told *, 32> told;
+    SmallVector<bool, 32> gone;
     DenseMap<const BasicBlock *, SmallVector<size_t, 4>> groups_in;
     DenseMap<const BasicBlock *, Instruction *> first_end; /* of a window; NULL: none */
     DenseMap<const BasicBlock *, Instruction *> last_end;
+    SmallPtrSet<const BasicBlock *, 32> to_come;
 };
+
+const size_t none = SIZE_MAX;
+
+/* Told by itself, or not known to happen, or not how often: not one of these. */
+bool is_plain(const Group &group)
+{
+    return !group.lone && !group.size && !group.guard && !group.counts && group.pointer->getType()->isPointerTy();
+}
 
 Sinking::Sinking(Groups &groups_, Function &function_, Analyses &analyses_)
     : groups(groups_), function(function_), analyses(analyses_), layout(function_.getParent()->getDataLayout())
 {
     for (size_t i = 0; i < groups.size(); i++) {
-        groups_in[groups[i].at->getParent()].push_back(i);
+        const Group &group = groups[i];
+        Origin origin = origin_of(group, layout);
+        origins.push_back(origin);
+        told.push_back(telling.leaf(origin.offset + group.low, origin.offset + group.high, group.reads, group.writes));
+        if (is_plain(group)) {
+            groups_in[group.at->getParent()].push_back(i);
+        }
     }
+    gone.resize(groups.size());
     for (BasicBlock &block : function) {
         for (Instruction &instruction : block) {
             if (ends_window(instruction)) {
@@ -66,104 +94,181 @@ Sinking::Sinking(Groups &groups_, Function &function_, Analyses &analyses_)
     }
 }
 
-Origin Sinking::origin_of(const Group &group) const
+/* The group that it becomes one with if it comes into that block. */
+size_t Sinking::first_in(const BasicBlock &block, const Moved &moved)
 {
-    APInt offset(64, 0);
-    Value *value = group.pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
-    return {value, offset.getSExtValue()};
-}
-
-/* Told by itself, or not known to happen, or not how often: not one of these. */
-bool is_plain(const Group &group)
-{
-    return !group.lone && !group.size && !group.guard && !group.counts && group.pointer->getType()->isPointerTy();
-}
-
-/* The group that it becomes one with if it is told in that block. */
-Group *Sinking::partner_of(const Group &group, BasicBlock &block)
-{
-    Origin mine = origin_of(group);
     Instruction *end = first_end.lookup(&block);
     for (size_t number : groups_in[&block]) {
-        Group &other = groups[number];
-        if (!is_plain(other) || (end && !other.at->comesBefore(end) && other.at != end)) {
-            continue;
-        }
-        Origin its = origin_of(other);
-        int64_t low = mine.offset + group.low - its.offset, high = mine.offset + group.high - its.offset;
-        if (its.value == mine.value && std::max(high, other.high) - std::min(low, other.low) <= reach_max) {
-            return &other;
+        Instruction *at = groups[number].at;
+        if (origins[number].value == moved.origin && (!end || at == end || at->comesBefore(end)) &&
+            telling.may_sum(*told[number], *moved.told)) {
+            return number;
         }
     }
-    return nullptr;
+    return none;
+}
+
+/* A group that may leave the block at its end. */
+size_t Sinking::last_in(BasicBlock *block, const Value *origin)
+{
+    Instruction *end = last_end.lookup(block);
+    for (size_t number : groups_in[block]) {
+        if (origins[number].value == origin && (!end || end->comesBefore(groups[number].at))) {
+            return number;
+        }
+    }
+    return none;
 }
 
 /* Is there a place on each way from here, or can it be made? Not on the way back in a loop, which is short. */
 bool Sinking::may_leave(BasicBlock &block)
 {
     auto *branch = dyn_cast<BranchInst>(block.getTerminator());
-    return branch && branch->isConditional() && branch->getSuccessor(0) != branch->getSuccessor(1) &&
+    return branch && (!branch->isConditional() || branch->getSuccessor(0) != branch->getSuccessor(1)) &&
            none_of(successors(&block), [&](BasicBlock *next) { return analyses.dominators.dominates(next, &block); });
 }
 
-/* Is there a partner behind the block, on one of the ways at least? */
-bool Sinking::meets_behind(const Group &group, BasicBlock &block, unsigned depth)
+/* Not in a loop's head. */
+bool Sinking::may_meet_in(BasicBlock &block)
+{
+    return pred_size(&block) <= ways_max &&
+           none_of(predecessors(&block), [&](BasicBlock *from) { return analyses.dominators.dominates(&block, from); });
+}
+
+/* Is there a group behind the block that it becomes one with, on one of the ways at least? */
+bool Sinking::meets_behind(const Moved &moved, BasicBlock &block, unsigned depth)
 {
     return may_leave(block) && any_of(successors(&block), [&](BasicBlock *next) {
-               return next->getSinglePredecessor() &&
-                      (partner_of(group, *next) ||
-                       (depth > 1 && !last_end.lookup(next) && meets_behind(group, *next, depth - 1)));
+               if (first_in(*next, moved) != none) {
+                   return next->getSinglePredecessor() || may_meet_in(*next);
+               }
+               return depth > 1 && next->getSinglePredecessor() && !last_end.lookup(next) &&
+                      meets_behind(moved, *next, depth - 1);
            });
 }
 
-void Sinking::tell_in(const Group &group, BasicBlock &block)
+void Sinking::tell_in(const Moved &moved, BasicBlock &block)
 {
-    if (Group *other = partner_of(group, block)) {
-        int64_t distance = origin_of(group).offset - origin_of(*other).offset;
-        other->low = std::min(other->low, distance + group.low);
-        other->high = std::max(other->high, distance + group.high);
-        other->reads += group.reads;
-        other->writes += group.writes;
+    size_t other = first_in(block, moved);
+    if (other != none) {
+        told[other] = telling.sum(*told[other], *moved.told);
         return;
     }
     groups_in[&block].push_back(groups.size());
-    groups.push_back(group);
-    groups.back().at = &*block.getFirstInsertionPt();
+    groups.push_back({&*block.getFirstInsertionPt(), moved.origin, 0, 0, 0, 0, false, nullptr, nullptr});
+    origins.push_back({moved.origin, 0});
+    told.push_back(moved.told);
+    gone.push_back(false);
 }
 
+/* Tells it on each way behind the block, if that saves a call. */
 bool Sinking::sink(size_t number, BasicBlock &block)
 {
-    Group group = groups[number];
+    Moved moved = {origins[number].value, told[number]};
+    auto *branch = dyn_cast<BranchInst>(block.getTerminator());
     Instruction *end = last_end.lookup(&block);
-    if (!is_plain(group) || (end && !end->comesBefore(group.at)) || !meets_behind(group, block, depth_max)) {
+    if (!branch || !branch->isConditional() || (end && !end->comesBefore(groups[number].at)) ||
+        !meets_behind(moved, block, depth_max)) {
         return false;
     }
     auto splitting = CriticalEdgeSplittingOptions(&analyses.dominators, &analyses.loops).unsetPreserveLoopSimplify();
     for (unsigned i = 0; i < 2; i++) {
-        BasicBlock *next = block.getTerminator()->getSuccessor(i);
-        tell_in(group, next->getSinglePredecessor() ? *next : *SplitCriticalEdge(block.getTerminator(), i, splitting));
+        BasicBlock *next = branch->getSuccessor(i);
+        tell_in(moved, next->getSinglePredecessor() ? *next : *SplitCriticalEdge(branch, i, splitting));
     }
     return true;
 }
 
+void Sinking::remove(size_t number)
+{
+    auto &numbers = groups_in[groups[number].at->getParent()];
+    numbers.erase(find(numbers, number));
+    gone[number] = true;
+}
+
+/* A group of the block takes in what comes to it on the ways that meet there. */
+void Sinking::join_own(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before)
+{
+    Instruction *end = first_end.lookup(&block);
+    if (end && groups[number].at != end && !groups[number].at->comesBefore(end)) {
+        return;
+    }
+    SmallVector<const Told *, 4> ways;
+    SmallVector<size_t, 4> arrived;
+    for (BasicBlock *from : before) {
+        size_t other = from->getSingleSuccessor() ? last_in(from, origins[number].value) : none;
+        const Told *both = other != none ? telling.sum(*told[other], *told[number]) : nullptr;
+        ways.push_back(both ? both : told[number]);
+        if (both) {
+            arrived.push_back(other);
+        }
+    }
+    const Told *all = arrived.empty() ? nullptr : telling.meeting(block, before, ways);
+    if (all) {
+        told[number] = all;
+        for_each(arrived, [&](size_t other) { remove(other); });
+    }
+}
+
+/* What comes on each of the ways goes on as one, from one of them. */
+void Sinking::join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before)
+{
+    Value *origin = origins[number].value;
+    SmallVector<const Told *, 4> ways;
+    SmallVector<size_t, 4> arrived;
+    for (BasicBlock *from : before) {
+        size_t other = from->getSingleSuccessor() ? last_in(from, origin) : none;
+        if (other == none) {
+            return;
+        }
+        ways.push_back(told[other]);
+        arrived.push_back(other);
+    }
+    const Told *all = telling.meeting(block, before, ways);
+    if (all && meets_behind({origin, all}, block, depth_max)) {
+        for_each(arrived, [&](size_t other) { remove(other); });
+        tell_in({origin, all}, block);
+    }
+}
+
+void Sinking::join(BasicBlock &block)
+{
+    SmallVector<BasicBlock *, 4> before(predecessors(&block));
+    if (before.size() < 2 || before.size() > ways_max ||
+        any_of(before, [&](BasicBlock *from) { return to_come.contains(from); })) {
+        return;
+    }
+    SmallVector<size_t, 4> own = groups_in[&block];
+    for (size_t number : own) {
+        join_own(number, block, before);
+    }
+    SmallVector<size_t, 4> others = groups_in[before[0]];
+    for (size_t number : others) {
+        if (!gone[number]) {
+            join_all(number, block, before);
+        }
+    }
+}
+
 void Sinking::all()
 {
-    SmallVector<bool, 64> gone;
-    for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function)) {
-        SmallVector<size_t, 4> left;
+    ReversePostOrderTraversal<Function *> order(&function);
+    to_come.insert(order.begin(), order.end());
+    for (BasicBlock *block : order) {
+        to_come.erase(block);
+        join(*block);
         SmallVector<size_t, 4> here = groups_in[block];
-        gone.resize(groups.size());
         for (size_t number : here) {
-            gone[number] = sink(number, *block);
-            if (!gone[number]) {
-                left.push_back(number);
+            if (sink(number, *block)) {
+                remove(number);
             }
         }
-        groups_in[block] = left;
     }
-    gone.resize(groups.size());
     Groups kept;
     for (size_t i = 0; i < groups.size(); i++) {
+        if (is_plain(groups[i]) && !gone[i]) {
+            telling.write(groups[i], *told[i], origins[i]);
+        }
         if (!gone[i]) {
             kept.push_back(groups[i]);
         }
