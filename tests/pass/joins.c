@@ -99,6 +99,27 @@ NOINLINE static int another(item_t *it, int which)
     return flags + (int)it->time;
 }
 
+/* What is released in between has had its own, before the ways meet or behind. */
+NOINLINE static long released_before(item_t *it, int which)
+{
+    if (which) {
+        it->kind = 3;
+        release(it);
+        result((uint64_t)(item() == it));
+    }
+    return it->time;
+}
+
+NOINLINE static long released_behind(item_t *it, int which)
+{
+    if (which) {
+        it->kind = 3;
+    }
+    release(it);
+    result((uint64_t)(item() == it));
+    return it->time;
+}
+
 /* Told on the way into a loop, and not again with each turn. */
 NOINLINE static long into_loop(item_t *it, int which, int turns)
 {
@@ -266,6 +287,12 @@ int main(void)
         item_t *it = item();
         result((uint64_t)another(it, number(which)));
         expect(it, 2 - which, 1, which ? KIND : 0, which ? TIME + 7 : STAMP + 7);
+        it = item();
+        result((uint64_t)released_before(it, number(which)));
+        expect(it, 1, 0, TIME, TIME + 7);
+        it = item();
+        result((uint64_t)released_behind(it, number(which)));
+        expect(it, 1, 0, TIME, TIME + 7);
         it = item();
         item_t *other = item();
         result((uint64_t)whose(it, other, number(which)));
