@@ -1,10 +1,12 @@
-/* Owns branches: a group at whose block's end the ways part is told further down, on each way, if on one of them it becomes
- * one with a group there. What is looked at before it is known how to go on (a flag, the length of a key) is told together
- * with what is done then. On no way is there one group more than before.
+/* Owns branches and the places where ways meet. A group at whose block's end the ways part is told further down, on each way,
+ * if on one of them it becomes one with a group there: what is looked at before it is known how to go on (a flag, the length
+ * of a key) is told together with what is done then. Where ways meet, a group takes in what comes to it on some of them, and
+ * groups that come on each go on as one: what the call tells then depends on the way that was taken (told.h).
  *
- * Exact, because nothing between the two places ends the window, and a block that only one edge leads to is executed once
- * for each time that it is taken. Where several lead, the edge gets a block of its own. Who is killed, or left by a signal
- * handler's jump, between the two places leaves the first untold. */
+ * On no way is there one group more than before. Exact, because nothing between the two places ends the window, a block that
+ * only one edge leads to is executed once for each time that it is taken (where several lead, the edge gets a block of its
+ * own), and so is a block once for each time that one of its edges is. Who is killed, or left by a signal handler's jump,
+ * between the two places leaves the first untold. */
 #include "hooks/pass/told.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -36,8 +38,10 @@ class Sinking
         const Told *told;
     };
 
+    bool is_open_at_start(size_t number);
+    bool is_open_at_end(size_t number);
     size_t first_in(const BasicBlock &block, const Moved &moved);
-    size_t last_in(BasicBlock *block, const Value *origin);
+    size_t coming_from(const BasicBlock &block, const Value *origin);
     bool may_leave(BasicBlock &block);
     bool may_meet_in(BasicBlock &block);
     bool meets_behind(const Moved &moved, BasicBlock &block, unsigned depth);
@@ -94,13 +98,26 @@ Sinking::Sinking(Groups &groups_, Function &function_, Analyses &analyses_)
     }
 }
 
+/* Does nothing end the window between its block's start and the group? */
+bool Sinking::is_open_at_start(size_t number)
+{
+    Instruction *at = groups[number].at;
+    Instruction *end = first_end.lookup(at->getParent());
+    return !end || at == end || at->comesBefore(end);
+}
+
+bool Sinking::is_open_at_end(size_t number)
+{
+    Instruction *at = groups[number].at;
+    Instruction *end = last_end.lookup(at->getParent());
+    return !end || end->comesBefore(at);
+}
+
 /* The group that it becomes one with if it comes into that block. */
 size_t Sinking::first_in(const BasicBlock &block, const Moved &moved)
 {
-    Instruction *end = first_end.lookup(&block);
     for (size_t number : groups_in[&block]) {
-        Instruction *at = groups[number].at;
-        if (origins[number].value == moved.origin && (!end || at == end || at->comesBefore(end)) &&
+        if (origins[number].value == moved.origin && is_open_at_start(number) &&
             telling.may_sum(*told[number], *moved.told)) {
             return number;
         }
@@ -108,12 +125,14 @@ size_t Sinking::first_in(const BasicBlock &block, const Moved &moved)
     return none;
 }
 
-/* A group that may leave the block at its end. */
-size_t Sinking::last_in(BasicBlock *block, const Value *origin)
+/* One that may leave the block, which leads to one other alone. */
+size_t Sinking::coming_from(const BasicBlock &block, const Value *origin)
 {
-    Instruction *end = last_end.lookup(block);
-    for (size_t number : groups_in[block]) {
-        if (origins[number].value == origin && (!end || end->comesBefore(groups[number].at))) {
+    if (!block.getSingleSuccessor()) {
+        return none;
+    }
+    for (size_t number : groups_in[&block]) {
+        if (origins[number].value == origin && is_open_at_end(number)) {
             return number;
         }
     }
@@ -166,9 +185,7 @@ bool Sinking::sink(size_t number, BasicBlock &block)
 {
     Moved moved = {origins[number].value, told[number]};
     auto *branch = dyn_cast<BranchInst>(block.getTerminator());
-    Instruction *end = last_end.lookup(&block);
-    if (!branch || !branch->isConditional() || (end && !end->comesBefore(groups[number].at)) ||
-        !meets_behind(moved, block, depth_max)) {
+    if (!branch || !branch->isConditional() || !is_open_at_end(number) || !meets_behind(moved, block, depth_max)) {
         return false;
     }
     auto splitting = CriticalEdgeSplittingOptions(&analyses.dominators, &analyses.loops).unsetPreserveLoopSimplify();
@@ -189,14 +206,13 @@ void Sinking::remove(size_t number)
 /* A group of the block takes in what comes to it on the ways that meet there. */
 void Sinking::join_own(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before)
 {
-    Instruction *end = first_end.lookup(&block);
-    if (end && groups[number].at != end && !groups[number].at->comesBefore(end)) {
+    if (!is_open_at_start(number)) {
         return;
     }
     SmallVector<const Told *, 4> ways;
     SmallVector<size_t, 4> arrived;
     for (BasicBlock *from : before) {
-        size_t other = from->getSingleSuccessor() ? last_in(from, origins[number].value) : none;
+        size_t other = coming_from(*from, origins[number].value);
         const Told *both = other != none ? telling.sum(*told[other], *told[number]) : nullptr;
         ways.push_back(both ? both : told[number]);
         if (both) {
@@ -217,7 +233,7 @@ void Sinking::join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> 
     SmallVector<const Told *, 4> ways;
     SmallVector<size_t, 4> arrived;
     for (BasicBlock *from : before) {
-        size_t other = from->getSingleSuccessor() ? last_in(from, origin) : none;
+        size_t other = coming_from(*from, origin);
         if (other == none) {
             return;
         }
