@@ -209,7 +209,8 @@ Place Emission::place_of(IRBuilder<> &builder, const Group &group)
     }
     bool is_pointer = origin.value->getType()->isPointerTy();
     return {is_pointer ? builder.CreatePtrToInt(origin.value, word) : origin.value,
-            builder.getInt64(uint64_t(distance)), distance >= 0 && distance <= near_max};
+            builder.getInt64(uint64_t(distance)),
+            distance == 0 || (!options.anywhere && distance > 0 && distance <= near_max)};
 }
 
 void Emission::emit(const Group &group)

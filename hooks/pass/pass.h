@@ -42,6 +42,7 @@ struct Options {
     bool sink = true;
     bool anywhere = false;  /* compare with the view, not with the window (hooks/access/view.h) */
     bool share_view = true; /* else each check loads the view by itself */
+    bool verify = false;    /* end the compiler if what was made is not valid */
 };
 
 /* Something an instruction reads or writes and that may be on the heap. */
@@ -67,7 +68,7 @@ struct Group {
     bool lone;
     llvm::Value *size;             /* if not high - low, and */
     llvm::Value *guard;            /* as in Access */
-    llvm::Value *counts = nullptr; /* of hoisted ones, else reads and writes */
+    llvm::Value *counts = nullptr; /* of hoisted and of joined ones, else reads and writes */
     /* Where it depends on the way that was taken (sink.cpp): from 0 to near_max, not low; and not high - low - 1. */
     llvm::Value *distance = nullptr, *last = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
@@ -56,6 +57,8 @@ Options read_options()
             options.sink = false;
         } else if (word == "no-share") {
             options.share_view = false;
+        } else if (word == "verify") {
+            options.verify = true;
         } else {
             errs() << "profalloc: PROFALLOC_PASS_OPTIONS has no '" << word << "'\n";
         }
@@ -149,6 +152,9 @@ struct ProfallocPass : PassInfoMixin<ProfallocPass> {
             if (!options.map && (options.merge || options.hoist)) {
                 mark_merged(module);
             }
+        }
+        if (options.verify && verifyModule(module, &errs())) {
+            report_fatal_error("profalloc: the pass made an invalid module", false);
         }
         return PreservedAnalyses::none();
     }

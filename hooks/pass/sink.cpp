@@ -10,7 +10,7 @@
 #include "hooks/pass/told.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 using namespace llvm;
@@ -49,7 +49,7 @@ class Sinking
     bool sink(size_t number, BasicBlock &block);
     void remove(size_t number);
     void join_own(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before);
-    void join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before);
+    void join_all(Value *origin, BasicBlock &block, ArrayRef<BasicBlock *> before);
     void join(BasicBlock &block);
 
     Groups &groups;
@@ -64,7 +64,7 @@ class Sinking
     DenseMap<const BasicBlock *, SmallVector<size_t, 4>> groups_in;
     DenseMap<const BasicBlock *, Instruction *> first_end; /* of a window; NULL: none */
     DenseMap<const BasicBlock *, Instruction *> last_end;
-    SmallPtrSet<const BasicBlock *, 32> to_come;
+    DenseMap<const BasicBlock *, size_t> turns; /* from 1; blocks of edges have none, they come before */
 };
 
 const size_t none = SIZE_MAX;
@@ -82,7 +82,8 @@ Sinking::Sinking(Groups &groups_, Function &function_, Analyses &analyses_)
         const Group &group = groups[i];
         Origin origin = origin_of(group, layout);
         origins.push_back(origin);
-        told.push_back(telling.leaf(origin.offset + group.low, origin.offset + group.high, group.reads, group.writes));
+        int64_t low = int64_t(uint64_t(origin.offset) + uint64_t(group.low));
+        told.push_back(telling.leaf(low, low + (group.high - group.low), group.reads, group.writes));
         if (is_plain(group)) {
             groups_in[group.at->getParent()].push_back(i);
         }
@@ -147,19 +148,21 @@ bool Sinking::may_leave(BasicBlock &block)
            none_of(successors(&block), [&](BasicBlock *next) { return analyses.dominators.dominates(next, &block); });
 }
 
-/* Not in a loop's head. */
+/* Not where a way comes back to, as to a loop's head. */
 bool Sinking::may_meet_in(BasicBlock &block)
 {
-    return pred_size(&block) <= ways_max &&
-           none_of(predecessors(&block), [&](BasicBlock *from) { return analyses.dominators.dominates(&block, from); });
+    return block.hasNPredecessorsOrMore(2) && !block.hasNPredecessorsOrMore(ways_max + 1) &&
+           none_of(predecessors(&block), [&](BasicBlock *from) { return turns.lookup(from) >= turns.lookup(&block); });
 }
 
 /* Is there a group behind the block that it becomes one with, on one of the ways at least? */
 bool Sinking::meets_behind(const Moved &moved, BasicBlock &block, unsigned depth)
 {
     return may_leave(block) && any_of(successors(&block), [&](BasicBlock *next) {
-               if (first_in(*next, moved) != none) {
-                   return next->getSinglePredecessor() || may_meet_in(*next);
+               size_t first = first_in(*next, moved);
+               if (first != none) {
+                   return next->getSinglePredecessor() ||
+                          (may_meet_in(*next) && telling.may_meet(*told[first], *moved.told));
                }
                return depth > 1 && next->getSinglePredecessor() && !last_end.lookup(next) &&
                       meets_behind(moved, *next, depth - 1);
@@ -226,10 +229,9 @@ void Sinking::join_own(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> 
     }
 }
 
-/* What comes on each of the ways goes on as one, from one of them. */
-void Sinking::join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> before)
+/* What comes on each of the ways goes on as one, if that is met behind. */
+void Sinking::join_all(Value *origin, BasicBlock &block, ArrayRef<BasicBlock *> before)
 {
-    Value *origin = origins[number].value;
     SmallVector<const Told *, 4> ways;
     SmallVector<size_t, 4> arrived;
     for (BasicBlock *from : before) {
@@ -249,29 +251,34 @@ void Sinking::join_all(size_t number, BasicBlock &block, ArrayRef<BasicBlock *> 
 
 void Sinking::join(BasicBlock &block)
 {
-    SmallVector<BasicBlock *, 4> before(predecessors(&block));
-    if (before.size() < 2 || before.size() > ways_max ||
-        any_of(before, [&](BasicBlock *from) { return to_come.contains(from); })) {
+    if (!may_meet_in(block)) {
         return;
     }
+    SmallVector<BasicBlock *, 4> before(predecessors(&block));
     SmallVector<size_t, 4> own = groups_in[&block];
     for (size_t number : own) {
         join_own(number, block, before);
     }
-    SmallVector<size_t, 4> others = groups_in[before[0]];
-    for (size_t number : others) {
-        if (!gone[number]) {
-            join_all(number, block, before);
-        }
+    if (last_end.lookup(&block)) {
+        return;
+    }
+    SmallSetVector<Value *, 4> coming;
+    for (size_t number : groups_in[before[0]]) {
+        coming.insert(origins[number].value);
+    }
+    for (Value *origin : coming) {
+        join_all(origin, block, before);
     }
 }
 
 void Sinking::all()
 {
     ReversePostOrderTraversal<Function *> order(&function);
-    to_come.insert(order.begin(), order.end());
+    size_t turn = 0;
     for (BasicBlock *block : order) {
-        to_come.erase(block);
+        turns[block] = ++turn;
+    }
+    for (BasicBlock *block : order) {
         join(*block);
         SmallVector<size_t, 4> here = groups_in[block];
         for (size_t number : here) {

@@ -1,11 +1,15 @@
+/* Owns the trees of what is told, and the phis that they become. What is added to a tree twice is one tree, so that ways that
+ * part and meet again do not become more than they are. */
 #include "hooks/pass/told.h"
+
+#include <llvm/ADT/SmallPtrSet.h>
 
 using namespace llvm;
 
 namespace profalloc
 {
 
-const unsigned leaves_max = 16; /* more are not worth the code */
+const unsigned leaves_max = 8; /* more are not worth the code */
 
 const Told *Telling::leaf(int64_t low, int64_t high, unsigned reads, unsigned writes)
 {
@@ -15,11 +19,15 @@ const Told *Telling::leaf(int64_t low, int64_t high, unsigned reads, unsigned wr
 
 bool Telling::may_sum(const Told &one, const Told &other) const
 {
-    int64_t low = std::min(one.low, other.low), high = std::max(one.high, other.high);
     if (one.join || other.join) {
-        return !(one.join && other.join) && low >= 0 && high <= near_max;
+        return !(one.join && other.join) && may_meet(one, other);
     }
-    return high - low <= reach_max;
+    return uint64_t(std::max(one.high, other.high)) - uint64_t(std::min(one.low, other.low)) <= uint64_t(reach_max);
+}
+
+bool Telling::may_meet(const Told &one, const Told &other) const
+{
+    return one.low >= 0 && other.low >= 0 && one.high <= near_max && other.high <= near_max;
 }
 
 const Told *Telling::sum(const Told &one, const Told &other)
@@ -30,27 +38,31 @@ const Told *Telling::sum(const Told &one, const Told &other)
     return other.join ? plus(other, one) : plus(one, other);
 }
 
-const Told *Telling::plus(const Told &tree, const Told &leaf)
+const Told *Telling::plus(const Told &told, const Told &leaf)
 {
-    Told told = tree;
-    told.low = std::min(tree.low, leaf.low);
-    told.high = std::max(tree.high, leaf.high);
-    told.reads += leaf.reads;
-    told.writes += leaf.writes;
-    for (const Told *&way : told.ways) {
+    if (const Told *known = sums.lookup({&told, &leaf})) {
+        return known;
+    }
+    Told both = told;
+    both.low = std::min(told.low, leaf.low);
+    both.high = std::max(told.high, leaf.high);
+    both.reads += leaf.reads;
+    both.writes += leaf.writes;
+    for (const Told *&way : both.ways) {
         way = plus(*way, leaf);
     }
-    all.push_back(std::move(told));
-    return &all.back();
+    all.push_back(std::move(both));
+    return sums[{&told, &leaf}] = &all.back();
 }
 
 const Told *Telling::meeting(BasicBlock &join, ArrayRef<BasicBlock *> from, ArrayRef<const Told *> ways)
 {
     Told told = {INT64_MAX, INT64_MIN, 0, 0, &join, {from.begin(), from.end()}, {ways.begin(), ways.end()}, 0};
+    SmallPtrSet<const Told *, 4> seen;
     for (const Told *way : ways) {
         told.low = std::min(told.low, way->low);
         told.high = std::max(told.high, way->high);
-        told.leaves += way->leaves;
+        told.leaves += seen.insert(way).second ? way->leaves : 0;
     }
     if (told.leaves > leaves_max || told.low < 0 || told.high > near_max) {
         return nullptr;

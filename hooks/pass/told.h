@@ -16,7 +16,7 @@ struct Told {
     llvm::BasicBlock *join; /* where the ways meet; NULL: a leaf */
     llvm::SmallVector<llvm::BasicBlock *, 4> from;
     llvm::SmallVector<const Told *, 4> ways; /* of each block in `from` */
-    unsigned leaves;
+    unsigned leaves;                         /* different ones */
 };
 
 class Telling
@@ -26,6 +26,8 @@ class Telling
     /* Of both; NULL if they do not fit together. */
     const Told *sum(const Told &one, const Told &other);
     bool may_sum(const Told &one, const Told &other) const;
+    /* May they be told of different ways that meet? */
+    bool may_meet(const Told &one, const Told &other) const;
     /* Of one of the ways that lead to the block, each from a block of `from`; NULL if it is too much. */
     const Told *meeting(llvm::BasicBlock &join, llvm::ArrayRef<llvm::BasicBlock *> from,
                         llvm::ArrayRef<const Told *> ways);
@@ -34,10 +36,11 @@ class Telling
 
   private:
     enum Part { LOW, LAST, COUNTS };
-    const Told *plus(const Told &tree, const Told &leaf);
+    const Told *plus(const Told &told, const Told &leaf);
     llvm::Value *value_of(const Told &told, Part part, llvm::Type *word);
 
     std::deque<Told> all; /* none moves */
+    llvm::DenseMap<std::pair<const Told *, const Told *>, const Told *> sums;
     llvm::DenseMap<std::pair<const Told *, unsigned>, llvm::Value *> values;
 };
 

@@ -27,8 +27,8 @@ typedef struct chunk_state {
 
 static void note(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
 
-/* All addresses concern it, if it is asked, and none is in R or L. */
-pfa_access_view_t pfa_access_view = {.base = 0, .span = UINT64_MAX, .cell = PFA_NO_CELL, .rare = note};
+/* The arena concerns it, none of which is in R or L. */
+pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CELL, .rare = note};
 PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 static chunk_state_t chunks[CHUNKS];
@@ -79,6 +79,8 @@ static void make_arena(void)
     if (arena != (char *)PFA_WINDOW_BASE) {
         abort();
     }
+    pfa_access_view.base = PFA_WINDOW_BASE;
+    pfa_access_view.span = ARENA;
 }
 
 void *chunk(size_t bytes)

@@ -1,6 +1,9 @@
 /* Ways that meet: what was told before, on one of them or on each, and what is told behind is told once. */
 #include "fake.h"
 
+#include <setjmp.h>
+#include <signal.h>
+
 #define NOINLINE __attribute__((noinline))
 
 typedef struct {
@@ -16,6 +19,11 @@ enum {
     TEXT = offsetof(item_t, text),
     FAR = 40000, /* beyond what one check of a pointer stands for */
 };
+
+typedef struct node {
+    struct node *next;
+    int visits, seen;
+} node_t;
 
 static item_t *item(void)
 {
@@ -179,49 +187,98 @@ NOINLINE static int around(int *middle, int which)
     return middle[1];
 }
 
-/* More ways than are counted apart: sixteen cases of four fields, in turn. */
+/* As many ways as are told apart, one with a call and one with nothing. */
 NOINLINE static int many(int *numbers, int which)
 {
     int sum = 0;
-    for (int round = 0; round < 2; round++) {
-        switch ((which >> round) % 12) {
-        case 0:
-            sum += numbers[1];
-            break;
-        case 1:
-            numbers[2] = sum;
-            break;
-        case 2:
-            sum ^= numbers[3];
-            break;
-        case 3:
-            numbers[4] = sum + 1;
-            break;
-        case 4:
-            sum -= numbers[5];
-            break;
-        case 5:
-            sum *= numbers[6] + 3;
-            break;
-        case 6:
-            numbers[7] = 7;
-            break;
-        case 7:
-            sum += numbers[8] + numbers[1];
-            break;
-        case 8:
-            numbers[9] += 2;
-            break;
-        case 9:
-            sum += 3;
-            break;
-        case 10:
-            nothing();
-            break;
-        }
-        sum += numbers[0];
+    switch (which) {
+    case 0:
+        sum += numbers[1];
+        break;
+    case 1:
+        numbers[2] = sum;
+        break;
+    case 2:
+        sum ^= numbers[3];
+        break;
+    case 3:
+        numbers[4] = sum + 1;
+        break;
+    case 4:
+        sum += numbers[5] + numbers[9];
+        break;
+    case 5:
+        nothing();
+        break;
+    case 6:
+        numbers[7] += 7;
     }
-    return sum;
+    return sum + numbers[0];
+}
+
+/* Several edges of one switch lead to the same place. */
+NOINLINE static long same_place(item_t *it, int which)
+{
+    switch (which) {
+    case 0:
+    case 5:
+    case 9:
+        break;
+    case 1:
+        it->kind = 2;
+        break;
+    default:
+        nothing();
+    }
+    return it->time;
+}
+
+/* One block, which leads only to itself. */
+NOINLINE static void walk(node_t *node, int which)
+{
+    if (which) {
+        node->seen = which;
+    }
+    for (;;) {
+        node->visits++;
+        node = node->next;
+    }
+}
+
+/* From 1 on: the pointer itself lies before the chunk. */
+NOINLINE static int from_one(int *numbers)
+{
+    if (numbers[1] > 0) {
+        return numbers[2];
+    }
+    nothing();
+    return 0;
+}
+
+NOINLINE static int from_one_either(int *numbers, int which)
+{
+    if (which) {
+        numbers[2] = which;
+    }
+    return numbers[1];
+}
+
+static sigjmp_buf nowhere;
+
+static void no_node(int signal)
+{
+    (void)signal;
+    siglongjmp(nowhere, 1);
+}
+
+/* Until there is no further node. */
+static void walk_all(node_t *node, int which)
+{
+    signal(SIGSEGV, no_node);
+    if (sigsetjmp(nowhere, 1) == 0) {
+        walk(node, which);
+    }
+    signal(SIGSEGV, SIG_DFL);
 }
 
 /* Doubled with each part: the tree of ways has an end. */
@@ -251,6 +308,14 @@ static int bits(int which)
 
 int main(void)
 {
+    int *first = chunk(12); /* nothing that the library has lies before it */
+    result((uint64_t)from_one(first - 1));
+    expect(first, 1, 0, 0, 3);
+    ((volatile int *)first)[0] = 1;
+    result((uint64_t)from_one(first - 1));
+    expect(first, 3, 1, 0, 7);
+    result((uint64_t)from_one_either(first - 1, number(3)));
+    expect(first, 4, 2, 0, 7);
     for (int which = 0; which < 4; which++) {
         item_t *it = item();
         result((uint64_t)past(it, number(which)));
@@ -299,6 +364,23 @@ int main(void)
         expect(it, which, which, which ? KIND : -1, which ? TIME + 7 : -1);
         expect(other, !which, !which, which ? -1 : 0, which ? -1 : TIME + 7);
     }
+    for (int which = 0; which < 10; which++) {
+        item_t *it = item();
+        result((uint64_t)same_place(it, number(which)));
+        expect(it, 1, which == 1, which == 1 ? KIND : TIME, TIME + 7);
+    }
+    for (int which = 0; which < 2; which++) {
+        node_t *nodes[3], *next = NULL;
+        for (int i = 0; i < 3; i++) {
+            nodes[i] = chunk(sizeof(node_t));
+            ((volatile node_t *)nodes[i])->next = next;
+            next = nodes[i];
+        }
+        walk_all(next, number(which));
+        expect(nodes[0], 2, 2, 0, 11);
+        expect(nodes[1], 2, 2, 0, 11);
+        expect(nodes[2], 2, 2 + which, 0, which ? 15 : 11);
+    }
     for (int flags = 0; flags < 5; flags++) {
         item_t *it = item();
         ((volatile item_t *)it)->flags = flags;
@@ -309,6 +391,9 @@ int main(void)
     for (int which = 0; which < 64; which++) {
         int *numbers = chunk(200);
         result((uint64_t)many(numbers, number(which)));
+        int write = which == 1 || which == 3 || which == 6;
+        int read = (which == 0) + (which == 2) + (which == 6) + (which == 4) * 2;
+        expect(numbers, 1 + read, write, 0, which == 4 ? 39 : which < 4 ? which * 4 + 7 : which == 6 ? 31 : 3);
         numbers = chunk(200);
         result((uint64_t)doubled(numbers, number(which)));
         expect(numbers, 6 + bits(which), 6 - bits(which), which & 1 ? 0 : 4, 183);
