@@ -22,15 +22,19 @@ PFA_INLINE int plain_order(int order)
 }
 
 /* Runs a statement with an order that is a constant, which is what the builtins need to be more than seq_cst. Loads that
- * acquire are the same instruction as the strongest, or nearly so. */
+ * acquire are the same instruction as the strongest, or nearly so; on arm64 stores that release, too. An order with a hint is
+ * none of the weaker ones here. */
 #define WITH_LOAD_ORDER(order, DO)                                                                                     \
-    if (plain_order(order) == __ATOMIC_RELAXED) {                                                                      \
+    if ((order) == __ATOMIC_RELAXED) {                                                                                 \
         DO(__ATOMIC_RELAXED);                                                                                          \
     }                                                                                                                  \
     DO(__ATOMIC_SEQ_CST);
 
+#ifdef __aarch64__
+#define WITH_STORE_ORDER WITH_LOAD_ORDER
+#else
 #define WITH_STORE_ORDER(order, DO)                                                                                    \
-    switch (plain_order(order)) {                                                                                      \
+    switch (order) {                                                                                                   \
     case __ATOMIC_RELAXED:                                                                                             \
         DO(__ATOMIC_RELAXED);                                                                                          \
     case __ATOMIC_RELEASE:                                                                                             \
@@ -38,6 +42,7 @@ PFA_INLINE int plain_order(int order)
     default:                                                                                                           \
         DO(__ATOMIC_SEQ_CST);                                                                                          \
     }
+#endif
 
 #define WITH_ORDER(order, DO)                                                                                          \
     switch (plain_order(order)) {                                                                                      \

@@ -225,6 +225,19 @@ def relocatable(under, folder):
     check(not instrumented(work / "bare.o"), "a freestanding object is instrumented")
 
 
+def other_versions(under, folder):
+    """What another version's pass compiled tells accesses in another way: it does not link, where it would tell them wrongly."""
+    if under.pass_wish != "on":
+        return
+    work = folder.new(main_c=PROGRAM)
+    cc(under, "-O2", "-c", "main.c", cwd=work)
+    view, = set(re.findall(r" U (pfa_access_view_\d+)$", symbols(work / "main.o"), re.M))
+    cc(under, "main.o", "-o", "same", cwd=work)
+    run(["objcopy", "--redefine-sym", f"{view}=pfa_access_view_1", work / "main.o"])
+    said = cc(under, "main.o", "-o", "other", cwd=work, status=1)[1]
+    check("pfa_access_view_1" in said and "undefined" in said, f"an object of another version: {said}")
+
+
 def response_files(under, folder):
     work = folder.new(main_c=PROGRAM, part_c=PART)
     (work / "two words.c").write_text("int two_words(int *p) { return ++*p; }\n")
@@ -423,7 +436,7 @@ def precompiled_headers(under, folder):
 
 
 TESTS = (one_step, several_sources, compile_then_link, shared_objects, static_programs, static_counts, coverage, cxx_programs, relocatable,
-         response_files, standard_input, dependencies, questions, sanitizer_tests, holes, link_time_optimisation, failures,
+         other_versions, response_files, standard_input, dependencies, questions, sanitizer_tests, holes, link_time_optimisation, failures,
          precompiled_headers)
 if __name__ == "__main__":
     wanted = sys.argv[1:]
