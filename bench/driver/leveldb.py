@@ -28,26 +28,29 @@ def add_arguments(parser):
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of entries")
 
 
-def make(toolchains, root, source, build, target="db_bench"):
+def make(toolchains, root, source, build, target="db_bench", layout=0):
     """Builds LevelDB in a folder of its own, where that is not done yet; the path of db_bench."""
     with toolchains.alone():
-        return _make(toolchains, root, source, build, target)
+        return _make(toolchains, root, source, build, target, layout)
 
 
-def _make(toolchains, root, source, build, target):
+def _make(toolchains, root, source, build, target, layout):
     folder = toolchains.folder / "leveldb" / build.name
-    program = folder / "db_bench"
-    if program.exists() and instrumented.newest(instrumented.inputs_of(toolchains, build)) > program.stat().st_mtime:
+    program = folder / (f"db_bench-{layout}" if layout else "db_bench")
+    ours = root / "bench" / "real" / "leveldb"
+    inputs = [ours / "CMakeLists.txt", *instrumented.inputs_of(toolchains, build)]
+    if program.exists() and instrumented.newest(inputs) > program.stat().st_mtime:
         shutil.rmtree(folder)
     c, cxx = toolchains.compilers(build)
     environment = toolchains.environment(build)
+    shifts = [str(toolchains.shift(number)) for number in range(1, instrumented.LAYOUTS)]
     if not (folder / "build.ninja").exists():
-        instrumented.run_step(["cmake", "-S", root / "bench" / "real" / "leveldb", "-B", folder, "-G", "Ninja",
+        instrumented.run_step(["cmake", "-S", ours, "-B", folder, "-G", "Ninja",
                                "-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}",
                                f"-DCMAKE_C_FLAGS={instrumented.OPTIMISED}",
-                               f"-DCMAKE_CXX_FLAGS={instrumented.OPTIMISED}", f"-DLEVELDB_DIR={source}"],
-                              environment)
-    instrumented.run_step(["cmake", "--build", folder, "--target", "db_bench", target], environment)
+                               f"-DCMAKE_CXX_FLAGS={instrumented.OPTIMISED}", f"-DLEVELDB_DIR={source}",
+                               f"-DSHIFTS={';'.join(shifts)}"], environment)
+    instrumented.run_step(["cmake", "--build", folder, "--target", program.name, target], environment)
     instrumented.check_build(build, program)
     return program
 
@@ -63,14 +66,14 @@ def parse_output(text):
 
 
 class Bench:
-    def __init__(self, options):
+    def __init__(self, options, runs):
         self.build_dir = options.build_dir.resolve()
         self.root = pathlib.Path(__file__).resolve().parents[2]
         self.quick, self.scale = options.quick, options.scale
         self.source = instrumented.source_of(self.root, "leveldb", "benchmarks/db_bench.cc")
         self.toolchains = instrumented.Toolchains(self.root / "bench", self.build_dir)
         self.rows = report.RawRows(self.build_dir, "leveldb")
-        self.programs = {}
+        self.programs = instrumented.Programs(runs)
 
     def entries(self, process):
         return int((QUICK_ENTRIES if self.quick else ENTRIES[process]) * self.scale)
@@ -79,7 +82,7 @@ class Bench:
         """Rows of all benchmarks of one process."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="profalloc-leveldb-", dir=instrumented.SHARED_MEMORY))
         try:
-            command = [self.programs[variant.build.name], f"--db={folder}/db", f"--num={self.entries(process)}",
+            command = [self.programs.path(variant.build, number), f"--db={folder}/db", f"--num={self.entries(process)}",
                        f"--benchmarks={','.join(BENCHMARKS[process])}"]
             job = Job(command, variant.settings(self.build_dir, folder), may_say=CHATTER, watch_memory=True)
             outcome = run_in_turns([job])[0]
@@ -113,12 +116,13 @@ def chosen_builds(bench, options):
 
 
 def run(options):
-    bench = Bench(options)
     runs = min(options.runs, QUICK_RUNS) if options.quick else options.runs
+    bench = Bench(options, runs)
     clang, builds, missing = chosen_builds(bench, options)
     for build in builds:
         print(f"building {build.name}", file=sys.stderr, flush=True)
-        bench.programs[build.name] = make(bench.toolchains, bench.root, bench.source, build)
+        bench.programs.add(build, lambda layout, build=build: make(bench.toolchains, bench.root, bench.source, build,
+                                                                   layout=layout))
     facts = report.machine()
     bench.rows.add({"bench": "leveldb", "runs": runs, "clang": clang.c, **facts})
     variants = [variant for build in builds for variant in instrumented.variants_of(build)]

@@ -42,15 +42,16 @@ def add_arguments(parser):
     parser.add_argument("--load", action="append", choices=LOADS, help="only this load; may be repeated")
 
 
-def make(toolchains, source, build, more=()):
+def make(toolchains, source, build, more=(), layout=0):
     """Builds memcached, and more targets, in a copy of its source, where that is not done yet; the path of the server."""
     with toolchains.alone():
-        return _make(toolchains, source, build, more)
+        return _make(toolchains, source, build, more, layout)
 
 
-def _make(toolchains, source, build, more):
+def _make(toolchains, source, build, more, layout):
     folder = toolchains.folder / "memcached" / build.name
-    program = folder / "memcached"
+    suffix = f"-{layout}" if layout else ""
+    program = folder / f"memcached{suffix}"
     if program.exists() and instrumented.newest(instrumented.inputs_of(toolchains, build)) > program.stat().st_mtime:
         shutil.rmtree(folder)
     environment = toolchains.environment(build)
@@ -60,8 +61,10 @@ def _make(toolchains, source, build, more):
         instrumented.run_step([folder / "configure", "--disable-docs", "--disable-sasl", "--disable-seccomp",
                                "--disable-dependency-tracking", f"CC={toolchains.compilers(build)[0]}",
                                f"CFLAGS={OPTIMISED}"], environment, folder)
-    if not all((folder / target).exists() for target in ("memcached", *more)):
-        instrumented.run_step(["make", f"-j{os.cpu_count()}", "memcached", *more], environment, folder)
+    if not all((folder / target).exists() for target in (program.name, *more)):
+        # Its rule links memcached$(EXEEXT), $(LDFLAGS) before all objects.
+        moved = [f"EXEEXT={suffix}", f"LDFLAGS={toolchains.shift(layout)}"] if layout else []
+        instrumented.run_step(["make", f"-j{os.cpu_count()}", program.name, *more, *moved], environment, folder)
     instrumented.check_build(build, program)
     return program
 
@@ -87,7 +90,7 @@ def run_load(command, settings=None):
 
 
 class Bench:
-    def __init__(self, options):
+    def __init__(self, options, runs):
         self.build_dir = options.build_dir.resolve()
         self.root = pathlib.Path(__file__).resolve().parents[2]
         self.seconds = QUICK_SECONDS if options.quick else SECONDS
@@ -99,7 +102,7 @@ class Bench:
         need(self.memcaslap, "libmemcached-tools")
         need(pathlib.Path("/usr/include/event.h"), "libevent-dev")
         self.rows = report.RawRows(self.build_dir, "memcached")
-        self.programs = {}
+        self.programs = instrumented.Programs(runs)
 
     def prepare(self, load, port):
         if load in MEMLOAD:
@@ -122,7 +125,7 @@ class Bench:
     def run_one(self, load, variant, number):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="profalloc-memcached-", dir=instrumented.SHARED_MEMORY))
         try:
-            with Server(self.programs[variant.build.name], variant.settings(self.build_dir, folder)) as server:
+            with Server(self.programs.path(variant.build, number), variant.settings(self.build_dir, folder)) as server:
                 if server.runs_on_profalloc() != (variant.way not in ("glibc", "again")):
                     raise BenchFailure(f"{variant.name} does not run on the malloc that it should")
                 self.prepare(load, server.port)
@@ -164,12 +167,13 @@ def throughput_table(rounds):
 
 
 def run(options):
-    bench = Bench(options)
     runs = min(options.runs, QUICK_RUNS) if options.quick else options.runs
+    bench = Bench(options, runs)
     clang, builds, missing = leveldb.chosen_builds(bench, options)
     for build in builds:
         print(f"building {build.name}", file=sys.stderr, flush=True)
-        bench.programs[build.name] = make(bench.toolchains, bench.source, build)
+        bench.programs.add(build, lambda layout, build=build: make(bench.toolchains, bench.source, build,
+                                                                   layout=layout))
     facts = report.machine()
     bench.rows.add({"bench": "memcached", "runs": runs, "clang": clang.c, **facts})
     rounds = memoro.Rounds([variant for build in builds for variant in instrumented.variants_of(build)],

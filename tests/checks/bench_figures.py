@@ -184,6 +184,16 @@ class Instrumented(unittest.TestCase):
                     r"clang, pass: full collection +\| +0.5 \| +2.00 "):
             self.assertRegex(text, row)
 
+    def test_each_round_has_the_next_layout_and_the_same_for_all_builds(self):
+        builds = [instrumented.Build(instrumented.Compiler(name, name, name), "plain") for name in ("gcc", "clang")]
+        for runs, expected in ((3, [0, 1, 2]), (10, [0, 1, 2, 3, 4, 5, 6, 7, 0, 1])):
+            programs = instrumented.Programs(runs)
+            for build in builds:
+                programs.add(build, lambda layout, build=build: f"{build.name}-{layout}")
+            for build in builds:
+                self.assertEqual([programs.path(build, number) for number in range(runs)],
+                                 [f"{build.name}-{layout}" for layout in expected])
+
     def test_output_of_db_bench(self):
         said = "Entries: 5\nfillseq      :       1.978 micros/op;   55.9 MB/s\nreadrandom   :   4.6 micros/op; (6 of 9 found)\n"
         self.assertEqual(leveldb.parse_output(said), {"fillseq": (1.978, 55.9), "readrandom": (4.6, None)})
