@@ -25,8 +25,9 @@ SAMPLE = {"full": "1", "sampled": "512K"}
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 # Where a program's code happens to lie makes it some percent faster or slower: moved by one line of the cache, LevelDB with
-# empty callbacks takes 1.3 % longer. So each build is linked several times, its code each time this much further on (four
-# lines of the cache and a quarter), and each round takes the next.
+# empty callbacks takes 1.3 % longer. So each build is linked several times, its text each time this much further on (four
+# lines of the cache and a quarter), and each round takes the next. What a linker puts before all .text stays where it is:
+# functions that are marked as hot or cold.
 LAYOUTS = 8
 LAYOUT_STEP = 272
 
@@ -159,6 +160,7 @@ class Toolchains:
         text = f".text\n.p2align 4\n.skip {layout * LAYOUT_STEP}\n.section .note.GNU-stack,\"\",%progbits\n"
         source = made.with_suffix(".s")
         if not made.exists() or source.read_text() != text:
+            made.unlink(missing_ok=True)
             source.write_text(text)
             run_step([shutil.which("gcc"), "-c", source, "-o", made], base_environment())
         return made
@@ -172,16 +174,24 @@ class Toolchains:
         return path
 
 
+def layouts_of(runs):
+    return min(runs, LAYOUTS)
+
+
+def is_stale(program, inputs):
+    return program.exists() and newest(inputs) > program.stat().st_mtime
+
+
 class Programs:
     """Each build's program, in as many layouts as there are rounds for."""
 
     def __init__(self, runs):
-        self.layouts = min(runs, LAYOUTS)
+        self.layouts = layouts_of(runs)
         self._paths = {}
 
-    def add(self, build, path_of):
-        """path_of(layout) -> the program, made; layout 0 is as anybody would link it."""
-        self._paths[build.name] = [path_of(layout) for layout in range(self.layouts)]
+    def add(self, build, paths):
+        """paths: one for each layout; layout 0 is as anybody would link it."""
+        self._paths[build.name] = paths
 
     def path(self, build, number):
         return self._paths[build.name][number % self.layouts]

@@ -28,18 +28,23 @@ def add_arguments(parser):
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of entries")
 
 
-def make(toolchains, root, source, build, target="db_bench", layout=0):
+def make(toolchains, root, source, build, target="db_bench"):
     """Builds LevelDB in a folder of its own, where that is not done yet; the path of db_bench."""
+    return make_layouts(toolchains, root, source, build, 1, target)[0]
+
+
+def make_layouts(toolchains, root, source, build, layouts, target="db_bench"):
+    """The same; the paths of db_bench in so many layouts."""
     with toolchains.alone():
-        return _make(toolchains, root, source, build, target, layout)
+        return _make(toolchains, root, source, build, layouts, target)
 
 
-def _make(toolchains, root, source, build, target, layout):
+def _make(toolchains, root, source, build, layouts, target):
     folder = toolchains.folder / "leveldb" / build.name
-    program = folder / (f"db_bench-{layout}" if layout else "db_bench")
+    programs = [folder / (f"db_bench-{layout}" if layout else "db_bench") for layout in range(layouts)]
     ours = root / "bench" / "real" / "leveldb"
     inputs = [ours / "CMakeLists.txt", *instrumented.inputs_of(toolchains, build)]
-    if program.exists() and instrumented.newest(inputs) > program.stat().st_mtime:
+    if any(instrumented.is_stale(program, inputs) for program in programs):
         shutil.rmtree(folder)
     c, cxx = toolchains.compilers(build)
     environment = toolchains.environment(build)
@@ -50,9 +55,11 @@ def _make(toolchains, root, source, build, target, layout):
                                f"-DCMAKE_C_FLAGS={instrumented.OPTIMISED}",
                                f"-DCMAKE_CXX_FLAGS={instrumented.OPTIMISED}", f"-DLEVELDB_DIR={source}",
                                f"-DSHIFTS={';'.join(shifts)}"], environment)
-    instrumented.run_step(["cmake", "--build", folder, "--target", program.name, target], environment)
-    instrumented.check_build(build, program)
-    return program
+    instrumented.run_step(["cmake", "--build", folder, "--target", *(program.name for program in programs),
+                           target], environment)
+    for program in programs:
+        instrumented.check_build(build, program)
+    return programs
 
 
 def parse_output(text):
@@ -121,8 +128,8 @@ def run(options):
     clang, builds, missing = chosen_builds(bench, options)
     for build in builds:
         print(f"building {build.name}", file=sys.stderr, flush=True)
-        bench.programs.add(build, lambda layout, build=build: make(bench.toolchains, bench.root, bench.source, build,
-                                                                   layout=layout))
+        bench.programs.add(build, make_layouts(bench.toolchains, bench.root, bench.source, build,
+                                               bench.programs.layouts))
     facts = report.machine()
     bench.rows.add({"bench": "leveldb", "runs": runs, "clang": clang.c, **facts})
     variants = [variant for build in builds for variant in instrumented.variants_of(build)]

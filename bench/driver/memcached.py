@@ -42,17 +42,21 @@ def add_arguments(parser):
     parser.add_argument("--load", action="append", choices=LOADS, help="only this load; may be repeated")
 
 
-def make(toolchains, source, build, more=(), layout=0):
+def make(toolchains, source, build, more=()):
     """Builds memcached, and more targets, in a copy of its source, where that is not done yet; the path of the server."""
+    return make_layouts(toolchains, source, build, 1, more)[0]
+
+
+def make_layouts(toolchains, source, build, layouts, more=()):
+    """The same; the paths of the server in so many layouts."""
     with toolchains.alone():
-        return _make(toolchains, source, build, more, layout)
+        return _make(toolchains, source, build, layouts, more)
 
 
-def _make(toolchains, source, build, more, layout):
+def _make(toolchains, source, build, layouts, more):
     folder = toolchains.folder / "memcached" / build.name
-    suffix = f"-{layout}" if layout else ""
-    program = folder / f"memcached{suffix}"
-    if program.exists() and instrumented.newest(instrumented.inputs_of(toolchains, build)) > program.stat().st_mtime:
+    programs = [folder / (f"memcached-{layout}" if layout else "memcached") for layout in range(layouts)]
+    if any(instrumented.is_stale(program, instrumented.inputs_of(toolchains, build)) for program in programs):
         shutil.rmtree(folder)
     environment = toolchains.environment(build)
     if not (folder / "Makefile").exists():
@@ -61,12 +65,17 @@ def _make(toolchains, source, build, more, layout):
         instrumented.run_step([folder / "configure", "--disable-docs", "--disable-sasl", "--disable-seccomp",
                                "--disable-dependency-tracking", f"CC={toolchains.compilers(build)[0]}",
                                f"CFLAGS={OPTIMISED}"], environment, folder)
-    if not all((folder / target).exists() for target in (program.name, *more)):
-        # Its rule links memcached$(EXEEXT), $(LDFLAGS) before all objects.
-        moved = [f"EXEEXT={suffix}", f"LDFLAGS={toolchains.shift(layout)}"] if layout else []
-        instrumented.run_step(["make", f"-j{os.cpu_count()}", program.name, *more, *moved], environment, folder)
-    instrumented.check_build(build, program)
-    return program
+    if not all((folder / target).exists() for target in ("memcached", *more)):
+        instrumented.run_step(["make", f"-j{os.cpu_count()}", "memcached", *more], environment, folder)
+    for layout, program in enumerate(programs[1:], 1):
+        shift = toolchains.shift(layout)
+        if not program.exists() or instrumented.is_stale(program, [shift]):
+            # The rule links memcached$(EXEEXT), with $(LDFLAGS) before all objects.
+            program.unlink(missing_ok=True)
+            instrumented.run_step(["make", program.name, f"EXEEXT=-{layout}", f"LDFLAGS={shift}"], environment, folder)
+    for program in programs:
+        instrumented.check_build(build, program)
+    return programs
 
 
 def make_load(toolchains, bench_dir, name, *flags):
@@ -172,8 +181,7 @@ def run(options):
     clang, builds, missing = leveldb.chosen_builds(bench, options)
     for build in builds:
         print(f"building {build.name}", file=sys.stderr, flush=True)
-        bench.programs.add(build, lambda layout, build=build: make(bench.toolchains, bench.source, build,
-                                                                   layout=layout))
+        bench.programs.add(build, make_layouts(bench.toolchains, bench.source, build, bench.programs.layouts))
     facts = report.machine()
     bench.rows.add({"bench": "memcached", "runs": runs, "clang": clang.c, **facts})
     rounds = memoro.Rounds([variant for build in builds for variant in instrumented.variants_of(build)],

@@ -144,8 +144,8 @@ def judge(rounds, load, key, limits, verdicts, missing):
 def heading(program, facts, clang, runs, options):
     lines = [f"# bench/run {program}",
              f"{facts['time']}, {facts['processor']}, {facts['processors']} processors, Linux {facts['kernel']}; medians "
-             f"of {runs} rounds, in {min(runs, instrumented.LAYOUTS)} layouts, load {facts['load'][0]:.1f}; Clang is {clang.c}. Behind ± half the distance of the "
-             "quartiles."]
+             f"of {runs} rounds, in {instrumented.layouts_of(runs)} layouts, load {facts['load'][0]:.1f}; Clang is {clang.c}. "
+             "Behind ± half the distance of the quartiles."]
     if options.quick or runs < RUNS_NEEDED:
         lines.append("**A shortened run: its figures mean nothing.**")
     return lines

@@ -189,7 +189,7 @@ class Instrumented(unittest.TestCase):
         for runs, expected in ((3, [0, 1, 2]), (10, [0, 1, 2, 3, 4, 5, 6, 7, 0, 1])):
             programs = instrumented.Programs(runs)
             for build in builds:
-                programs.add(build, lambda layout, build=build: f"{build.name}-{layout}")
+                programs.add(build, [f"{build.name}-{layout}" for layout in range(programs.layouts)])
             for build in builds:
                 self.assertEqual([programs.path(build, number) for number in range(runs)],
                                  [f"{build.name}-{layout}" for layout in expected])
