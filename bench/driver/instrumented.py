@@ -30,6 +30,8 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 # functions that are marked as hot or cold.
 LAYOUTS = 8
 LAYOUT_STEP = 272
+LAYOUT_SLACK = 64  # the largest alignment of a program's own text
+PAGE = 4096
 
 # An executable that compiles with instrumentation and links with callbacks that return at once.
 EMPTY_COMPILER = """#!/bin/sh
@@ -183,10 +185,10 @@ def is_stale(program, inputs):
 
 
 class Programs:
-    """Each build's program, in as many layouts as there are rounds for."""
+    """Each build's program, in as many layouts as there are rounds for; two at least, so that smoke runs link one, too."""
 
     def __init__(self, runs):
-        self.layouts = layouts_of(runs)
+        self.layouts = layouts_of(max(runs, 2))
         self._paths = {}
 
     def add(self, build, paths):
@@ -233,6 +235,21 @@ def check_build(build, program):
         raise BenchFailure(f"{program} ({build.name}) {verb} linked with the callbacks of profalloc")
     if (b"__tsan_func_entry" in contents) and build.how == "plain":
         raise BenchFailure(f"{program} ({build.name}) is instrumented")
+
+
+def text_size(program):
+    said = subprocess.run(["size", "-A", program], capture_output=True, text=True, check=True, timeout=BUILD_SECONDS)
+    return int(re.search(r"^\.text +(\d+)", said.stdout, re.M)[1])
+
+
+def check_layouts(programs):
+    """Was the text of each moved by as much as it should be, and what alignment adds? (On arm64, linkers put a page behind it
+    where an instruction comes to lie so that it needs a detour on some processors.)"""
+    plain = text_size(programs[0])
+    for layout, program in enumerate(programs[1:], 1):
+        more = text_size(program) - plain - layout * LAYOUT_STEP
+        if more < 0 or more % PAGE >= LAYOUT_SLACK:
+            raise BenchFailure(f"{program}: its text is {more} bytes longer than that of layout {layout} should be")
 
 
 def source_of(root, name, witness):

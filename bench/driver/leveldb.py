@@ -59,6 +59,7 @@ def _make(toolchains, root, source, build, layouts, target):
                            target], environment)
     for program in programs:
         instrumented.check_build(build, program)
+    instrumented.check_layouts(programs)
     return programs
 
 

@@ -75,6 +75,7 @@ def _make(toolchains, source, build, layouts, more):
             instrumented.run_step(["make", program.name, f"EXEEXT=-{layout}", f"LDFLAGS={shift}"], environment, folder)
     for program in programs:
         instrumented.check_build(build, program)
+    instrumented.check_layouts(programs)
     return programs
 
 
