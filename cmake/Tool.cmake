@@ -1,6 +1,6 @@
 # The command `profalloc`. It shares the trace format and the option table with the runtime, and no code.
 
-file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/analyze/*.c ${PROJECT_SOURCE_DIR}/export/format/*.c)
+file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/analyze/*/*.c ${PROJECT_SOURCE_DIR}/export/format/*.c)
 add_executable(profalloc_tool ${tool_sources})
 set_target_properties(profalloc_tool PROPERTIES OUTPUT_NAME profalloc)
 target_compile_definitions(profalloc_tool PRIVATE _GNU_SOURCE)

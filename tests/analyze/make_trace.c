@@ -32,7 +32,7 @@
  *          boot=N    the machine had been up for so many nanoseconds more
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/tracefile.c analyze/blocks.c analyze/tool.c export/format/batch.c */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>

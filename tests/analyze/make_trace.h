@@ -3,7 +3,7 @@
 #ifndef PFA_TESTS_MAKE_TRACE_H
 #define PFA_TESTS_MAKE_TRACE_H
 
-#include "analyze/tracefile.h"
+#include "analyze/trace/tracefile.h"
 #include "export/format/batch.h"
 #include "tests/checked.h"
 

@@ -8,10 +8,10 @@
  *   the trace | 'L'
  *
  * sources: see tests/fuzz/run.sh */
-#include "analyze/commands.h"
-#include "analyze/dwarf.h"
-#include "analyze/report.h"
-#include "analyze/seal.h"
+#include "analyze/tool/commands.h"
+#include "analyze/names/dwarf.h"
+#include "analyze/report/report.h"
+#include "analyze/files/seal.h"
 
 #include <fcntl.h>
 #include <getopt.h>

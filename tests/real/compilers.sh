@@ -17,7 +17,7 @@ copy_sources() {
 list_sources() {
     local file
     cd "$scratch/source"
-    for file in base/*.c meta/*.c alloc/*.c hooks/*.c export/*.c analyze/*.c; do
+    for file in base/*.c meta/*.c alloc/*.c hooks/*.c export/*.c analyze/*/*.c; do
         [ -e "$file" ] && gcc "${c_flags[@]}" -fsyntax-only "$file" 2>/dev/null && echo "$file"
     done | head -n 14
 }

@@ -1,0 +1,197 @@
+/* Owns the client of debuginfod servers. See analyze/names/debuginfod.h.
+ *
+ * A child process asks, so that it can be left at any time: libdebuginfod may be stuck in a look-up of the server's name, and
+ * when it is told to stop (by its progress function) some versions note in their cache that the file does not exist. */
+#include "analyze/names/debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds without a byte; DEBUGINFOD_TIMEOUT chooses others. libdebuginfod has 90, for each try of each file. */
+enum { PATIENCE = 10, PATIENCE_MAX = 1000000, LOOK_MS = 100 };
+
+/* As in <elfutils/debuginfod.h>, which comes with a package that nothing else here needs. */
+typedef struct debuginfod_client client_t;
+typedef int progress_t(client_t *client, long done, long total);
+typedef client_t *begin_t(void);
+typedef void set_progress_t(client_t *client, progress_t *progress);
+typedef int find_t(client_t *client, const unsigned char *build_id, int size, char **path);
+
+typedef enum answer { SILENT, ANSWERED, UNUSABLE } answer_t;
+
+/* What the child tells. `answer` is read when it has ended. */
+typedef struct told {
+    _Atomic long done; /* bytes, if total is not 0 */
+    _Atomic long total;
+    answer_t answer;
+    int error; /* 0: path is the file's */
+    char path[PATH_MAX];
+} told_t;
+
+static char *urls; /* NULL: none are configured */
+static told_t *told;
+static double wait_most; /* seconds in vain, for all files */
+static double waited;
+static char *trouble;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+void pfa_debuginfod_hide(void)
+{
+    const char *named = getenv("DEBUGINFOD_URLS");
+    const char *seconds = getenv("DEBUGINFOD_TIMEOUT");
+    if (named != NULL && urls == NULL && named[strspn(named, " ")] != '\0') {
+        urls = pfa_memory_copy(named, strlen(named));
+        long chosen = seconds != NULL ? strtol(seconds, NULL, 10) : PATIENCE;
+        wait_most = chosen <= 0 || chosen > PATIENCE_MAX ? PATIENCE_MAX : (double)chosen;
+    }
+    unsetenv("DEBUGINFOD_URLS");
+}
+
+static int show_progress(client_t *client, long done, long total)
+{
+    (void)client;
+    told->done = done;
+    told->total = total;
+    return 0;
+}
+
+static answer_t ask(const uint8_t *build_id, size_t size)
+{
+    void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    begin_t *begin = library != NULL ? (begin_t *)dlsym(library, "debuginfod_begin") : NULL;
+    find_t *find = library != NULL ? (find_t *)dlsym(library, "debuginfod_find_debuginfo") : NULL;
+    set_progress_t *progress = library != NULL ? (set_progress_t *)dlsym(library, "debuginfod_set_progressfn") : NULL;
+    if (begin == NULL || find == NULL || progress == NULL || setenv("DEBUGINFOD_URLS", urls, 1) != 0) {
+        return UNUSABLE;
+    }
+    client_t *client = begin();
+    if (client == NULL) {
+        return UNUSABLE;
+    }
+    progress(client, show_progress);
+    char *path = NULL;
+    int fd = find(client, build_id, (int)size, &path);
+    told->error = fd < 0 ? -fd : path == NULL || strlen(path) >= sizeof told->path ? ENAMETOOLONG : 0;
+    if (told->error == 0) {
+        strcpy(told->path, path);
+    }
+    return ANSWERED;
+}
+
+/* Until the child has ended, which closes the pipe, or sent nothing for as long as there is patience. */
+static void wait_for(int pipe_end)
+{
+    struct pollfd end = {.fd = pipe_end};
+    pfa_progress_t shown;
+    double heard = now();
+    long before = 0;
+    pfa_progress_begin(&shown, "asking debuginfod", 1);
+    for (;;) {
+        int ready = poll(&end, 1, LOOK_MS);
+        long total = told->total;
+        long done = total > 0 ? told->done : 0;
+        double time = now();
+        if (done != before) {
+            before = done;
+            heard = time;
+        }
+        if (ready > 0 || time - heard >= wait_most - waited) {
+            break;
+        }
+        shown.total = (uint64_t)(total > 0 ? total : (long)wait_most);
+        shown.done = (uint64_t)(total > 0 ? done : (long)(time - heard));
+        pfa_progress_step(&shown, 0);
+    }
+    pfa_progress_end(&shown);
+    waited += now() - heard;
+}
+
+static void note_trouble(void)
+{
+    char text[128];
+    if (told->answer == UNUSABLE) {
+        waited = wait_most;
+        snprintf(text, sizeof text, "libdebuginfod.so.1 cannot be loaded (Debian has it in libdebuginfod1)");
+    } else if (told->answer == SILENT) {
+        snprintf(text, sizeof text, "no answer within %.0f second%s", wait_most, pfa_text_plural(wait_most));
+    } else {
+        snprintf(text, sizeof text, "%s", strerror(told->error));
+    }
+    free(trouble);
+    trouble = pfa_memory_text(text, strlen(text));
+}
+
+/* Leaves what the child told in `told`. */
+static void ask_in_child(const uint8_t *build_id, size_t size)
+{
+    int ends[2];
+    memset(told, 0, sizeof *told);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        *told = (told_t){.answer = ANSWERED, .error = errno};
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        told->answer = ask(build_id, size);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    if (child > 0) {
+        wait_for(ends[0]);
+        (void)kill(child, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+    } else {
+        *told = (told_t){.answer = ANSWERED, .error = errno};
+    }
+    (void)close(ends[0]);
+}
+
+int pfa_debuginfod_find(const uint8_t *build_id, size_t size, char **path)
+{
+    if (urls == NULL || size == 0 || size > 64 || waited >= wait_most) {
+        return -1;
+    }
+    if (told == NULL) {
+        void *shared = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED) {
+            return -1;
+        }
+        told = shared;
+    }
+    double before = waited;
+    ask_in_child(build_id, size);
+    int fd = told->answer == ANSWERED && told->error == 0 ? open(told->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        *path = pfa_memory_copy(told->path, strlen(told->path));
+    } else if (told->answer != ANSWERED || told->error != ENOENT) {
+        note_trouble();
+    }
+    if (told->answer == ANSWERED && (fd >= 0 || told->error == ENOENT)) {
+        waited = before; /* not in vain */
+    }
+    return fd;
+}
+
+void pfa_debuginfod_tell(pfa_notes_t *remarks)
+{
+    if (trouble != NULL) {
+        pfa_notes_add(remarks, "debuginfod at %s: %s, so names may be missing", urls, trouble);
+    }
+}

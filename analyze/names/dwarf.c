@@ -1,0 +1,268 @@
+/* Owns the use of elfutils. See analyze/names/dwarf.h. */
+#include "analyze/names/dwarf.h"
+#include "analyze/names/debuginfod.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pfa_dwarf {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+};
+
+/* Of the C++ runtime, which the tool is linked with for this. */
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* In the standard places, then from servers. */
+static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                          const char *link, GElf_Word checksum, char **found)
+{
+    const unsigned char *bits;
+    GElf_Addr place;
+    int fd = dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
+    int size = fd < 0 ? dwfl_module_build_id(module, &bits, &place) : 0;
+    return size > 0 ? pfa_debuginfod_find(bits, (size_t)size, found) : fd;
+}
+
+static char *debug_path; /* the standard places */
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                         .find_debuginfo = find_debuginfo,
+                                         .section_address = dwfl_offline_section_address,
+                                         .debuginfo_path = &debug_path};
+
+static bool same_build(Dwfl_Module *module, const uint8_t *build_id, size_t size)
+{
+    const unsigned char *bits;
+    GElf_Addr place;
+    GElf_Addr bias;
+    if (dwfl_module_getelf(module, &bias) == NULL) {
+        return false;
+    }
+    int length = dwfl_module_build_id(module, &bits, &place);
+    return size == 0 || (length == (int)size && memcmp(bits, build_id, size) == 0);
+}
+
+/* Asks the standard places and servers for the program of that build-id: it may be kept there though the path holds another
+ * now. */
+static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t size)
+{
+    static const char hex[] = "0123456789abcdef";
+    char path[32 + 2 * 64] = "/usr/lib/debug/.build-id/";
+    char *at = path + strlen(path);
+    if (size < 2 || size > 64) {
+        return NULL;
+    }
+    for (size_t i = 0; i < size; i++) {
+        *at++ = hex[build_id[i] >> 4];
+        *at++ = hex[build_id[i] & 15];
+        if (i == 0) {
+            *at++ = '/';
+        }
+    }
+    strcpy(at, ".debug");
+    if (access(path, R_OK) == 0) {
+        return dwfl_report_elf(dwfl, "module", path, -1, 0, true);
+    }
+    char *fetched = NULL;
+    int fd = pfa_debuginfod_find(build_id, size, &fetched);
+    Dwfl_Module *module = fd >= 0 ? dwfl_report_elf(dwfl, "module", fetched, fd, 0, true) : NULL;
+    if (module == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    free(fetched);
+    return module;
+}
+
+static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id, size_t size, const char **why)
+{
+    struct stat status;
+    bool file = path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    dwfl_report_begin(dwfl);
+    Dwfl_Module *module = file ? dwfl_report_elf(dwfl, "module", path, -1, 0, true) : NULL;
+    *why = path[0] != '/' ? "it is no file" : access(path, F_OK) != 0 ? "it is not there" : "it cannot be read";
+    if (module != NULL && !same_build(module, build_id, size)) {
+        *why = "it is not the file that was run: its build-id is another";
+        dwfl_report_begin(dwfl); /* forgets it */
+        module = NULL;
+    }
+    if (module == NULL) {
+        module = report_by_id(dwfl, build_id, size);
+    }
+    (void)dwfl_report_end(dwfl, NULL, NULL);
+    return module;
+}
+
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
+{
+    pfa_dwarf_t *dwarf = pfa_memory_get(1, sizeof *dwarf);
+    pfa_debuginfod_hide();
+    dwarf->dwfl = dwfl_begin(&callbacks);
+    if (dwarf->dwfl != NULL) {
+        dwarf->module = report(dwarf->dwfl, path, build_id, build_id_size, why);
+    }
+    if (dwarf->module == NULL) {
+        pfa_dwarf_close(dwarf);
+        return NULL;
+    }
+    return dwarf;
+}
+
+void pfa_dwarf_close(pfa_dwarf_t *dwarf)
+{
+    if (dwarf != NULL && dwarf->dwfl != NULL) {
+        dwfl_end(dwarf->dwfl);
+    }
+    free(dwarf);
+}
+
+static void visit_named(void (*visit)(void *, const pfa_symbol_t *), void *to, const char *name, pfa_symbol_t *symbol)
+{
+    int status = -1;
+    const char *version = name != NULL ? strchr(name, '@') : NULL; /* of the symbol, as in "read@@GLIBC_2.17" */
+    char *cut = version != NULL && version != name ? pfa_memory_text(name, (size_t)(version - name)) : NULL;
+    name = cut != NULL ? cut : name;
+    char *plain = name != NULL && name[0] == '_' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    symbol->function = status == 0 && plain != NULL ? plain : name;
+    visit(to, symbol);
+    free(plain);
+    free(cut);
+}
+
+/* The linkage name tells arguments and scopes; the plain one is what C has. */
+static const char *name_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    const char *name = NULL;
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) != NULL) {
+        name = dwarf_formstring(&attribute);
+    }
+    return name != NULL ? name : dwarf_diename(die);
+}
+
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Files *files;
+    Dwarf_Word number;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &number) != 0 ||
+        dwarf_getsrcfiles(unit, &files, NULL) != 0) {
+        return NULL;
+    }
+    return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static uint32_t call_line(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word line = 0;
+    return dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) == 0 ? (uint32_t)line : 0;
+}
+
+static bool is_function(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
+}
+
+/* The functions around an address, the outermost first. */
+typedef struct chain {
+    Dwarf_Die *list;
+    size_t count;
+    size_t room;
+} chain_t;
+
+static bool has_functions(Dwarf_Die *die)
+{
+    switch (dwarf_tag(die)) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+        return true;
+    case DW_TAG_lexical_block: /* one without code of its own */
+        return !dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges);
+    default:
+        return false;
+    }
+}
+
+/* dwarf_getscopes gives up on a function that is described in another unit, which is what -flto makes of all of them.
+ * `anywhere`: looks also into functions that do not have the address, which can have others inside that do. */
+static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, chain_t *chain)
+{
+    enum { DEEPEST = 1000 };
+    Dwarf_Die die;
+    if (depth > DEEPEST || dwarf_child(around, &die) != 0) {
+        return false;
+    }
+    do {
+        bool function = is_function(&die);
+        if ((function || dwarf_tag(&die) == DW_TAG_lexical_block) && dwarf_haspc(&die, address) > 0) {
+            if (function) {
+                chain->list = pfa_memory_grow(chain->list, &chain->room, chain->count + 1, sizeof *chain->list);
+                chain->list[chain->count++] = die;
+            }
+            return descend(&die, address, anywhere, depth + 1, chain) || function;
+        }
+        if ((has_functions(&die) || (anywhere && function)) && descend(&die, address, anywhere, depth + 1, chain)) {
+            return true;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
+/* From the innermost function outwards: each inlined one says where in the next it was called. */
+static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol, const char *outermost,
+                          void (*visit)(void *, const pfa_symbol_t *), void *to)
+{
+    chain_t chain = {.list = NULL};
+    bool found = descend(unit, address, false, 0, &chain) || descend(unit, address, true, 0, &chain);
+    for (size_t i = chain.count; i-- > 0;) {
+        Dwarf_Die *die = &chain.list[i];
+        symbol->inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
+        visit_named(visit, to, symbol->inlined || outermost == NULL ? name_of(die) : outermost, symbol);
+        if (!symbol->inlined) {
+            break;
+        }
+        *symbol = (pfa_symbol_t){.file = call_file(unit, die), .line = call_line(die)};
+    }
+    free(chain.list);
+    return found;
+}
+
+/* Assemblers write lines, but not always functions. */
+static bool is_assembler(Dwarf_Die *unit)
+{
+    return dwarf_srclang(unit) == DW_LANG_Mips_Assembler;
+}
+
+void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
+{
+    pfa_symbol_t symbol = {.function = NULL};
+    GElf_Off offset;
+    GElf_Sym entry;
+    const char *name = dwfl_module_addrinfo(dwarf->module, address, &offset, &entry, NULL, NULL, NULL);
+    Dwfl_Line *line = dwfl_module_getsrc(dwarf->module, address);
+    if (line != NULL) {
+        int number = 0;
+        symbol.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        symbol.line = number > 0 ? (uint32_t)number : 0;
+    }
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
+    if (unit != NULL && visit_inlined(unit, address - bias, &symbol, name, visit, to)) {
+        return;
+    }
+    if (unit != NULL && !is_assembler(unit)) {
+        symbol = (pfa_symbol_t){.function = NULL}; /* the line may be of a function that was inlined into this one */
+    }
+    visit_named(visit, to, name, &symbol);
+}

@@ -1,0 +1,149 @@
+/* Owns the stacks of a report. See analyze/names/stacks.h. */
+#include "analyze/names/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    return pfa_checksum_mix(hash, word);
+}
+
+void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols)
+{
+    *stacks = (pfa_stacks_t){.symbols = symbols, .slot_count = 1024};
+    stacks->slots = pfa_memory_get(stacks->slot_count, sizeof *stacks->slots);
+    stacks->frames = pfa_memory_grow(NULL, &stacks->room, PFA_NODE_FIRST, sizeof *stacks->frames);
+    for (uint32_t i = 0; i < PFA_NODE_FIRST; i++) {
+        stacks->frames[i] = (pfa_frame_t){.hash = mix(1, i), .caller = i};
+    }
+    stacks->count = PFA_NODE_FIRST;
+}
+
+void pfa_stacks_free(pfa_stacks_t *stacks)
+{
+    free(stacks->slots);
+    free(stacks->frames);
+}
+
+static uint32_t *find_slot(const pfa_stacks_t *stacks, uint32_t *slots, size_t slot_count, const pfa_frame_t *frame)
+{
+    size_t at = frame->hash & (slot_count - 1);
+    for (;; at = (at + 1) & (slot_count - 1)) {
+        const pfa_frame_t *known = &stacks->frames[slots[at]];
+        if (slots[at] == 0 || (known->hash == frame->hash && known->address == frame->address &&
+                               known->module == frame->module && known->caller == frame->caller)) {
+            return &slots[at];
+        }
+    }
+}
+
+static uint32_t add_frame(pfa_stacks_t *stacks, const pfa_frame_t *frame)
+{
+    if (2 * stacks->count > stacks->slot_count) {
+        size_t slot_count = 2 * stacks->slot_count;
+        uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
+        for (size_t i = PFA_NODE_FIRST; i < stacks->count; i++) {
+            *find_slot(stacks, slots, slot_count, &stacks->frames[i]) = (uint32_t)i;
+        }
+        free(stacks->slots);
+        stacks->slots = slots;
+        stacks->slot_count = slot_count;
+    }
+    uint32_t *slot = find_slot(stacks, stacks->slots, stacks->slot_count, frame);
+    if (*slot == 0) {
+        stacks->frames = pfa_memory_grow(stacks->frames, &stacks->room, stacks->count + 1, sizeof *stacks->frames);
+        stacks->frames[stacks->count] = *frame;
+        *slot = (uint32_t)stacks->count++;
+    }
+    return *slot;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    return pfa_checksum(0, text, strlen(text));
+}
+
+static uint32_t add_node(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t node, uint32_t caller)
+{
+    pfa_module_t *module = pfa_trace_module(trace, node);
+    pfa_frame_t frame = {.address = trace->pcs[node], .caller = caller};
+    if (module != NULL) {
+        module->number = module->number != 0 ? module->number : pfa_symbols_module(stacks->symbols, module);
+        frame.module = module->number;
+        frame.address -= module->bias;
+    }
+    uint64_t hash = mix(stacks->frames[caller].hash, hash_text(pfa_symbols_identity(stacks->symbols, frame.module)));
+    frame.hash = mix(hash, frame.address);
+    return add_frame(stacks, &frame);
+}
+
+uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t node, uint32_t *known)
+{
+    if (node >= trace->node_count) {
+        return PFA_NODE_UNKNOWN;
+    }
+    /* Up to a node that is known, then down again: callers have lower numbers, so this ends. */
+    uint32_t *path = NULL;
+    size_t room = 0;
+    size_t count = 0;
+    for (uint32_t at = node; at >= PFA_NODE_FIRST && known[at] == 0; at = trace->parents[at]) {
+        path = pfa_memory_grow(path, &room, count + 1, sizeof *path);
+        path[count++] = at;
+    }
+    while (count-- > 0) {
+        uint32_t parent = trace->parents[path[count]];
+        known[path[count]] = add_node(stacks, trace, path[count], parent < PFA_NODE_FIRST ? parent : known[parent]);
+    }
+    free(path);
+    return node < PFA_NODE_FIRST ? node : known[node];
+}
+
+static bool is_ours(const pfa_line_t *line)
+{
+    static const char *const entries[] = {"malloc",         "calloc",        "realloc",       "free",    "memalign",
+                                          "posix_memalign", "aligned_alloc", "valloc",        "pvalloc", "reallocarray",
+                                          "__libc_malloc",  "__libc_calloc", "__libc_realloc"};
+    const char *slash = line->module != NULL ? strrchr(line->module, '/') : NULL;
+    if (slash != NULL && strncmp(slash + 1, "libprofalloc.so", 15) == 0) {
+        return true;
+    }
+    const char *function = line->symbol->function;
+    if (function == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcmp(function, entries[i]) == 0) {
+            return true;
+        }
+    }
+    return strncmp(function, "pfa_", 4) == 0 || strncmp(function, "operator new", 12) == 0;
+}
+
+void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
+{
+    bool top = true;
+    lines->count = 0;
+    for (; stack >= PFA_NODE_FIRST; stack = stacks->frames[stack].caller) {
+        const pfa_frame_t *frame = &stacks->frames[stack];
+        size_t count;
+        const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, &count);
+        for (size_t i = 0; i < count; i++) {
+            pfa_line_t line = {.symbol = &symbols[i],
+                               .module = pfa_symbols_path(stacks->symbols, frame->module),
+                               .address = frame->address};
+            top = top && is_ours(&line);
+            if (!top) {
+                lines->list = pfa_memory_grow(lines->list, &lines->room, lines->count + 1, sizeof *lines->list);
+                lines->list[lines->count++] = line;
+            }
+        }
+    }
+    lines->root = stack;
+}
+
+void pfa_lines_free(pfa_lines_t *lines)
+{
+    free(lines->list);
+    *lines = (pfa_lines_t){.list = NULL};
+}

@@ -1,0 +1,47 @@
+/* Call stacks of all traces of a report, told by what does not change from run to run: the module and the address in it.
+ * Two stacks are the same if all their frames are. */
+#ifndef PFA_ANALYZE_STACKS_H
+#define PFA_ANALYZE_STACKS_H
+
+#include "analyze/names/symbols.h"
+
+typedef struct pfa_frame {
+    uint64_t address; /* the return address in the module's own terms, or as it was if in no module */
+    uint64_t hash;    /* of this frame and all its callers: the same in all runs */
+    uint32_t module;
+    uint32_t caller; /* a frame, or a root as in export/format/trace.h */
+} pfa_frame_t;
+
+typedef struct pfa_stacks {
+    pfa_symbols_t *symbols;
+    pfa_frame_t *frames; /* by number; the first ones are the roots */
+    size_t count;
+    size_t room;
+    uint32_t *slots;
+    size_t slot_count;
+} pfa_stacks_t;
+
+void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols);
+void pfa_stacks_free(pfa_stacks_t *stacks);
+/* The number of a trace's stack here. `known` has a place for each node of the trace, zeros at first. */
+uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t node, uint32_t *known);
+
+/* One line of a stack as people see it: a function, maybe inlined into the next. */
+typedef struct pfa_line {
+    const pfa_symbol_t *symbol;
+    const char *module; /* NULL: none */
+    uint64_t address;
+} pfa_line_t;
+
+typedef struct pfa_lines {
+    pfa_line_t *list;
+    size_t count;
+    size_t room;
+    uint32_t root; /* PFA_NODE_TRUNCATED, ...: what is beyond the last */
+} pfa_lines_t;
+
+/* The lines of a stack, without the allocator's own at the top. Replaces what was in `lines`. */
+void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines);
+void pfa_lines_free(pfa_lines_t *lines);
+
+#endif

@@ -1,0 +1,37 @@
+/* Names of program addresses: function, file and line, with the functions that were inlined there, from the debug
+ * information of modules (their own, separate files, debuginfod if configured) or from a trace that was packed.
+ *
+ * A module is the same everywhere if it has the same build-id, or, without one, the same path. Addresses are the module's
+ * own. A file that is no longer the one that ran is not asked. */
+#ifndef PFA_ANALYZE_SYMBOLS_H
+#define PFA_ANALYZE_SYMBOLS_H
+
+#include "analyze/trace/trace.h"
+
+typedef struct pfa_symbol {
+    const char *function; /* demangled; NULL if not known */
+    const char *file;     /* NULL if not known */
+    uint32_t line;
+    bool inlined; /* into the next one */
+} pfa_symbol_t;
+
+typedef struct pfa_symbols pfa_symbols_t;
+
+pfa_symbols_t *pfa_symbols_new(void);
+void pfa_symbols_free(pfa_symbols_t *symbols);
+
+/* The number of a module; 0 stands for no module. */
+uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module);
+const char *pfa_symbols_path(const pfa_symbols_t *symbols, uint32_t module);
+/* The same in all traces and on all machines: of the build-id or the path. */
+const char *pfa_symbols_identity(const pfa_symbols_t *symbols, uint32_t module);
+
+/* What is at the call before the return address, the innermost first; at least one. They stay until the end. */
+const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t module, uint64_t address, size_t *count);
+/* Makes known what is there. Texts are copied. */
+void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t address, const pfa_symbol_t *list,
+                     size_t count);
+/* Modules that could not be asked, with the reason, and whether servers of debug information did not answer. */
+void pfa_symbols_tell(const pfa_symbols_t *symbols, pfa_notes_t *remarks);
+
+#endif

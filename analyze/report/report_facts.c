@@ -1,0 +1,132 @@
+/* Owns what can be asked of a report once all is collected: orders, the peak, what is known of accesses. */
+#include "analyze/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double pfa_point_value(const pfa_point_t *point, pfa_order_t order)
+{
+    switch (order) {
+    case PFA_BY_COUNT:
+        return point->frees + point->live_chunks;
+    case PFA_BY_PEAK:
+        return point->peak_bytes;
+    case PFA_BY_LIVE:
+        return point->live_bytes;
+    default:
+        return point->bytes_freed + point->live_bytes;
+    }
+}
+
+typedef struct ordering {
+    const pfa_report_t *report;
+    pfa_order_t order;
+} ordering_t;
+
+/* Equal ones by their stack, so that two runs print the same. */
+static int compare_points(const void *a, const void *b, void *to)
+{
+    const ordering_t *ordering = to;
+    const pfa_point_t *left = &ordering->report->points[*(const uint32_t *)a];
+    const pfa_point_t *right = &ordering->report->points[*(const uint32_t *)b];
+    double difference = pfa_point_value(right, ordering->order) - pfa_point_value(left, ordering->order);
+    if (difference != 0) {
+        return difference > 0 ? 1 : -1;
+    }
+    uint64_t one = ordering->report->stacks.frames[left->stack].hash;
+    uint64_t other = ordering->report->stacks.frames[right->stack].hash;
+    return one < other ? -1 : one > other;
+}
+
+uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
+{
+    ordering_t ordering = {.report = report, .order = order};
+    uint32_t *numbers = pfa_memory_get(report->point_count, sizeof *numbers);
+    for (uint32_t i = 0; i < report->point_count; i++) {
+        numbers[i] = i;
+    }
+    qsort_r(numbers, report->point_count, sizeof *numbers, compare_points, &ordering);
+    return numbers;
+}
+
+pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
+{
+    pfa_peak_result_t sum = report->all_peak;
+    for (size_t i = 0; i < report->file_count && report->together == NULL; i++) {
+        sum.bytes += report->files[i].peak.bytes;
+        sum.at_most += report->files[i].peak.at_most;
+    }
+    return sum;
+}
+
+bool pfa_report_peak_is_one(const pfa_report_t *report)
+{
+    return report->file_count == 1 || report->together != NULL;
+}
+
+double pfa_report_peak_seconds(const pfa_report_t *report)
+{
+    return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
+}
+
+bool pfa_file_is_running(const pfa_file_total_t *file)
+{
+    return strcmp(file->end, "running") == 0;
+}
+
+bool pfa_report_is_running(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (pfa_file_is_running(&report->files[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pfa_report_complete(const pfa_report_t *report)
+{
+    for (size_t i = 0; i < report->file_count; i++) {
+        if (report->files[i].missing.count != 0) {
+            return false;
+        }
+    }
+    return report->unread.count == 0;
+}
+
+const pfa_access_total_t *pfa_report_access(const pfa_report_t *report, uint32_t number)
+{
+    static const pfa_access_total_t none;
+    return number < report->access_room ? &report->accesses[number] : &none;
+}
+
+const pfa_map_t *pfa_report_map(const pfa_report_t *report, uint32_t number)
+{
+    return number < report->map_room && report->maps[number].words != 0 ? &report->maps[number] : NULL;
+}
+
+uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
+{
+    const pfa_map_t *map = pfa_report_map(report, number);
+    uint64_t largest = (report->points[number].largest + 7) / 8;
+    if (map == NULL) {
+        return 0;
+    }
+    return largest != 0 && largest < map->words ? (uint32_t)largest : map->words;
+}
+
+pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report)
+{
+    pfa_access_total_t all = {.chunks = 0};
+    for (size_t i = 0; i < report->point_count; i++) {
+        pfa_access_sum(&all, pfa_report_access(report, (uint32_t)i));
+    }
+    return all;
+}
+
+double pfa_access_unknown(const pfa_access_total_t *total, double chunks)
+{
+    double rest = chunks - total->chunks;
+    return rest > 1e-9 * chunks ? rest : 0; /* sums of weights in another order differ by less */
+}

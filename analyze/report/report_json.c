@@ -1,0 +1,251 @@
+/* Owns the report as JSON, for programs. docs/report-json.md describes it; a change of meaning is a new version. */
+#include "analyze/tool/json.h"
+#include "analyze/report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 2 };
+
+static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
+{
+    pfa_json_begin(json, key, '[');
+    for (size_t i = 0; i < notes->count; i++) {
+        pfa_json_text(json, NULL, notes->list[i]);
+    }
+    pfa_json_end(json, ']');
+}
+
+static void put_totals(pfa_json_t *json, const pfa_tally_t *tally)
+{
+    pfa_json_begin(json, "totals", '{');
+    pfa_json_number(json, "allocations", tally->frees + tally->live_chunks);
+    pfa_json_number(json, "frees", tally->frees);
+    pfa_json_number(json, "bytes_allocated", tally->bytes_freed + tally->live_bytes);
+    pfa_json_number(json, "bytes_freed", tally->bytes_freed);
+    pfa_json_end(json, '}');
+    pfa_json_begin(json, "live", '{');
+    pfa_json_number(json, "chunks", tally->live_chunks);
+    pfa_json_number(json, "bytes", tally->live_bytes);
+    pfa_json_end(json, '}');
+}
+
+/* Of a file, or of all. */
+typedef struct peak {
+    pfa_peak_result_t result;
+    bool one; /* at one time */
+    bool exact;
+    double seconds;
+    uint64_t counted;
+} peak_t;
+
+static void put_peak(pfa_json_t *json, const peak_t *peak)
+{
+    pfa_json_begin(json, "peak", '{');
+    pfa_json_number(json, "bytes", peak->result.bytes);
+    if (peak->one) {
+        pfa_json_number(json, "time", peak->seconds);
+    } else {
+        pfa_json_text(json, "time", NULL);
+    }
+    pfa_json_bool(json, "exact", peak->exact && peak->one && peak->result.at_most <= peak->result.bytes);
+    pfa_json_number(json, "at_most", peak->result.at_most);
+    if (peak->counted > 0) {
+        pfa_json_number(json, "counted", (double)peak->counted);
+    } else {
+        pfa_json_text(json, "counted", NULL);
+    }
+    pfa_json_end(json, '}');
+}
+
+static void put_file_peak(pfa_json_t *json, const pfa_file_total_t *file)
+{
+    put_peak(json, &(peak_t){.result = file->peak,
+                             .one = true,
+                             .exact = file->folded == 0 && !pfa_file_is_running(file),
+                             .seconds = file->peak_seconds,
+                             .counted = file->counted_peak});
+}
+
+static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
+{
+    if (report->file_count == 1) {
+        put_file_peak(json, &report->files[0]);
+        return;
+    }
+    peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
+    peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
+    for (size_t i = 0; i < report->file_count; i++) {
+        peak.exact = peak.exact && report->files[i].folded == 0 && !pfa_file_is_running(&report->files[i]);
+    }
+    put_peak(json, &peak);
+}
+
+static void put_complete(pfa_json_t *json, const pfa_report_t *report)
+{
+    if (pfa_report_complete(report)) {
+        pfa_json_bool(json, "complete", true);
+        return;
+    }
+    pfa_json_begin(json, "complete", '[');
+    for (size_t i = 0; i < report->unread.count; i++) {
+        pfa_json_text(json, NULL, report->unread.list[i]);
+    }
+    for (size_t i = 0; i < report->file_count; i++) {
+        for (size_t j = 0; j < report->files[i].missing.count; j++) {
+            char *text;
+            if (asprintf(&text, "%s: %s", report->files[i].path, report->files[i].missing.list[j]) >= 0) {
+                pfa_json_text(json, NULL, text);
+                free(text);
+            }
+        }
+    }
+    pfa_json_end(json, ']');
+}
+
+static void put_files(pfa_json_t *json, const pfa_report_t *report)
+{
+    pfa_json_begin(json, "files", '[');
+    for (size_t i = 0; i < report->file_count; i++) {
+        const pfa_file_total_t *file = &report->files[i];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_text(json, "path", file->path);
+        pfa_json_text(json, "program", file->program);
+        pfa_json_text(json, "command", file->command);
+        pfa_json_whole(json, "pid", file->pid);
+        pfa_json_whole(json, "parent_pid", file->parent_pid);
+        pfa_json_bool(json, "forked", file->forked);
+        pfa_json_number(json, "started", (double)file->unix_ns * 1e-9);
+        pfa_json_number(json, "seconds", file->seconds);
+        pfa_json_whole(json, "sample", file->sample);
+        pfa_json_text(json, "end", file->end);
+        put_totals(json, &file->tally);
+        put_file_peak(json, file);
+        pfa_json_whole(json, "folded", file->folded);
+        pfa_json_whole(json, "instrumented", file->instrumented);
+        pfa_json_whole(json, "merged", file->merged);
+        put_notes(json, "missing", &file->missing);
+        put_notes(json, "remarks", &file->remarks);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+}
+
+static const char *name_root(uint32_t root)
+{
+    static const char *const names[] = {[PFA_NODE_COMPLETE] = "complete",
+                                        [PFA_NODE_TRUNCATED] = "truncated",
+                                        [PFA_NODE_BROKEN] = "broken",
+                                        [PFA_NODE_UNKNOWN] = "unknown"};
+    return names[root < PFA_NODE_FIRST ? root : PFA_NODE_UNKNOWN];
+}
+
+static void put_stack(pfa_json_t *json, const pfa_lines_t *lines)
+{
+    pfa_json_begin(json, "stack", '[');
+    for (size_t i = 0; i < lines->count; i++) {
+        const pfa_line_t *line = &lines->list[i];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_text(json, "function", line->symbol->function);
+        pfa_json_text(json, "file", line->symbol->file);
+        if (line->symbol->line != 0) {
+            pfa_json_whole(json, "line", line->symbol->line);
+        } else {
+            pfa_json_text(json, "line", NULL);
+        }
+        pfa_json_text(json, "module", line->module);
+        pfa_json_whole(json, "address", line->address);
+        pfa_json_bool(json, "inlined", line->symbol->inlined);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_text(json, "stack_end", name_root(lines->root));
+}
+
+static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_order_t order)
+{
+    uint32_t *numbers = pfa_report_order(report, order);
+    pfa_lines_t lines = {.list = NULL};
+    pfa_progress_t progress;
+    pfa_progress_begin(&progress, "finding names", report->point_count);
+    pfa_json_begin(json, "points", '[');
+    for (size_t i = 0; i < report->point_count && i < top; i++) {
+        const pfa_point_t *point = &report->points[numbers[i]];
+        char id[24];
+        snprintf(id, sizeof id, "%016" PRIx64, report->stacks.frames[point->stack].hash);
+        pfa_stacks_lines(&report->stacks, point->stack, &lines);
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_text(json, "id", id);
+        pfa_json_number(json, "allocations", point->frees + point->live_chunks);
+        pfa_json_number(json, "frees", point->frees);
+        pfa_json_number(json, "bytes", point->bytes_freed + point->live_bytes);
+        pfa_json_number(json, "bytes_freed", point->bytes_freed);
+        pfa_json_number(json, "live_chunks", point->live_chunks);
+        pfa_json_number(json, "live_bytes", point->live_bytes);
+        pfa_json_number(json, "peak_chunks", point->peak_chunks);
+        pfa_json_number(json, "peak_bytes", point->peak_bytes);
+        pfa_access_json_point(json, report, numbers[i]);
+        put_stack(json, &lines);
+        pfa_json_end(json, '}');
+        pfa_progress_step(&progress, 1);
+    }
+    pfa_json_end(json, ']');
+    pfa_progress_end(&progress);
+    pfa_lines_free(&lines);
+    free(numbers);
+}
+
+static void put_threads(pfa_json_t *json, const pfa_report_t *report)
+{
+    pfa_json_begin(json, "threads", '[');
+    for (size_t i = 0; i < report->thread_count; i++) {
+        const pfa_thread_total_t *thread = &report->threads[i];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_whole(json, "file", thread->file);
+        pfa_json_whole(json, "number", thread->number);
+        pfa_json_whole(json, "tid", thread->tid);
+        pfa_json_text(json, "name", thread->name);
+        pfa_json_number(json, "allocations", thread->allocations);
+        pfa_json_number(json, "bytes", thread->bytes);
+        pfa_json_number(json, "frees", thread->frees);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+}
+
+static void put_sizes(pfa_json_t *json, const pfa_report_t *report)
+{
+    pfa_json_begin(json, "sizes", '[');
+    for (unsigned i = 0; i < PFA_SIZES; i++) {
+        if (report->sizes[i].chunks > 0) {
+            pfa_json_begin(json, NULL, '{');
+            pfa_json_whole(json, "from", i == 0 ? 0 : (uint64_t)1 << (i - 1));
+            pfa_json_whole(json, "to", i == 0 ? 0 : ((uint64_t)1 << i) - 1);
+            pfa_json_number(json, "chunks", report->sizes[i].chunks);
+            pfa_json_number(json, "bytes", report->sizes[i].bytes);
+            pfa_json_end(json, '}');
+        }
+    }
+    pfa_json_end(json, ']');
+}
+
+void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
+{
+    pfa_json_t json = {.to = stdout};
+    pfa_json_begin(&json, NULL, '{');
+    pfa_json_text(&json, "schema", "profalloc-report");
+    pfa_json_whole(&json, "version", VERSION);
+    put_files(&json, report);
+    put_complete(&json, report);
+    put_totals(&json, &report->tally);
+    put_all_peak(&json, report);
+    pfa_access_json(&json, report);
+    put_points(&json, report, top, order);
+    put_threads(&json, report);
+    put_sizes(&json, report);
+    pfa_symbols_tell(report->symbols, &report->remarks);
+    pfa_access_json_remarks(report);
+    put_notes(&json, "remarks", &report->remarks);
+    pfa_json_end(&json, '}');
+}

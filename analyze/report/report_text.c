@@ -1,0 +1,260 @@
+/* Owns the report as text, for people. */
+#include "analyze/report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_file(const pfa_file_total_t *file)
+{
+    char number[PFA_NUMBER_TEXT];
+    printf("%s: %s\n", file->path,
+           file->command != NULL && file->command[0] != '\0' ? file->command : "unknown program");
+    printf("  process %" PRIu32 "%s, %.3f s, %s, ", file->pid, file->forked ? " (a fork child)" : "", file->seconds,
+           strcmp(file->end, "exit") == 0      ? "ended by itself"
+           : strcmp(file->end, "killed") == 0  ? "gone without an exit (killed, _exit, exec)"
+           : strcmp(file->end, "running") == 0 ? "still running"
+           : strcmp(file->end, "stopped") == 0 ? "recording was stopped"
+                                               : "end unknown");
+    if (file->sample > 1) {
+        printf("sampled: one in %s on average; all figures are estimates\n",
+               pfa_text_bytes(number, (double)file->sample));
+    } else {
+        printf("every chunk recorded\n");
+    }
+    if (file->missing.count == 0) {
+        printf("  complete: nothing is missing\n");
+    }
+    for (size_t i = 0; i < file->missing.count; i++) {
+        printf("  MISSING: %s\n", file->missing.list[i]);
+    }
+    for (size_t i = 0; i < file->remarks.count; i++) {
+        printf("  note: %s\n", file->remarks.list[i]);
+    }
+}
+
+static void print_total(const char *what, double chunks, double bytes)
+{
+    char count[PFA_NUMBER_TEXT];
+    char size[PFA_NUMBER_TEXT];
+    char whole[PFA_NUMBER_TEXT];
+    printf("  %-10s %20s %14s  (%s bytes)\n", what, pfa_text_count(count, chunks), pfa_text_bytes(size, bytes),
+           pfa_text_count(whole, bytes));
+}
+
+static void print_peak(const pfa_report_t *report)
+{
+    char size[PFA_NUMBER_TEXT];
+    char other[PFA_NUMBER_TEXT];
+    pfa_peak_result_t peak = pfa_report_peak(report);
+    printf("  %-10s %20s %14s  (%s bytes)", "peak", "", pfa_text_bytes(size, peak.bytes),
+           pfa_text_count(other, peak.bytes));
+    if (!pfa_report_peak_is_one(report)) {
+        printf(", the sum of each file's own: their times cannot be compared");
+    } else if (peak.bytes > 0) {
+        printf(report->file_count == 1 ? " at %.3f s" : ", all together, %.3f s after the first began",
+               pfa_report_peak_seconds(report));
+        if (peak.at_most > peak.bytes) {
+            printf(", at most %s", pfa_text_bytes(size, peak.at_most));
+        }
+        if (report->file_count == 1 && (double)report->files[0].counted_peak > peak.bytes) {
+            printf("; counted by the library: %s", pfa_text_count(size, (double)report->files[0].counted_peak));
+        }
+    }
+    putchar('\n');
+}
+
+static void print_totals(const pfa_report_t *report)
+{
+    const pfa_tally_t *tally = &report->tally;
+    printf("\n  %-10s %20s %14s\n", "", "chunks", "bytes");
+    print_total("allocated", tally->frees + tally->live_chunks, tally->bytes_freed + tally->live_bytes);
+    print_total("freed", tally->frees, tally->bytes_freed);
+    print_total("live", tally->live_chunks, tally->live_bytes);
+    print_peak(report);
+    if (pfa_report_is_running(report)) {
+        printf(
+            "  note: while a process runs, each look at it is of another moment: bytes at the peak by place are of a later\n"
+            "        one than the peak above and need not add up to it\n");
+    }
+}
+
+static void print_line(const pfa_line_t *line, bool first)
+{
+    const pfa_symbol_t *symbol = line->symbol;
+    printf("      %s ", first ? "at" : "by");
+    if (symbol->function != NULL) {
+        pfa_place_function(stdout, symbol->function);
+    } else {
+        printf("0x%" PRIx64, line->address);
+    }
+    if (symbol->file != NULL) {
+        printf("  (%s:%" PRIu32 ")", pfa_place_base_name(symbol->file), symbol->line);
+    }
+    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
+}
+
+static void print_stack(pfa_report_t *report, uint32_t stack)
+{
+    static const char *const ends[] = {[PFA_NODE_COMPLETE] = NULL,
+                                       [PFA_NODE_TRUNCATED] = "... deeper than was recorded",
+                                       [PFA_NODE_BROKEN] = "... the stack could not be followed further",
+                                       [PFA_NODE_UNKNOWN] = "... not recorded"};
+    pfa_lines_t lines = {.list = NULL};
+    pfa_stacks_lines(&report->stacks, stack, &lines);
+    for (size_t i = 0; i < lines.count; i++) {
+        print_line(&lines.list[i], i == 0);
+    }
+    if (lines.root < PFA_NODE_FIRST && ends[lines.root] != NULL) {
+        printf("      %s\n", ends[lines.root]);
+    } else if (lines.count == 0) {
+        printf("      (the stack is empty)\n");
+    }
+    pfa_lines_free(&lines);
+}
+
+static void print_point(const pfa_point_t *point, size_t rank, double part)
+{
+    char texts[6][PFA_NUMBER_TEXT];
+    double chunks = point->frees + point->live_chunks;
+    printf("\n  #%zu  %5.1f %%  %s in %s chunk%s; live %s in %s; at the peak %s in %s\n", rank, 100 * part,
+           pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes), pfa_text_count(texts[1], chunks),
+           pfa_text_plural(chunks), pfa_text_bytes(texts[2], point->live_bytes),
+           pfa_text_count(texts[3], point->live_chunks), pfa_text_bytes(texts[4], point->peak_bytes),
+           pfa_text_count(texts[5], point->peak_chunks));
+}
+
+/* The rank of each point in the lists printed so far, to name it instead of printing its stack again. */
+typedef struct printed {
+    uint32_t *rank;
+    const char **list;
+} printed_t;
+
+static void print_points(pfa_report_t *report, size_t top, pfa_order_t order, printed_t *printed)
+{
+    static const char *const names[] = {[PFA_BY_BYTES] = "bytes allocated",
+                                        [PFA_BY_COUNT] = "chunks allocated",
+                                        [PFA_BY_PEAK] = "bytes at the peak",
+                                        [PFA_BY_LIVE] = "bytes live at the end"};
+    uint32_t *numbers = pfa_report_order(report, order);
+    double all = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < report->point_count; i++) {
+        all += pfa_point_value(&report->points[i], order);
+    }
+    while (count < top && count < report->point_count && pfa_point_value(&report->points[numbers[count]], order) > 0) {
+        count++;
+    }
+    printf("\nAllocation points by %s: %zu of %zu\n", names[order], count, report->point_count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = numbers[i];
+        const pfa_point_t *point = &report->points[number];
+        print_point(point, i + 1, pfa_point_value(point, order) / all);
+        if (printed->rank[number] != 0) {
+            printf("      as #%" PRIu32 " by %s\n", printed->rank[number], printed->list[number]);
+            continue;
+        }
+        printed->rank[number] = (uint32_t)i + 1;
+        printed->list[number] = names[order];
+        print_stack(report, point->stack);
+    }
+    free(numbers);
+}
+
+static void print_sizes(const pfa_report_t *report)
+{
+    enum { WIDTH = 40 };
+    double most = 0;
+    for (size_t i = 0; i < PFA_SIZES; i++) {
+        most = report->sizes[i].chunks > most ? report->sizes[i].chunks : most;
+    }
+    printf("\nSizes%30s %14s\n", "chunks", "bytes");
+    for (unsigned i = 0; i < PFA_SIZES; i++) {
+        char range[64];
+        char count[PFA_NUMBER_TEXT];
+        char bytes[PFA_NUMBER_TEXT];
+        const pfa_size_class_t *class = &report->sizes[i];
+        if (class->chunks <= 0) {
+            continue;
+        }
+        if (i < 2) {
+            snprintf(range, sizeof range, "%u", i);
+        } else {
+            snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, (uint64_t)1 << (i - 1), ((uint64_t)1 << i) - 1);
+        }
+        printf("  %-18s %14s %14s  %.*s\n", range, pfa_text_count(count, class->chunks),
+               pfa_text_bytes(bytes, class->bytes), (int)(WIDTH * class->chunks / most),
+               "########################################");
+    }
+}
+
+static void print_threads(const pfa_report_t *report, size_t top)
+{
+    printf("\nThreads%28s %14s %14s\n", "allocations", "frees", "bytes");
+    for (size_t i = 0; i < report->thread_count; i++) {
+        const pfa_thread_total_t *thread = &report->threads[i];
+        char label[64];
+        char texts[3][PFA_NUMBER_TEXT];
+        if (i == 5 * top && i + 1 < report->thread_count) {
+            printf("  and %zu more\n", report->thread_count - i);
+            break;
+        }
+        snprintf(label, sizeof label, "%s (%" PRIu32 ")", thread->name[0] != '\0' ? thread->name : "?", thread->tid);
+        printf("  %-18s %14s %14s %14s%s%s\n", label, pfa_text_count(texts[0], thread->allocations),
+               pfa_text_count(texts[1], thread->frees), pfa_text_bytes(texts[2], thread->bytes),
+               report->file_count > 1 ? "  " : "", report->file_count > 1 ? report->files[thread->file].path : "");
+    }
+}
+
+void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count)
+{
+    printed_t printed = {.rank = pfa_memory_get(report->point_count, sizeof *printed.rank),
+                         .list = pfa_memory_get(report->point_count, sizeof *printed.list)};
+    for (size_t i = 0; i < report->file_count; i++) {
+        print_file(&report->files[i]);
+    }
+    for (size_t i = 0; i < report->unread.count; i++) {
+        printf("MISSING: %s\n", report->unread.list[i]);
+    }
+    print_totals(report);
+    for (size_t i = 0; i < order_count; i++) {
+        print_points(report, top, orders[i], &printed);
+    }
+    pfa_access_text(report, top, orders[0]);
+    print_sizes(report);
+    print_threads(report, top);
+    pfa_symbols_tell(report->symbols, &report->remarks);
+    for (size_t i = 0; i < report->remarks.count; i++) {
+        printf("%snote: %s\n", i == 0 ? "\n" : "", report->remarks.list[i]);
+    }
+    free(printed.rank);
+    free(printed.list);
+}
+
+void pfa_report_summary(pfa_report_t *report)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    const pfa_tally_t *tally = &report->tally;
+    fprintf(stderr, "  allocated  %s chunks, %s\n", pfa_text_count(texts[0], tally->frees + tally->live_chunks),
+            pfa_text_bytes(texts[1], tally->bytes_freed + tally->live_bytes));
+    fprintf(stderr, "  freed      %s chunks, %s\n", pfa_text_count(texts[0], tally->frees),
+            pfa_text_bytes(texts[1], tally->bytes_freed));
+    fprintf(stderr, "  live       %s chunk%s, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
+            pfa_text_plural(tally->live_chunks), pfa_text_bytes(texts[1], tally->live_bytes));
+    fprintf(stderr, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report).bytes));
+    if (pfa_report_peak_is_one(report)) {
+        fprintf(stderr, " at %.3f s", pfa_report_peak_seconds(report));
+    }
+    fputc('\n', stderr);
+    if (report->point_count != 0) {
+        uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES);
+        const pfa_point_t *point = &report->points[numbers[0]];
+        fprintf(stderr, "  worst      %s in %s chunk%s from ",
+                pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes),
+                pfa_text_count(texts[1], point->frees + point->live_chunks),
+                pfa_text_plural(point->frees + point->live_chunks));
+        pfa_place_print(stderr, report, point->stack);
+        fputc('\n', stderr);
+        free(numbers);
+    }
+}

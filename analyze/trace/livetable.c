@@ -1,0 +1,357 @@
+/* Owns the reading of live tables, but for rings (analyze/trace/livetable_ring.c). See analyze/trace/livetable.h. */
+#include "analyze/trace/livetable.h"
+#include "analyze/trace/blocks.h"
+#include "analyze/tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STEP = 1 << 18 }; /* a multiple of all sizes of things in extents */
+
+static int compare_places(const void *a, const void *b)
+{
+    const pfa_live_extent_t *left = *(const pfa_live_extent_t *const *)a;
+    const pfa_live_extent_t *right = *(const pfa_live_extent_t *const *)b;
+    if (left->offset != right->offset) {
+        return left->offset < right->offset ? -1 : 1;
+    }
+    return left < right ? -1 : left > right;
+}
+
+/* Takes away all that begin in another: they would be read again and again. */
+static void drop_overlapping(pfa_livetable_t *table)
+{
+    pfa_live_extent_t **places = pfa_memory_get(table->extent_count, sizeof *places);
+    uint64_t end = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < table->extent_count; i++) {
+        places[i] = &table->extents[i];
+    }
+    qsort(places, table->extent_count, sizeof *places, compare_places);
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (places[i]->offset < end) {
+            places[i]->kind = PFA_EXTENT_NONE;
+        } else {
+            end = places[i]->offset + places[i]->size;
+        }
+    }
+    for (size_t i = 0; i < table->extent_count; i++) {
+        if (table->extents[i].kind != PFA_EXTENT_NONE) {
+            table->extents[kept++] = table->extents[i];
+        }
+    }
+    table->ignored += table->extent_count - kept;
+    table->extent_count = kept;
+    free(places);
+}
+
+/* Extents that lie in the file, each in a place of its own. */
+static void keep_extents(pfa_livetable_t *table)
+{
+    uint32_t count = table->head->extent_count;
+    count = count < PFA_LIVE_EXTENTS ? count : PFA_LIVE_EXTENTS;
+    table->extents = pfa_memory_get(count, sizeof *table->extents);
+    for (uint32_t i = 0; i < count; i++) {
+        const pfa_live_extent_t *extent = &table->head->extents[i];
+        if (extent->kind == PFA_EXTENT_NONE) {
+            continue;
+        }
+        if (extent->offset > table->size || extent->size > table->size - extent->offset) {
+            table->ignored++;
+            continue;
+        }
+        table->extents[table->extent_count++] = *extent;
+    }
+    drop_overlapping(table);
+}
+
+static int read_head(pfa_livetable_t *table, uint64_t session)
+{
+    struct stat status;
+    if (fstat(table->fd, &status) != 0) {
+        return errno;
+    }
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < sizeof(pfa_live_head_t)) {
+        return EBADMSG;
+    }
+    table->size = (uint64_t)status.st_size;
+    table->data = (uint64_t)status.st_blocks * 512 + STEP;
+    table->data = table->data < table->size ? table->data : table->size;
+    table->head = pfa_memory_get(1, sizeof *table->head);
+    int error = pfa_file_read(table->fd, table->head, sizeof *table->head, 0);
+    if (error != 0) {
+        return error;
+    }
+    const pfa_live_head_t *head = table->head;
+    if (head->magic != PFA_LIVE_MAGIC || head->version != PFA_TRACE_VERSION ||
+        head->record_size < sizeof(pfa_live_record_t) || head->record_size > 4096 || head->record_size % 8 != 0) {
+        return EBADMSG;
+    }
+    if (head->session != session) {
+        return ESTALE;
+    }
+    keep_extents(table);
+    return 0;
+}
+
+int pfa_livetable_open(const char *path, uint64_t session, pfa_livetable_t **table)
+{
+    *table = pfa_memory_get(1, sizeof **table);
+    (*table)->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int error = (*table)->fd < 0 ? errno : read_head(*table, session);
+    if (error != 0) {
+        pfa_livetable_close(*table);
+        *table = NULL;
+    }
+    return error;
+}
+
+void pfa_livetable_close(pfa_livetable_t *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    if (table->fd >= 0) {
+        close(table->fd);
+    }
+    free(table->head);
+    free(table->extents);
+    free(table);
+}
+
+/* A line of /proc/PID/maps is of the file if it has its inode or its name. */
+static bool maps_mention(FILE *maps, uint64_t inode, const char *path)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (!found && getline(&line, &room, maps) > 0) {
+        unsigned long in_line;
+        found = (sscanf(line, "%*s %*s %*s %*s %lu", &in_line) == 1 && in_line == inode) || strstr(line, path) != NULL;
+    }
+    free(line);
+    return found;
+}
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+/* Whether the process of this number, which everyone may ask for its beginning, is surely not the one of the table. */
+static bool is_another(const pfa_live_head_t *head)
+{
+    char name[64];
+    char text[1024];
+    if (head->boot != 0 && read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) && pfa_live_boot(text) != head->boot) {
+        return true;
+    }
+    snprintf(name, sizeof name, "/proc/%u/stat", head->pid);
+    return head->start_ticks != 0 && read_text(name, text, sizeof text) && pfa_live_ticks(text) != head->start_ticks;
+}
+
+bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
+{
+    char name[64];
+    struct stat status;
+    snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
+    FILE *maps = fopen(name, "re");
+    if (maps == NULL) {
+        /* It may be there, but not ours to look at. */
+        return errno != ENOENT && errno != ESRCH && !is_another(table->head);
+    }
+    char *whole = realpath(path, NULL);
+    bool used = fstat(table->fd, &status) == 0 && maps_mention(maps, status.st_ino, whole != NULL ? whole : path);
+    free(whole);
+    fclose(maps);
+    return used;
+}
+
+/* Calls `visit` with up to STEP bytes at a time of the parts of an extent that are no holes, each starting at a multiple
+ * of `unit` from the extent's start and whole units long. */
+typedef void visit_bytes_t(void *to, const uint8_t *bytes, size_t size, uint64_t at);
+
+static int walk_extent(const pfa_livetable_t *table, const pfa_live_extent_t *extent, size_t unit, visit_bytes_t *visit,
+                       void *to)
+{
+    size_t step = STEP / unit * unit;
+    uint8_t *buffer = pfa_memory_get(step, 1);
+    int error = 0;
+    uint64_t at = 0;
+    while (error == 0 && extent->size - at >= unit) {
+        off_t data = lseek(table->fd, (off_t)(extent->offset + at), SEEK_DATA);
+        if (data < 0 && errno == ENXIO) {
+            break; /* nothing but a hole from here to the end */
+        }
+        uint64_t skip = data > 0 && (uint64_t)data > extent->offset + at ? (uint64_t)data - extent->offset - at : 0;
+        at += skip / unit * unit;
+        if (at > extent->size || extent->size - at < unit) {
+            break;
+        }
+        uint64_t left = (extent->size - at) / unit * unit;
+        size_t size = left < step ? (size_t)left : step;
+        error = pfa_file_read(table->fd, buffer, size, extent->offset + at);
+        if (error == 0) {
+            visit(to, buffer, size, at);
+            at += size;
+        }
+    }
+    free(buffer);
+    return error == ENODATA ? 0 : error; /* cut short meanwhile */
+}
+
+typedef struct walk {
+    const pfa_livetable_t *table;
+    const pfa_live_extent_t *extent;
+    size_t unit;
+    void *visit;
+    void *to;
+} walk_t;
+
+static int walk_kind(const pfa_livetable_t *table, uint32_t kind, size_t unit, visit_bytes_t *each, walk_t *walk)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < table->extent_count; i++) {
+        if (table->extents[i].kind == kind) {
+            *walk = (walk_t){table, &table->extents[i], unit, walk->visit, walk->to};
+            error = walk_extent(table, walk->extent, unit, each, walk);
+        }
+    }
+    return error;
+}
+
+bool pfa_livetable_has_accesses(const pfa_livetable_t *table)
+{
+    return table->head->record_size == sizeof(pfa_live_record_t) + sizeof(pfa_live_accesses_t);
+}
+
+static void each_record(void *to, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    walk_t *walk = to;
+    bool has_accesses = pfa_livetable_has_accesses(walk->table);
+    (void)at;
+    for (size_t i = 0; i < size; i += walk->unit) {
+        pfa_live_record_t record;
+        memcpy(&record, bytes + i, sizeof record);
+        if ((record.size_flags & PFA_RECORD_STATE) == PFA_RECORD_LIVE &&
+            record.alloc_time >= walk->table->head->start_counter) {
+            pfa_event_accesses_t accesses;
+            if (has_accesses) {
+                pfa_live_accesses_t live;
+                memcpy(&live, bytes + i + sizeof record, sizeof live);
+                accesses = pfa_live_accesses(&live, record.alloc_time, record.size_flags >> PFA_RECORD_SIZE_SHIFT);
+            }
+            (*(pfa_live_record_visit_t **)walk->visit)(walk->to, &record, has_accesses ? &accesses : NULL);
+        }
+    }
+}
+
+int pfa_livetable_records(const pfa_livetable_t *table, pfa_live_record_visit_t *visit, void *to)
+{
+    walk_t walk = {.visit = &visit, .to = to};
+    int error = walk_kind(table, PFA_EXTENT_RECORDS, table->head->record_size, each_record, &walk);
+    return error != 0 ? error : walk_kind(table, PFA_EXTENT_LARGES, PFA_LIVE_LARGE_CELL, each_record, &walk);
+}
+
+static void each_node(void *to, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    walk_t *walk = to;
+    for (size_t i = 0; i < size; i += sizeof(pfa_live_node_t)) {
+        pfa_live_node_t node;
+        uint64_t number = walk->extent->index * (uint64_t)PFA_LIVE_NODES + (at + i) / sizeof node;
+        memcpy(&node, bytes + i, sizeof node);
+        if (node.ready == 1 && number < walk->table->head->node_count) {
+            (*(pfa_live_node_visit_t **)walk->visit)(walk->to, (uint32_t)number, &node);
+        }
+    }
+}
+
+int pfa_livetable_nodes(const pfa_livetable_t *table, pfa_live_node_visit_t *visit, void *to)
+{
+    walk_t walk = {.visit = &visit, .to = to};
+    return walk_kind(table, PFA_EXTENT_NODES, sizeof(pfa_live_node_t), each_node, &walk);
+}
+
+static void each_fold(void *to, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    walk_t *walk = to;
+    const pfa_live_fold_log_t *log = &walk->table->head->fold_log;
+    for (size_t i = 0; i < size; i += sizeof(pfa_live_fold_t)) {
+        pfa_live_fold_t fold;
+        uint64_t number = walk->extent->index * (uint64_t)PFA_LIVE_NODES + (at + i) / sizeof fold;
+        memcpy(&fold, bytes + i, sizeof fold);
+        if (log->state == 1 && log->stack == number) { /* a kill came into the middle of adding to it */
+            fold = (pfa_live_fold_t){.chunks = log->chunks, .bytes = log->bytes};
+        }
+        if (fold.chunks != 0 && number <= UINT32_MAX) {
+            (*(pfa_live_fold_visit_t **)walk->visit)(walk->to, (uint32_t)number, &fold);
+        }
+    }
+}
+
+int pfa_livetable_folds(const pfa_livetable_t *table, pfa_live_fold_visit_t *visit, void *to)
+{
+    walk_t walk = {.visit = &visit, .to = to};
+    return walk_kind(table, PFA_EXTENT_FOLDS, sizeof(pfa_live_fold_t), each_fold, &walk);
+}
+
+static void each_thread(void *to, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    walk_t *walk = to;
+    (void)at;
+    for (size_t i = 0; i < size; i += sizeof(pfa_trace_thread_t)) {
+        pfa_trace_thread_t thread;
+        memcpy(&thread, bytes + i, sizeof thread);
+        if (thread.number != 0) {
+            (*(pfa_live_thread_visit_t **)walk->visit)(walk->to, &thread);
+        }
+    }
+}
+
+int pfa_livetable_threads(const pfa_livetable_t *table, pfa_live_thread_visit_t *visit, void *to)
+{
+    walk_t walk = {.visit = &visit, .to = to};
+    return walk_kind(table, PFA_EXTENT_THREADS, sizeof(pfa_trace_thread_t), each_thread, &walk);
+}
+
+static void each_tag(void *to, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    walk_t *walk = to;
+    for (size_t i = 0; i < size; i += PFA_LIVE_TAG_SIZE) {
+        char name[PFA_LIVE_TAG_SIZE + 1] = "";
+        uint64_t number = walk->extent->index * (uint64_t)PFA_LIVE_TAGS + (at + i) / PFA_LIVE_TAG_SIZE;
+        memcpy(name, bytes + i, PFA_LIVE_TAG_SIZE);
+        if (name[0] != '\0' && number <= UINT16_MAX) {
+            (*(pfa_live_tag_visit_t **)walk->visit)(walk->to, (uint32_t)number, name);
+        }
+    }
+}
+
+int pfa_livetable_tags(const pfa_livetable_t *table, pfa_live_tag_visit_t *visit, void *to)
+{
+    walk_t walk = {.visit = &visit, .to = to};
+    return walk_kind(table, PFA_EXTENT_TAGS, PFA_LIVE_TAG_SIZE, each_tag, &walk);
+}
+
+pfa_event_t pfa_live_event(const pfa_live_record_t *record)
+{
+    return (pfa_event_t){.alloc_time = record->alloc_time,
+                         .free_time = UINT64_MAX,
+                         .size_flags = record->size_flags & ~(uint64_t)PFA_RECORD_STATE,
+                         .stack = record->stack,
+                         .type_link = record->type_link,
+                         .thread = record->thread,
+                         .tag = record->tag,
+                         .last_thread = record->last_thread};
+}

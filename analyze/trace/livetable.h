@@ -1,0 +1,75 @@
+/* The live table beside a trace (export/format/live.h), as the tool reads it: of a process that is gone, or of one that
+ * goes on meanwhile. It is read with pread, since the process may cut or remove it; what lies outside the file is
+ * ignored. */
+#ifndef PFA_ANALYZE_LIVETABLE_H
+#define PFA_ANALYZE_LIVETABLE_H
+
+#include "export/format/live.h"
+#include "export/format/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Entries of one ring that are there to be read. */
+typedef struct pfa_live_span {
+    uint32_t ring;
+    uint64_t first;   /* number of events[0] */
+    uint64_t head;    /* entries stored in all */
+    uint64_t missing; /* between the asked first and this one */
+    pfa_event_t *events;
+    pfa_event_accesses_t *accesses; /* of each; NULL: the ring has none */
+    size_t count;
+    pfa_event_t last; /* the newest entry */
+    bool has_last;
+    pfa_live_folded_t folded;
+} pfa_live_span_t;
+
+typedef struct pfa_livetable {
+    int fd;
+    uint64_t size;
+    uint64_t data; /* bytes that are not holes, about */
+    pfa_live_head_t *head;
+    pfa_live_extent_t *extents; /* that lie in the file */
+    size_t extent_count;
+    size_t ignored; /* extents that do not, or overlap with another */
+} pfa_livetable_t;
+
+/* The table of this session beside the trace at `path`. 0; ENOENT: there is none; ESTALE: it is of another session;
+ * EBADMSG: it is none; or another error number. */
+int pfa_livetable_open(const char *path, uint64_t session, pfa_livetable_t **table);
+void pfa_livetable_close(pfa_livetable_t *table);
+/* Whether the process that writes it is still there. */
+bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path);
+
+/* Each calls `visit` for what the table holds. */
+/* Accesses are NULL where records have no room for them. */
+typedef void pfa_live_record_visit_t(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses);
+typedef void pfa_live_node_visit_t(void *to, uint32_t number, const pfa_live_node_t *node);
+typedef void pfa_live_fold_visit_t(void *to, uint32_t number, const pfa_live_fold_t *fold);
+typedef void pfa_live_thread_visit_t(void *to, const pfa_trace_thread_t *thread);
+typedef void pfa_live_tag_visit_t(void *to, uint32_t number, const char *name);
+/* False: no more of this extent. */
+typedef bool pfa_live_map_visit_t(void *to, const pfa_access_map_t *head, const void *counters);
+int pfa_livetable_records(const pfa_livetable_t *table, pfa_live_record_visit_t *visit, void *to);
+int pfa_livetable_nodes(const pfa_livetable_t *table, pfa_live_node_visit_t *visit, void *to);
+int pfa_livetable_folds(const pfa_livetable_t *table, pfa_live_fold_visit_t *visit, void *to);
+int pfa_livetable_threads(const pfa_livetable_t *table, pfa_live_thread_visit_t *visit, void *to);
+int pfa_livetable_tags(const pfa_livetable_t *table, pfa_live_tag_visit_t *visit, void *to);
+/* EBADMSG: there are maps that make no sense. (analyze/trace/livetable_maps.c) */
+int pfa_livetable_maps(const pfa_livetable_t *table, pfa_live_map_visit_t *visit, void *to);
+bool pfa_livetable_has_maps(const pfa_livetable_t *table);
+/* Whether there is room for accesses in records, and in rings. */
+bool pfa_livetable_has_accesses(const pfa_livetable_t *table);
+
+/* The number of extents that are rings, and the ring of one extent: its entries from `first` on, where *first is what
+ * first_of says for the ring's number. The caller calls pfa_live_span_free. */
+bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent);
+uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent);
+int pfa_livetable_ring(const pfa_livetable_t *table, size_t extent, uint64_t first, pfa_live_span_t *span);
+void pfa_live_span_free(pfa_live_span_t *span);
+
+/* A chunk that is alive as a row: with the free time UINT64_MAX. */
+pfa_event_t pfa_live_event(const pfa_live_record_t *record);
+
+#endif

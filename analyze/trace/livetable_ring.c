@@ -1,0 +1,204 @@
+/* Owns the reading of a live table's rings: which of their entries are there, and which were written over meanwhile. See
+ * analyze/trace/livetable.h. */
+#include "analyze/trace/blocks.h"
+#include "analyze/trace/livetable.h"
+#include "analyze/tool/tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent)
+{
+    return table->extents[extent].kind == PFA_EXTENT_RING;
+}
+
+uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent)
+{
+    return table->extents[extent].index;
+}
+
+static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t *extent, pfa_live_ring_t *ring)
+{
+    if (extent->size < PFA_LIVE_RING_ENTRIES) {
+        return EBADMSG;
+    }
+    int error = pfa_file_read(table->fd, ring, sizeof *ring, extent->offset);
+    uint64_t most = (extent->size - PFA_LIVE_RING_ENTRIES) / sizeof(pfa_event_t);
+    if (error == 0 && (ring->entry_size != sizeof(pfa_event_t) || ring->capacity > most || ring->capacity == 0 ||
+                       (ring->capacity & (ring->capacity - 1)) != 0)) {
+        error = EBADMSG;
+    }
+    if (error == 0) { /* from here on as the trace counts */
+        ring->head -= ring->base;
+        ring->tail -= ring->base;
+        ring->folded_from -= ring->folded_from != 0 ? ring->base : 0;
+    }
+    return error;
+}
+
+/* Its place was made, and nothing was stored in it when the process was killed. */
+static bool is_unused(const pfa_live_ring_t *ring)
+{
+    return ring->head == 0 && ring->tail == 0;
+}
+
+/* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
+static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
+                            pfa_live_span_t *span)
+{
+    const pfa_live_fold_log_t *log = &table->head->fold_log;
+    uint64_t tail = ring->tail;
+    if (ring->folded_from == 0) {
+        return first;
+    }
+    if (log->state == 1 && log->ring == ring->number && log->tail - ring->base > tail) {
+        tail = log->tail - ring->base;
+    }
+    uint64_t from = ring->folded_from - 1;
+    span->missing = from > first ? from - first : 0;
+    return tail > first ? tail : first;
+}
+
+/* What there is for each entry from `first` on, in the one or two runs that it lies in: things of `size` in an array that
+ * begins at `array` in the extent. */
+static int read_array(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                      uint64_t array, size_t size, uint64_t first, void *things, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        uint64_t slot = (ring->base + first + done) & (ring->capacity - 1);
+        size_t run = count - done < ring->capacity - slot ? count - done : (size_t)(ring->capacity - slot);
+        int error =
+            pfa_file_read(table->fd, (char *)things + done * size, run * size, extent->offset + array + slot * size);
+        if (error != 0) {
+            return error;
+        }
+        done += run;
+    }
+    return 0;
+}
+
+static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                        uint64_t first, pfa_event_t *events, size_t count)
+{
+    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES, sizeof *events, first, events, count);
+}
+
+/* Those of the entries of the span, if the ring has room for them. */
+static int read_accesses(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                         uint64_t first, pfa_live_span_t *span)
+{
+    uint64_t room = (extent->size - PFA_LIVE_RING_ENTRIES) / (sizeof(pfa_event_t) + sizeof *span->accesses);
+    if (!pfa_livetable_has_accesses(table) || ring->capacity > room) {
+        return 0;
+    }
+    span->accesses = pfa_memory_get(span->count, sizeof *span->accesses);
+    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES + ring->capacity * sizeof(pfa_event_t),
+                      sizeof *span->accesses, first, span->accesses, span->count);
+}
+
+/* As a batch would have them: a part of the chunk, and times of its life. */
+static void mend_accesses(pfa_live_span_t *span)
+{
+    for (size_t i = 0; span->accesses != NULL && i < span->count; i++) {
+        const pfa_event_t *event = &span->events[i];
+        pfa_event_accesses_t *told = &span->accesses[i];
+        uint64_t units = pfa_access_units(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+        if (told->length == 0 || told->low >= units) {
+            *told = (pfa_event_accesses_t){.reads = told->reads, .writes = told->writes};
+            continue;
+        }
+        told->length = told->length < units - told->low ? told->length : (uint32_t)(units - told->low);
+        told->first = told->first < event->free_time ? told->first : event->free_time;
+        told->first = told->first > event->alloc_time ? told->first : event->alloc_time;
+        told->last = told->last < event->free_time ? told->last : event->free_time;
+        told->last = told->last > told->first ? told->last : told->first;
+    }
+}
+
+void pfa_live_span_free(pfa_live_span_t *span)
+{
+    free(span->events);
+    free(span->accesses);
+    span->events = NULL;
+    span->accesses = NULL;
+    span->count = 0;
+}
+
+/* Bytes of an extent that are no holes. */
+static uint64_t data_in(const pfa_livetable_t *table, const pfa_live_extent_t *extent)
+{
+    off_t end = (off_t)(extent->offset + extent->size);
+    uint64_t sum = 0;
+    for (off_t at = (off_t)extent->offset; at < end;) {
+        off_t data = lseek(table->fd, at, SEEK_DATA);
+        if (data < 0 && errno != ENXIO) {
+            return table->data; /* nobody can tell */
+        }
+        off_t hole = data >= 0 && data < end ? lseek(table->fd, data, SEEK_HOLE) : -1;
+        if (hole <= at) {
+            break;
+        }
+        at = hole < end ? hole : end;
+        sum += (uint64_t)(at - data);
+    }
+    return sum;
+}
+
+int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t first, pfa_live_span_t *span)
+{
+    const pfa_live_extent_t *extent = &table->extents[number];
+    pfa_live_ring_t ring;
+    pfa_live_ring_t later;
+    *span = (pfa_live_span_t){.ring = extent->index, .first = first};
+    int error = read_ring_head(table, extent, &ring);
+    if (error == EBADMSG && extent->size >= PFA_LIVE_RING_ENTRIES && is_unused(&ring)) {
+        return 0;
+    }
+    if (error != 0) {
+        return error;
+    }
+    span->folded = ring.folded_last;
+    first = skip_folded(table, &ring, first, span);
+    uint64_t head = ring.head;
+    uint64_t oldest = head > ring.capacity ? head - ring.capacity : 0;
+    /* What is before the tail was dealt with: it is in the trace, or, if that could not be written, in the folds. */
+    oldest = ring.tail > oldest ? ring.tail : oldest;
+    oldest = oldest < head ? oldest : head;
+    uint64_t from = first > oldest ? first : oldest;
+    span->head = head;
+    span->count = from < head ? (size_t)(head - from) : 0;
+    if (span->count > data_in(table, extent) / sizeof *span->events) {
+        span->count = 0;
+        return EBADMSG; /* more than was ever stored there */
+    }
+    span->events = pfa_memory_get(span->count, sizeof *span->events);
+    error = read_entries(table, extent, &ring, from, span->events, span->count);
+    error = error != 0 ? error : read_accesses(table, extent, &ring, from, span);
+    if (error == 0 && head != 0) {
+        error = read_entries(table, extent, &ring, head - 1, &span->last, 1);
+        span->has_last = error == 0;
+    }
+    if (error != 0 || (error = read_ring_head(table, extent, &later)) != 0) {
+        pfa_live_span_free(span);
+        return error;
+    }
+    /* What a running process has written over meanwhile. */
+    uint64_t kept = later.head > ring.capacity ? later.head - ring.capacity : 0;
+    uint64_t lost = kept > from ? kept - from : 0;
+    lost = lost < span->count ? lost : span->count;
+    span->count -= (size_t)lost;
+    memmove(span->events, span->events + lost, span->count * sizeof *span->events);
+    if (span->accesses != NULL) {
+        memmove(span->accesses, span->accesses + lost, span->count * sizeof *span->accesses);
+    }
+    span->first = from + lost;
+    mend_accesses(span);
+    for (size_t i = 0; i < span->count; i++) {
+        bool before = span->events[i].alloc_time < table->head->start_counter;
+        span->events[i].size_flags |= before ? PFA_EVENT_BEFORE : 0;
+    }
+    span->missing += span->first > first && first < head ? span->first - first : 0;
+    return 0;
+}

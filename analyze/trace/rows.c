@@ -1,0 +1,205 @@
+/* Owns the walk through rows. See analyze/trace/rows.h. One walk at a time: the decoder's memory is shared. */
+#include "analyze/trace/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    pfa_trace_t *trace;
+    const pfa_visitor_t *visitor;
+    bool skip_died;
+    bool told; /* what is said of accesses means something */
+} walk_t;
+
+static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
+static double weights[PFA_BATCH_ROWS];
+static pfa_bytes_t payload;
+
+static bool is_counted(uint64_t size_flags, bool live)
+{
+    return live || (size_flags & PFA_EVENT_BEFORE) == 0;
+}
+
+static walk_t make_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool skip_died)
+{
+    bool told = visitor->accesses && pfa_trace_has_accesses(trace);
+    return (walk_t){.trace = trace, .visitor = visitor, .skip_died = skip_died, .told = told};
+}
+
+/* Where the decoder is to put accesses: NULL if nobody wants them, or there are none. */
+static pfa_event_accesses_t *accesses_for(const walk_t *walk, const pfa_batch_reader_t *reader)
+{
+    static pfa_event_accesses_t accesses;
+    return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0 ? &accesses : NULL;
+}
+
+static void visit_single(const walk_t *walk, const pfa_event_t *event, const pfa_event_accesses_t *accesses, bool live)
+{
+    const pfa_visitor_t *visitor = walk->visitor;
+    if (!is_counted(event->size_flags, live)) {
+        return;
+    }
+    double weight = pfa_trace_weight(walk->trace, event->size_flags);
+    if (visitor->kind != NULL) {
+        pfa_batch_kind_t kind = pfa_batch_kind_of(event);
+        visitor->kind(visitor->to, &kind, weight, live);
+    }
+    if (visitor->row != NULL) {
+        visitor->row(visitor->to, event, walk->told ? accesses : NULL, weight, live);
+    }
+}
+
+static pfa_live_record_t record_of(const pfa_event_t *event)
+{
+    return (pfa_live_record_t){.alloc_time = event->alloc_time,
+                               .size_flags = event->size_flags,
+                               .stack = event->stack,
+                               .thread = event->thread};
+}
+
+/* Row by row, leaving out those that died after all. */
+static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
+{
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
+    pfa_event_t event;
+    int more;
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
+        pfa_live_record_t record = record_of(&event);
+        event.free_time = UINT64_MAX;
+        if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
+            visit_single(walk, &event, accesses, true);
+        }
+    }
+    return more == 0;
+}
+
+/* Rows whose kinds do not say how large they are. */
+static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
+{
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
+    pfa_event_t event;
+    int more;
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
+        visit_single(walk, &event, accesses, false);
+    }
+    return more == 0;
+}
+
+static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
+{
+    const pfa_visitor_t *visitor = walk->visitor;
+    if ((reader->head.flags & PFA_BATCH_SIZES) != 0) {
+        return walk_sizes(walk, reader);
+    }
+    for (uint32_t i = 0; visitor->kind != NULL && i < reader->head.kinds; i++) {
+        if (is_counted(kinds[i].size_flags, false)) {
+            visitor->kind(visitor->to, &kinds[i], weights[i], false);
+        }
+    }
+    if (visitor->row == NULL) {
+        return true;
+    }
+    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
+    pfa_event_t event;
+    uint32_t kind;
+    int more;
+    while ((more = pfa_batch_next(reader, kinds, &event, accesses, &kind)) == 1) {
+        /* A time that was kept whole against one that was cut. */
+        event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
+        if (is_counted(event.size_flags, false)) {
+            visitor->row(visitor->to, &event, walk->told ? accesses : NULL, weights[kind], false);
+        }
+    }
+    return more == 0;
+}
+
+static bool walk_batch(const walk_t *walk, const uint8_t *bytes, size_t size, bool live)
+{
+    pfa_batch_reader_t reader;
+    if (!pfa_batch_open(&reader, bytes, size) || ((reader.head.flags & PFA_BATCH_LIVE) != 0) != live) {
+        return false;
+    }
+    for (uint32_t i = 0; i < reader.head.kinds; i++) {
+        pfa_batch_kind_at(&reader, i, &kinds[i]);
+        weights[i] = pfa_trace_weight(walk->trace, kinds[i].size_flags);
+    }
+    return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
+}
+
+static bool walk_block(const walk_t *walk, const pfa_block_t *block, bool any_picture)
+{
+    pfa_trace_live_t live;
+    const uint8_t *bytes;
+    size_t size;
+    if (pfa_block_load(walk->trace->fd, block, &payload) != 0) {
+        return false;
+    }
+    if (block->kind == PFA_BLOCK_EVENTS) {
+        return walk_batch(walk, payload.bytes, payload.size, false);
+    }
+    if (!pfa_trace_live_batch(&payload, &live, &bytes, &size)) {
+        return false;
+    }
+    return !(any_picture || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
+}
+
+bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor)
+{
+    walk_t walk = make_walk(trace, visitor, false);
+    return walk_block(&walk, block, true);
+}
+
+void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
+{
+    for (size_t i = 0; trace->live != NULL && i < trace->live->extent_count; i++) {
+        pfa_live_span_t span;
+        if (!pfa_livetable_is_ring(trace->live, i)) {
+            continue;
+        }
+        uint64_t end = pfa_trace_ring(trace, pfa_livetable_ring_number(trace->live, i))->end;
+        if (pfa_livetable_ring(trace->live, i, end, &span) == 0) {
+            visit(to, &span);
+            pfa_live_span_free(&span);
+        }
+    }
+}
+
+static void visit_span(void *to, const pfa_live_span_t *span)
+{
+    for (size_t i = 0; i < span->count; i++) {
+        visit_single(to, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL, false);
+    }
+}
+
+static void visit_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
+{
+    const walk_t *walk = to;
+    if (pfa_trace_has_died(walk->trace, record)) {
+        return;
+    }
+    pfa_event_t event = pfa_live_event(record);
+    visit_single(walk, &event, accesses, true);
+}
+
+int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *what)
+{
+    walk_t walk = make_walk(trace, visitor, true);
+    pfa_progress_t progress;
+    pfa_trace_forget_died(trace);
+    pfa_progress_begin(&progress, what, trace->blocks.size);
+    for (size_t i = 0; i < trace->blocks.count; i++) {
+        const pfa_block_t *block = &trace->blocks.list[i];
+        bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE;
+        if (rows && !walk_block(&walk, block, false)) {
+            trace->bad_blocks += count_bad;
+        }
+        pfa_progress_step(&progress, sizeof(pfa_block_header_t) + block->stored_size);
+    }
+    pfa_progress_end(&progress);
+    if (trace->live == NULL) {
+        return 0;
+    }
+    pfa_rows_walk_rings(trace, visit_span, &walk);
+    return pfa_livetable_records(trace->live, visit_record, &walk);
+}

@@ -1,0 +1,28 @@
+/* The way through all rows of a trace and its live table: every death once, then every chunk that is alive once. Rows are
+ * decoded block by block and not kept. */
+#ifndef PFA_ANALYZE_ROWS_H
+#define PFA_ANALYZE_ROWS_H
+
+#include "analyze/trace/trace.h"
+
+/* What is called, with `to`; either may be NULL. `weight` is how many chunks each of the rows stands for. */
+typedef struct pfa_visitor {
+    void *to;
+    bool accesses; /* rows are to be told with them */
+    /* Rows that have all but their times in common; kind->rows of them. */
+    void (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
+    /* One of them. A live one has the free time UINT64_MAX. Accesses are NULL if they are not known. */
+    void (*row)(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live);
+} pfa_visitor_t;
+
+/* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's
+ * bad_blocks where `count_bad`. */
+int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *progress);
+
+/* The rows of one block of EVENTS or LIVE, whatever picture it is of. False: they make no sense. */
+bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor);
+/* The deaths that are only in rings. */
+typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);
+void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to);
+
+#endif

@@ -1,0 +1,276 @@
+/* Owns the opening of traces and what can be asked of an open one. See analyze/trace/trace.h. */
+#include "analyze/trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { META_RATIO = 64, META_FREE = 64 << 20 };
+
+__attribute__((format(printf, 2, 3))) static int fail(char **why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(why, format, arguments) < 0) {
+        *why = NULL;
+    }
+    va_end(arguments);
+    return -1;
+}
+
+static int open_file(pfa_trace_t *trace, uint64_t *size, char **why)
+{
+    struct stat status;
+    trace->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (trace->fd < 0 || fstat(trace->fd, &status) != 0) {
+        return fail(why, "cannot open %s: %s", trace->path, strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail(why, "%s is not a file", trace->path);
+    }
+    if (status.st_size == 0) {
+        return fail(why, "%s is empty, not a trace", trace->path);
+    }
+    *size = (uint64_t)status.st_size;
+    return 0;
+}
+
+static void note_picture(pfa_trace_t *trace, const pfa_block_t *block)
+{
+    pfa_bytes_t payload = {.bytes = NULL};
+    pfa_trace_live_t live;
+    if (pfa_block_load_start(trace->fd, block, sizeof live, &payload) == 0 && payload.size == sizeof live) {
+        memcpy(&live, payload.bytes, sizeof live);
+        trace->last_picture = live.number > trace->last_picture ? live.number : trace->last_picture;
+        if (live.flags == (PFA_LIVE_LAST | PFA_LIVE_FINAL)) {
+            trace->picture = live.number;
+        }
+    }
+    pfa_bytes_free(&payload);
+}
+
+static bool is_meta(uint16_t kind)
+{
+    return kind != PFA_BLOCK_EVENTS && kind != PFA_BLOCK_LIVE && kind != PFA_BLOCK_SYMBOLS;
+}
+
+uint64_t pfa_trace_meta_most(const pfa_trace_t *trace)
+{
+    return META_RATIO * trace->blocks.size + META_FREE;
+}
+
+/* What is no rows is kept in memory: all of it together is not much longer than the file, unless that is short. */
+static bool read_meta(pfa_trace_t *trace, const pfa_block_t *block, uint64_t *budget, pfa_bytes_t *payload)
+{
+    uint64_t cost = block->kind != PFA_BLOCK_MAPS ? block->raw_size : 0; /* a map takes the place of the one before */
+    if (cost > *budget) {
+        return false;
+    }
+    *budget -= cost;
+    return pfa_block_load(trace->fd, block, payload) == 0 && pfa_trace_take(trace, block, payload);
+}
+
+static int read_blocks(pfa_trace_t *trace, char **why)
+{
+    pfa_bytes_t payload = {.bytes = NULL};
+    uint64_t budget = pfa_trace_meta_most(trace);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < trace->blocks.count; i++) {
+        const pfa_block_t *block = &trace->blocks.list[i];
+        trace->last_time = block->time > trace->last_time ? block->time : trace->last_time;
+        if (block->kind == PFA_BLOCK_LIVE) {
+            note_picture(trace, block);
+        } else if (is_meta(block->kind) && !read_meta(trace, block, &budget, &payload)) {
+            trace->bad_blocks++;
+        }
+        if (trace->has_start && trace->start.version > PFA_TRACE_VERSION) {
+            result = fail(why, "%s is a trace of version %" PRIu32 ", and this profalloc knows versions up to %u",
+                          trace->path, trace->start.version, PFA_TRACE_VERSION);
+        }
+    }
+    pfa_bytes_free(&payload);
+    pfa_trace_sort_modules(trace);
+    return result;
+}
+
+/* EAGAIN: the trace was ended while we looked. */
+static int open_live(pfa_trace_t *trace)
+{
+    struct stat status;
+    if (trace->has_end || !trace->has_start) {
+        return 0;
+    }
+    int error = pfa_livetable_open(trace->live_path, trace->start.session, &trace->live);
+    if (error == ENOENT && fstat(trace->fd, &status) == 0 && (uint64_t)status.st_size != trace->blocks.size) {
+        return EAGAIN;
+    }
+    if (error == ESTALE) {
+        pfa_notes_add(&trace->missing, "%s is the live table of another trace", trace->live_path);
+    } else if (error == EBADMSG) {
+        pfa_notes_add(&trace->missing, "%s is damaged", trace->live_path);
+    } else if (error != 0 && error != ENOENT) {
+        pfa_notes_add(&trace->missing, "cannot read %s: %s", trace->live_path, strerror(error));
+    }
+    if (trace->live != NULL) {
+        trace->running = pfa_livetable_in_use(trace->live, trace->live_path);
+        pfa_trace_merge_live(trace);
+    }
+    return 0;
+}
+
+static int open_once(pfa_trace_t *trace, char **why)
+{
+    uint64_t size = 0;
+    if (open_file(trace, &size, why) != 0) {
+        return -1;
+    }
+    int error = pfa_blocks_scan(trace->fd, size, &trace->blocks);
+    if (error != 0) {
+        return fail(why, "cannot read %s: %s", trace->path, strerror(error));
+    }
+    if (trace->blocks.count == 0) {
+        return fail(why, "%s is not a trace of profalloc", trace->path);
+    }
+    for (uint32_t i = 0; i < PFA_NODE_FIRST; i++) {
+        pfa_trace_put_node(trace, i, i, 0);
+    }
+    if (read_blocks(trace, why) != 0) {
+        return -1;
+    }
+    pfa_trace_read_rings(trace);
+    return open_live(trace);
+}
+
+pfa_trace_t *pfa_trace_open(const char *path, char **why)
+{
+    for (int tries = 0;; tries++) {
+        pfa_trace_t *trace = pfa_memory_get(1, sizeof *trace);
+        size_t length = strlen(path);
+        trace->fd = -1;
+        trace->path = pfa_memory_copy(path, length);
+        trace->live_path = pfa_memory_get(length + sizeof PFA_LIVE_SUFFIX, 1);
+        memcpy(trace->live_path, path, length);
+        strcpy(trace->live_path + length, PFA_LIVE_SUFFIX);
+        int result = open_once(trace, why);
+        if (result == 0 || (result == EAGAIN && tries == 3)) {
+            pfa_trace_sort_died(trace);
+            return trace;
+        }
+        pfa_trace_close(trace);
+        if (result != EAGAIN) {
+            return NULL;
+        }
+    }
+}
+
+void pfa_trace_close(pfa_trace_t *trace)
+{
+    if (trace == NULL) {
+        return;
+    }
+    if (trace->fd >= 0) {
+        close(trace->fd);
+    }
+    pfa_trace_free_meta(trace);
+    pfa_livetable_close(trace->live);
+    pfa_blocks_free(&trace->blocks);
+    pfa_notes_free(&trace->marks);
+    pfa_notes_free(&trace->missing);
+    pfa_notes_free(&trace->remarks);
+    free(trace->rings);
+    free(trace->died);
+    free(trace->path);
+    free(trace->live_path);
+    free(trace);
+}
+
+/* The last list that begins at the node or before it; the first is for those before it, too. */
+static const pfa_module_list_t *modules_for(const pfa_trace_t *trace, uint32_t node)
+{
+    size_t low = trace->module_list_count != 0 ? 1 : 0;
+    size_t high = trace->module_list_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (trace->module_lists[middle].first_node <= node) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low != 0 ? &trace->module_lists[low - 1] : NULL;
+}
+
+pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node)
+{
+    uint64_t pc = trace->pcs[node] - 1;
+    const pfa_module_list_t *list = modules_for(trace, node);
+    size_t low = 0;
+    size_t high = list != NULL ? list->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list->modules[middle].end <= pc) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return list != NULL && low < list->count && list->modules[low].start <= pc ? &list->modules[low] : NULL;
+}
+
+double pfa_trace_weight(const pfa_trace_t *trace, uint64_t size_flags)
+{
+    uint64_t class = size_flags >> PFA_RECORD_WEIGHT_SHIFT & PFA_RECORD_WEIGHT_MASK;
+    uint64_t period = class != 0 ? trace->weights[class] : 1;
+    uint64_t size = size_flags >> PFA_RECORD_SIZE_SHIFT;
+    if (period <= 1 || size == 0) {
+        return 1; /* a chunk without bytes cannot be hit by a sample point: it stands for itself */
+    }
+    return 1 / -expm1(-(double)size / (double)period);
+}
+
+double pfa_trace_seconds(const pfa_trace_t *trace, uint64_t time)
+{
+    const pfa_trace_start_t *start = &trace->start;
+    double ticks = (double)(int64_t)(time - start->counter);
+    double ticks_seen = (double)(int64_t)(trace->clock.counter - start->counter);
+    double ns_seen = (double)(int64_t)(trace->clock.monotonic_ns - start->monotonic_ns);
+    /* Over less than a millisecond the two readings tell the speed worse than the counter's own word. */
+    if (trace->has_clock && ticks_seen > 0 && ns_seen > (start->counter_hz != 0 ? 1e6 : 0)) {
+        return ticks * (ns_seen / ticks_seen) * 1e-9;
+    }
+    return ticks / (start->counter_hz != 0 ? (double)start->counter_hz : 1e9);
+}
+
+bool pfa_trace_has_accesses(const pfa_trace_t *trace)
+{
+    bool known = trace->has_counters || trace->live != NULL;
+    return trace->start.record_size == sizeof(pfa_live_record_t) + sizeof(pfa_live_accesses_t) &&
+           (trace->counters.instrumented != 0 || !known);
+}
+
+bool pfa_trace_is_final(const pfa_trace_t *trace, const pfa_trace_live_t *live)
+{
+    return trace->live == NULL && trace->picture != 0 && live->number == trace->picture &&
+           (live->flags & PFA_LIVE_FINAL) != 0;
+}
+
+bool pfa_trace_live_batch(const pfa_bytes_t *payload, pfa_trace_live_t *live, const uint8_t **bytes, size_t *size)
+{
+    if (payload->size < sizeof *live) {
+        return false;
+    }
+    memcpy(live, payload->bytes, sizeof *live);
+    uint64_t start = (sizeof *live + (uint64_t)live->name_size + 7) / 8 * 8;
+    if (start > payload->size) {
+        return false;
+    }
+    *bytes = payload->bytes + start;
+    *size = payload->size - (size_t)start;
+    return true;
+}
