@@ -1,0 +1,124 @@
+/* What every analysis begins with: the traces that it was given, each recording once, the stacks and names they have in
+ * common, which of their chunks are asked for (--where) and what these are told apart by (--by).
+ *
+ * A command makes a query of its command line (analyze/query/request.h), walks through its chunks as often as it needs to,
+ * and keeps sums, not chunks. Times are nanoseconds since the first of the recordings began. */
+#ifndef PFA_ANALYZE_QUERY_QUERY_H
+#define PFA_ANALYZE_QUERY_QUERY_H
+
+#include "analyze/names/stacks.h"
+#include "analyze/query/where.h"
+#include "analyze/trace/tally.h"
+
+/* One trace of a query. */
+typedef struct pfa_source {
+    char *path;
+    char *program;
+    char *command;
+    uint32_t number; /* in the query */
+    pfa_trace_start_t start;
+    bool known_start;
+    double start_ns;      /* when its recording began; 0 if the times of the traces cannot be compared */
+    double end_ns;        /* the last that is known of it: its live chunks are counted as if they ended here */
+    uint64_t end;         /* the same by its counter */
+    double ns_per_tick;
+    bool has_accesses;    /* what was done with its chunks is known */
+    bool running;
+    const char *ending;   /* "exit", "killed", "stopped", "running", "unknown" */
+    pfa_trace_counters_t counters; /* zeros if there are none */
+    uint64_t folded;      /* deaths that are known in sums only */
+    uint32_t *stack_of;   /* by node: its number in the query's stacks; 0: not asked for yet */
+    uint32_t node_count;
+    pfa_trace_thread_t *threads; /* by number, */
+    size_t thread_count;         /* up to the highest; tid 0: not known */
+    char **tags;                 /* likewise; NULL: not known */
+    size_t tag_count;
+    pfa_tally_t tally;    /* of all its chunks, whatever is asked for; after the first walk */
+    pfa_notes_t missing;
+    pfa_notes_t remarks;
+} pfa_source_t;
+
+typedef struct pfa_key pfa_key_t;
+
+typedef struct pfa_query {
+    const char *command;
+    pfa_symbols_t *symbols;
+    pfa_stacks_t stacks;
+    pfa_source_t *sources;
+    size_t source_count;
+    double end_ns;        /* the last of all: how long the run was */
+    bool comparable;      /* the times of all sources are on one clock */
+    bool sampled;         /* any of them: sums are estimates */
+    bool has_accesses;    /* any of them */
+    pfa_where_t *where;   /* NULL: all chunks */
+    const pfa_key_t *key; /* what groups are made by; NULL: by stack */
+    struct pfa_groups *groups;
+    pfa_notes_t unread;   /* files that were given and are not in this */
+    pfa_notes_t remarks;
+    int status;           /* to end with: a file could not be read */
+    bool walked;
+} pfa_query_t;
+
+/* What chunks have in common, looked up once for many of them. */
+typedef struct pfa_kind {
+    const pfa_source_t *source;
+    uint64_t size;
+    double weight;       /* how many chunks each of them stands for; 1 unless sampled */
+    uint32_t stack;      /* in the query's stacks */
+    uint32_t free_stack; /* likewise; PFA_NODE_UNKNOWN of live ones and where it was not recorded */
+    uint32_t group;      /* by the query's key: 0 and up */
+    uint32_t flags;      /* PFA_RECORD_... of export/format/live.h */
+    uint16_t thread;
+    uint16_t free_thread;
+    uint16_t last_thread;
+    uint16_t tag;
+    bool live;
+} pfa_kind_t;
+
+typedef struct pfa_chunk {
+    double born;
+    double died; /* a live one: the end of its recording */
+    double life; /* died - born */
+    const pfa_event_t *event; /* in the trace's own terms: links of reallocs */
+    /* NULL: not known. Then the rest means nothing. */
+    const pfa_event_accesses_t *accesses;
+    double first; /* times of accesses; of a chunk that was never touched its birth, */
+    double last;
+    double touched; /* bytes from the first touched to the last */
+    bool is_touched;
+} pfa_chunk_t;
+
+/* What is called of a walk, with `to`; each may be NULL. */
+typedef struct pfa_look {
+    void *to;
+    bool accesses; /* chunks are to be told with them */
+    /* So many chunks of a kind, before any of them is told by itself. */
+    void (*kind)(void *to, const pfa_kind_t *kind, double rows);
+    void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    /* Deaths that are known in sums only. */
+    void (*fold)(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
+} pfa_look_t;
+
+/* Opens a query over files. What cannot be read is said and left out; the query may then have no source at all. */
+void pfa_query_open(pfa_query_t *query, const char *command, char **paths, size_t count);
+void pfa_query_close(pfa_query_t *query);
+
+/* One walk through all chunks that are asked for: first those that died, in about the order of their deaths within each
+ * thread, then those that are alive, source by source. 0, or an error number that was said: a file can no longer be read. */
+int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progress);
+
+/* The number of groups that walks have met. */
+size_t pfa_query_groups(const pfa_query_t *query);
+/* The stack of a group, if groups are made by stack; else PFA_NODE_UNKNOWN. */
+uint32_t pfa_query_group_stack(const pfa_query_t *query, uint32_t group);
+/* What a group is called; it stays until the query is closed. */
+const char *pfa_query_group_name(pfa_query_t *query, uint32_t group);
+
+/* "main (1234)" or "main"; and the name of a tag. They stay until the query is closed. */
+const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread);
+const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
+
+/* What keeps this from being complete, and what is good to know, as text and as JSON. */
+void pfa_query_tell(pfa_query_t *query, FILE *to);
+
+#endif

@@ -1,0 +1,69 @@
+/* Which chunks are asked for: expressions of --where, compiled. docs/queries.md tells the language.
+ *
+ * A field (analyze/query/fields.def) is of the stack, of the kind or of the single chunk. What depends on the stack alone is
+ * asked once per stack and remembered; a kind is asked once per batch; only what is still open then is asked per chunk. */
+#ifndef PFA_ANALYZE_QUERY_WHERE_H
+#define PFA_ANALYZE_QUERY_WHERE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers of the fields. */
+typedef enum pfa_field {
+#define PFA_FIELD(name, form, level, meaning) PFA_FIELD_##name,
+#include "analyze/query/fields.def"
+#undef PFA_FIELD
+    PFA_FIELDS
+} pfa_field_t;
+
+typedef enum pfa_truth { PFA_NO, PFA_YES, PFA_OPEN } pfa_truth_t;
+
+typedef struct pfa_where pfa_where_t;
+
+/* Named expressions of files; later ones may use earlier ones. */
+typedef struct pfa_where_names pfa_where_names_t;
+
+/* A set that has to be known before chunks can be asked: of points, or of the largest groups. */
+typedef struct pfa_where_set {
+    const char *file;         /* another trace; NULL: the query's own */
+    const pfa_where_t *where; /* of which chunks; NULL: all */
+    size_t top;               /* so many of the points with the largest `metric`; 0: all points that have a chunk */
+    const char *metric;       /* "bytes", "count", "live" */
+    /* What the scan found: by number of the stack, as far as there is room. */
+    bool *stacks;
+    size_t room;
+} pfa_where_set_t;
+
+/* What there is to ask about. Text fields have several texts each (all frames of a stack): `texts` is called with each. */
+typedef struct pfa_subject {
+    void *to;
+    /* Calls match(with, text) for each text of the field until one says true; that is the answer. */
+    bool (*any_text)(void *to, pfa_field_t field, bool (*match)(void *with, const char *text), void *with);
+    uint32_t stack; /* what stack-level answers are remembered by */
+    uint32_t free_stack;
+    double numbers[PFA_FIELDS]; /* of fields that are numbers; NaN: not known, and no comparison with it is true */
+} pfa_subject_t;
+
+pfa_where_names_t *pfa_where_names_new(void);
+void pfa_where_names_free(pfa_where_names_t *names);
+/* Reads definitions from a file. False: *why says what is wrong and where, in several lines; the caller frees it. */
+bool pfa_where_names_read(pfa_where_names_t *names, const char *path, char **why);
+
+/* NULL: *why says what is wrong, with the text and a mark below the character; the caller frees it. */
+pfa_where_t *pfa_where_parse(const char *text, pfa_where_names_t *names, char **why);
+void pfa_where_free(pfa_where_t *where);
+/* Sets in the order in which they have to be known. */
+pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count);
+/* Whether it asks for accesses, for single chunks at all, or for nothing but stacks. */
+bool pfa_where_needs_accesses(const pfa_where_t *where);
+bool pfa_where_is_of_stacks(const pfa_where_t *where);
+
+/* A batch of kinds begins: what was answered of kinds is forgotten. */
+void pfa_where_batch(pfa_where_t *where);
+/* Asks a kind. PFA_OPEN: its chunks are to be asked, with *slot. */
+pfa_truth_t pfa_where_kind(pfa_where_t *where, const pfa_subject_t *subject, uint32_t *slot);
+/* Asks a chunk of that kind: `numbers` has its fields too. */
+bool pfa_where_chunk(pfa_where_t *where, uint32_t slot, const double *numbers);
+
+#endif
