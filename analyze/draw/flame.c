@@ -26,7 +26,8 @@ static uint64_t hash_text(const char *text)
 
 static uint64_t hash_node(const pfa_flame_node_t *node)
 {
-    return mix(mix(node->parent + 1, node->name), node->most != 0);
+    /* One after the other: both often grow in step, and would cancel each other. */
+    return mix(mix(mix(1, node->parent), node->name), node->most != 0);
 }
 
 static void grow_texts(pfa_flame_t *flame)

@@ -44,21 +44,32 @@ static void free_strand(pfa_strand_t *strand)
     free(strand->variance);
 }
 
-/* The first at whose end a time has come; the last has all that is later. */
-static size_t bucket_at(double time, double width, size_t count)
+/* When one of so many buckets of a whole ends. */
+static double end_of(double whole, size_t count, size_t bucket)
 {
-    double number = ceil(time / width) - 1;
-    return !(number > 0) ? 0 : number < (double)count ? (size_t)number : count - 1;
+    return bucket + 1 == count ? whole : whole * (double)(bucket + 1) / (double)count;
+}
+
+/* The first at whose end a time has come, the last if there is none. The division may be off by a rounding at the very end of
+ * a bucket, so that this is looked at. */
+static size_t bucket_at(double time, double whole, size_t count)
+{
+    double guess = time / whole * (double)count;
+    size_t bucket = !(guess > 0) ? 0 : guess < (double)count ? (size_t)guess : count - 1;
+    while (bucket > 0 && end_of(whole, count, bucket - 1) >= time) {
+        bucket--;
+    }
+    while (bucket + 1 < count && end_of(whole, count, bucket) < time) {
+        bucket++;
+    }
+    return bucket;
 }
 
 /* The first at whose end a chunk is gone: count if it never is. What lives to the end of its recording is there then. */
-static size_t bucket_of_death(const pfa_kind_t *kind, const pfa_chunk_t *chunk, double width, size_t count)
+static size_t bucket_of_death(const pfa_kind_t *kind, const pfa_chunk_t *chunk, double whole, size_t count)
 {
-    double number = floor(chunk->died / width * (1 + 1e-12));
-    if (!kind->live) {
-        return bucket_at(chunk->died, width, count);
-    }
-    return !(number > 0) ? 0 : number < (double)count ? (size_t)number : count;
+    size_t bucket = bucket_at(chunk->died, whole, count);
+    return bucket + (kind->live && end_of(whole, count, bucket) <= chunk->died);
 }
 
 static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, const pfa_kind_t *kind,
@@ -68,14 +79,13 @@ static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, 
     double size = (double)kind->size;
     double weight = kind->weight;
     double variance = weight * (weight - 1) * size * size;
-    size_t born = bucket_at(chunk->born, timeline->width_ns, timeline->buckets);
-    size_t died = bucket_of_death(kind, chunk, timeline->width_ns, timeline->buckets);
+    size_t born = bucket_at(chunk->born, timeline->whole_ns, timeline->buckets);
+    size_t died = bucket_of_death(kind, chunk, timeline->whole_ns, timeline->buckets);
     strand->bytes[born] += weight * size;
     strand->chunks[born] += weight;
     strand->born[born] += weight * size;
     strand->variance[born] += variance;
     if (died < timeline->buckets) {
-        died = died < born ? born : died;
         strand->bytes[died] -= weight * size;
         strand->chunks[died] -= weight;
         strand->died[died] += weight * size;
@@ -86,20 +96,19 @@ static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, 
 static void add_changes(collecting_t *collecting, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     size_t count = collecting->coarse;
-    double width = collecting->timeline->width_ns * (double)collecting->timeline->buckets / (double)count;
+    double whole = collecting->timeline->whole_ns;
     double bytes = kind->weight * (double)kind->size;
     size_t row = (size_t)kind->group * count;
     collecting->changes =
         pfa_memory_grow(collecting->changes, &collecting->room, row + count, sizeof *collecting->changes);
     collecting->totals = pfa_memory_grow(collecting->totals, &collecting->total_room, (size_t)kind->group + 1,
                                          sizeof *collecting->totals);
-    size_t born = bucket_at(chunk->born, width, count);
-    size_t died = bucket_of_death(kind, chunk, width, count);
+    size_t died = bucket_of_death(kind, chunk, whole, count);
     collecting->totals[kind->group].bytes += bytes;
     collecting->totals[kind->group].chunks += kind->weight;
-    collecting->changes[row + born] += bytes;
+    collecting->changes[row + bucket_at(chunk->born, whole, count)] += bytes;
     if (died < count) {
-        collecting->changes[row + (died < born ? born : died)] -= bytes;
+        collecting->changes[row + died] -= bytes;
     }
 }
 
@@ -276,7 +285,7 @@ static bool walk(collecting_t *collecting, size_t top)
 static bool collect(pfa_timeline_t *timeline, pfa_query_t *query, size_t buckets, size_t top)
 {
     *timeline = (pfa_timeline_t){.query = query, .buckets = buckets};
-    timeline->width_ns = query->end_ns > 0 ? query->end_ns / (double)buckets : 1;
+    timeline->whole_ns = query->end_ns > 0 ? query->end_ns : 1;
     make_strand(&timeline->all, buckets);
     timeline->all.name = "all";
     pfa_summit_t *summit = pfa_summit_new(query);
@@ -313,7 +322,7 @@ void pfa_timeline_free(pfa_timeline_t *timeline)
 
 double pfa_timeline_end(const pfa_timeline_t *timeline, size_t bucket)
 {
-    return timeline->width_ns * (double)(bucket + 1) * 1e-9;
+    return end_of(timeline->whole_ns, timeline->buckets, bucket) * 1e-9;
 }
 
 double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket)

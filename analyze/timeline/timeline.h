@@ -23,11 +23,11 @@ typedef struct pfa_strand {
 typedef struct pfa_timeline {
     pfa_query_t *query;
     size_t buckets;
-    double width_ns;
+    double whole_ns; /* all of them together */
     pfa_strand_t all;
     pfa_strand_t *strands; /* the largest first; none if there is no key */
     size_t strand_count;
-    size_t group_count; /* that there are, */
+    size_t group_count; /* that there are */
     pfa_summit_result_t peak;
     double folded_chunks; /* of which no time is known */
     double folded_bytes;

@@ -89,7 +89,7 @@ void pfa_timeline_json(const pfa_timeline_t *timeline, FILE *to)
     pfa_json_text(&json, "schema", "profalloc-timeline");
     pfa_json_whole(&json, "version", 1);
     pfa_json_number(&json, "seconds", timeline->query->end_ns * 1e-9);
-    pfa_json_number(&json, "bucket_seconds", timeline->width_ns * 1e-9);
+    pfa_json_number(&json, "bucket_seconds", timeline->whole_ns / (double)timeline->buckets * 1e-9);
     pfa_json_whole(&json, "buckets", timeline->buckets);
     put_peak(&json, &timeline->peak);
     pfa_json_number(&json, "chunks_without_times", timeline->folded_chunks);
