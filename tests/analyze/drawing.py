@@ -111,35 +111,6 @@ def many(folder):
     check(max(bars, key=lambda b: b[1])[0] + ":" in told, "the largest of all is drawn")
 
 
-def fold(path):
-    """The rule of analyze/draw/flame.h: [(names, repeats)]."""
-    folded, at = [], 0
-    while at < len(path):
-        best, reach = (1, 1), 1
-        for period in range(1, 9):
-            times = 1
-            while path[at + times * period:at + (times + 1) * period] == path[at:at + period] and len(path) >= at + (times + 1) * period:
-                times += 1
-            if times >= 4 and times * period > reach:
-                best, reach = (period, times), times * period
-        folded += [(name, best[1]) for name in path[at:at + best[0]]]
-        at += best[0] * best[1]
-    return folded
-
-
-def tree_of(paths):
-    """By path of (name, whether it repeats): value with all below, least and most repeats."""
-    nodes = {}
-    for value, path in paths:
-        at = ()
-        for name, times in fold(path):
-            at += ((name, times > 1),)
-            node = nodes.setdefault(at, [0, times, times])
-            node[0] += value
-            node[1], node[2] = min(node[1], times), max(node[2], times)
-    return nodes
-
-
 def random_paths(seed, count):
     source = random.Random(seed)
     paths = []
@@ -155,7 +126,7 @@ def random_paths(seed, count):
 def flame_frames(folder):
     for seed in range(20):
         paths = random_paths(seed, 60)
-        nodes = tree_of(paths)
+        nodes = pictures.tree_of(paths)
         flame = pictures.Flame(draw("flame", "up", [[v] + p for v, p in paths]))
         total = sum(v for v, _ in paths)
         equal(flame.frames[0]["value"], total, "all")
@@ -179,15 +150,7 @@ def folded_lines(folder):
             path, value = line.rsplit(" ", 1)
             check(path not in ours, f"{path} is there twice")
             ours[path] = int(value)
-        nodes = tree_of(paths)
-        expected = {}
-        for value, path in paths:
-            at, text = (), []
-            for name, times in fold(path):
-                at += ((name, times > 1),)
-                _, least, most = nodes[at]
-                text.append(name if times == 1 else f"{name}_(x{most})" if least == most else f"{name}_(x{least}-{most})")
-            expected[";".join(text)] = expected.get(";".join(text), 0) + value
+        expected = pictures.folded(paths)
         equal(ours, expected, f"folded stacks of seed {seed}")
 
 

@@ -26,6 +26,48 @@ def titles(root):
     return [e.text or "" for e in root.iter(SVG + "title")]
 
 
+def fold(path):
+    """The rule of analyze/draw/flame.h: [(names, repeats)]."""
+    folded, at = [], 0
+    while at < len(path):
+        best, reach = (1, 1), 1
+        for period in range(1, 9):
+            times = 1
+            while path[at + times * period:at + (times + 1) * period] == path[at:at + period] and len(path) >= at + (times + 1) * period:
+                times += 1
+            if times >= 4 and times * period > reach:
+                best, reach = (period, times), times * period
+        folded += [(name, best[1]) for name in path[at:at + best[0]]]
+        at += best[0] * best[1]
+    return folded
+
+
+def tree_of(paths):
+    """By path of (name, whether it repeats): value with all below, least and most repeats."""
+    nodes = {}
+    for value, path in paths:
+        at = ()
+        for name, times in fold(path):
+            at += ((name, times > 1),)
+            node = nodes.setdefault(at, [0, times, times])
+            node[0] += value
+            node[1], node[2] = min(node[1], times), max(node[2], times)
+    return nodes
+
+
+def folded(paths):
+    """The amounts of [(amount, path)] by path, as folded stacks tell it."""
+    nodes, result = tree_of(paths), {}
+    for value, path in paths:
+        at, text = (), []
+        for name, times in fold(path):
+            at += ((name, times > 1),)
+            _, least, most = nodes[at]
+            text.append(name if times == 1 else f"{name}_(x{most})" if least == most else f"{name}_(x{least}-{most})")
+        result[";".join(text)] = result.get(";".join(text), 0) + value
+    return result
+
+
 class Flame:
     """A flame graph: its frames in order, each with name, value, level, x and width."""
 
