@@ -75,6 +75,7 @@ class Flame:
         self.root = read(text)
         self.script = next(self.root.iter(SVG + "script")).text
         self.texts = json.loads(re.search(r"var texts=(\[.*?\]);\n", self.script, re.S).group(1))
+        check(not re.search("[<>&]", self.script.split("];\n")[0]), "names could end the script where the picture is part of a page")
         groups = {g.get("id"): g for g in self.root.iter(SVG + "g")}
         self.frames = [self.frame(e) for e in groups["frames"]]
         self.labels = [e.text for e in groups["labels"]]
