@@ -132,7 +132,8 @@ void pfa_graph_cut(pfa_graph_t *graph, size_t count, size_t child_count)
 
 const char *pfa_graph_keep(pfa_graph_t *graph, const char *text, size_t size)
 {
-    return graph->texts.list[pfa_texts_put(&graph->texts, text, size)];
+    uint32_t number = pfa_texts_put(&graph->texts, text, size);
+    return graph->texts.list[number];
 }
 
 uint32_t pfa_graph_number(pfa_graph_t *graph, pfa_field_t field, double low, double high)
