@@ -84,11 +84,11 @@ const char *pfa_where_names_near(const pfa_where_names_t *names, bool only_field
 {
     pfa_near_t near;
     pfa_near_begin(&near, name, size);
-    for (size_t i = 0; i < PFA_FIELDS; i++) {
-        pfa_near_try(&near, pfa_field_facts[i].name);
-    }
     for (size_t i = 0; !only_fields && names != NULL && i < names->names.count; i++) {
         pfa_near_try(&near, names->names.list[i]);
+    }
+    for (size_t i = 0; i < PFA_FIELDS; i++) {
+        pfa_near_try(&near, pfa_field_facts[i].name);
     }
     text[0] = '\0';
     if (near.best != NULL) {

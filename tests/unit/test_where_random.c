@@ -1,5 +1,5 @@
-/* --where against a second opinion: random expressions, as text for the tool and as a tree that is walked here without any
- * remembering, over made-up chunks of two traces. Sets are found by asking all chunks one by one. */
+/* --where against a second opinion: random expressions, as text for the tool and as a tree that is walked here node by
+ * node, over made-up chunks of two traces. Sets are found by asking all chunks one by one. */
 /* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/tool/tool.c */
 #include "analyze/query/where.h"
 #include "tests/unit/unit.h"
@@ -8,7 +8,7 @@
 #include <locale.h>
 #include <math.h>
 
-enum { TRACES = 2, KINDS = 40, CHUNKS = 3, STACKS = 12, PARTS = 400, NAMES = 4, EXPRESSIONS = 1500, TEXT = 1 << 16 };
+enum { TRACES = 2, KINDS = 40, CHUNKS = 3, STACKS = 12, PARTS = 400, NAMES = 4, EXPRESSIONS = 3000, TEXT = 1 << 16 };
 
 static const char *const trace_names[TRACES] = {"own.pa", "other.pa"};
 
@@ -35,6 +35,8 @@ typedef struct part {
     unsigned metric;
     struct part *left;
     struct part *right;
+    bool found[TRACES]; /* of a set: it is known for chunks of that trace */
+    bool stacks[TRACES][STACKS];
 } part_t;
 
 static part_t parts[PARTS * 8];
@@ -162,28 +164,32 @@ static void mark_top(const double sums[STACKS], const bool has[STACKS], size_t t
     }
 }
 
-static bool is_true(const part_t *part, const kind_t *kind, const double *numbers);
+static bool is_true(part_t *part, const kind_t *kind, const double *numbers);
 
-static bool is_in_set(const part_t *part, const part_t *of, unsigned trace, uint32_t stack)
+/* Found once for each trace: sets of sets would take too long otherwise. */
+static void find_set(part_t *part, unsigned trace)
 {
     double sums[STACKS] = {0};
     bool has[STACKS] = {false};
-    bool marked[STACKS] = {false};
     for (unsigned i = 0; i < KINDS; i++) {
         const kind_t *kind = &kinds[trace][i];
         for (unsigned j = 0; j < CHUNKS; j++) {
-            if ((part->top != 0 || kind->subject.stack == stack) &&
-                (of == NULL || is_true(of, kind, kind->chunks[j]))) {
+            if (part->left == NULL || is_true(part->left, kind, kind->chunks[j])) {
                 has[kind->subject.stack] = true;
                 sums[kind->subject.stack] += metric_of(kind, part->metric);
             }
         }
     }
-    if (part->top == 0) {
-        return has[stack];
+    mark_top(sums, has, part->top != 0 ? part->top : STACKS, part->stacks[trace]);
+    part->found[trace] = true;
+}
+
+static bool is_in_set(part_t *part, unsigned trace, uint32_t stack)
+{
+    if (!part->found[trace]) {
+        find_set(part, trace);
     }
-    mark_top(sums, has, part->top, marked);
-    return marked[stack];
+    return part->stacks[trace][stack];
 }
 
 static bool matches(const part_t *part, const kind_t *kind)
@@ -210,7 +216,7 @@ static bool compares(const part_t *part, double number)
     return by_sign[part->sign];
 }
 
-static bool is_true(const part_t *part, const kind_t *kind, const double *numbers)
+static bool is_true(part_t *part, const kind_t *kind, const double *numbers)
 {
     switch (part->op) {
     case NUMBER:
@@ -232,9 +238,9 @@ static bool is_true(const part_t *part, const kind_t *kind, const double *number
     case MINUS:
         return is_true(part->left, kind, numbers) && !is_true(part->right, kind, numbers);
     case POINT:
-        return is_in_set(part, part->left, part->elsewhere ? 1 : kind->trace, kind->subject.stack);
+        return is_in_set(part, part->elsewhere ? 1 : kind->trace, kind->subject.stack);
     case TOP:
-        return is_true(part->left, kind, numbers) && is_in_set(part, part->left, kind->trace, kind->subject.stack);
+        return is_true(part->left, kind, numbers) && is_in_set(part, kind->trace, kind->subject.stack);
     case NAME:
         return is_true(part->left, kind, numbers);
     }
@@ -468,7 +474,7 @@ static void fill_set(pfa_where_set_t *set)
     }
 }
 
-static void compare(const part_t *part, pfa_where_t *where, size_t *yes)
+static void compare(part_t *part, pfa_where_t *where, size_t *yes)
 {
     for (unsigned i = 0; i < KINDS; i++) {
         const kind_t *kind = &kinds[0][i];
