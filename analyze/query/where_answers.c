@@ -50,7 +50,7 @@ static bool add_text(void *with, const char *text)
     return false;
 }
 
-const uint64_t *pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *subject, uint32_t id)
+uint32_t pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *subject, uint64_t id)
 {
     int64_t known = pfa_map_find(&answers->ids, id);
     size_t row = known != PFA_MAP_NONE ? (size_t)known : answers->ids.count;
@@ -61,7 +61,7 @@ const uint64_t *pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *su
         (void)subject->any_text(subject->to, answers->field, add_text, &gathering);
         pfa_map_put(&answers->ids, id, (uint32_t)row);
     }
-    return answers->of_ids + row * answers->words;
+    return (uint32_t)row;
 }
 
 void pfa_answers_free(pfa_answers_t *answers)

@@ -23,8 +23,13 @@ typedef struct pfa_answers {
 
 /* Returns the number of the pattern's bit. None can be added once there was an answer. */
 uint32_t pfa_answers_add(pfa_answers_t *answers, pfa_field_t field, bool somewhere, const char *pattern);
-/* The bits of what `id` stands for. They stay until the next call. */
-const uint64_t *pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *subject, uint32_t id);
+/* The row of what `id` stands for: 0 and up. */
+uint32_t pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *subject, uint64_t id);
+/* Its bits. They stay until another row is found. */
+static inline const uint64_t *pfa_answers_bits(const pfa_answers_t *answers, uint32_t row)
+{
+    return answers->of_ids + row * answers->words;
+}
 void pfa_answers_free(pfa_answers_t *answers);
 
 #endif

@@ -1,5 +1,4 @@
-/* Owns how an expression leaves the graph that it was parsed into: to be asked of another trace, or to be asked at all, on its own
- * and with the sets that it needs. */
+/* Owns how an expression leaves the graph that it was parsed into, to be asked: on its own, and with the sets that it needs. */
 #include "analyze/query/where_parse.h"
 #include "analyze/query/where_program.h"
 #include "analyze/tool/tool.h"
@@ -11,16 +10,15 @@
 typedef struct pfa_copy {
     const pfa_graph_t *from;
     pfa_graph_t *to;
-    uint32_t *known; /* by node: what became of it, + 1 */
-    size_t known_count;
-    uint32_t (*copy_set)(struct pfa_copy *copy, uint32_t set);
-    const char *file;      /* to move to */
-    pfa_where_t *where;    /* to compile, */
+    uint32_t *known;       /* by node: what became of it, + 1 */
+    pfa_where_t *where;    /* what it is copied into, */
     pfa_where_t *whole;    /* whose sets it shares */
     uint32_t *set_numbers; /* by set: its number there, + 1 */
+    unsigned *budget;      /* how many more sets there may be; at 0 the copy is of no use */
 } pfa_copy_t;
 
 static uint32_t copy_node(pfa_copy_t *copy, uint32_t id);
+static uint32_t copy_set(pfa_copy_t *copy, uint32_t number);
 
 static uint32_t copy_list(pfa_copy_t *copy, const pfa_graph_node_t *node)
 {
@@ -35,7 +33,7 @@ static uint32_t copy_list(pfa_copy_t *copy, const pfa_graph_node_t *node)
 
 static uint32_t copy_new(pfa_copy_t *copy, uint32_t id)
 {
-    const pfa_graph_node_t node = copy->from->nodes[id]; /* a copy: both graphs may be the same, and it grows */
+    const pfa_graph_node_t node = copy->from->nodes[id];
     switch (node.op) {
     case PFA_GRAPH_NUMBER:
         return pfa_graph_number(copy->to, node.field, node.low, node.high);
@@ -44,7 +42,7 @@ static uint32_t copy_new(pfa_copy_t *copy, uint32_t id)
         return pfa_graph_text(copy->to, node.field, node.count != 0, pattern, strlen(pattern));
     }
     case PFA_GRAPH_SET:
-        return copy->copy_set(copy, node.first);
+        return copy_set(copy, node.first);
     case PFA_GRAPH_NOT:
         return pfa_graph_not(copy->to, copy_node(copy, node.first));
     case PFA_GRAPH_AND:
@@ -64,46 +62,39 @@ static uint32_t copy_node(pfa_copy_t *copy, uint32_t id)
     return copy->known[id] - 1;
 }
 
-static uint32_t move_set(pfa_copy_t *copy, uint32_t number)
-{
-    pfa_graph_set_t set = copy->from->sets[number];
-    if (set.file == NULL) {
-        set.file = copy->file;
-        set.where = copy_node(copy, set.where);
-    }
-    set.asked_in = set.asked_in != NULL ? set.asked_in : copy->file;
-    return pfa_graph_set(copy->to, &set);
-}
-
-uint32_t pfa_graph_move(pfa_graph_t *graph, uint32_t node, const char *file)
-{
-    pfa_copy_t copy = {.from = graph, .to = graph, .copy_set = move_set, .file = file};
-    copy.known = pfa_memory_get(graph->count, sizeof *copy.known);
-    uint32_t moved = copy_node(&copy, node);
-    free(copy.known);
-    return moved;
-}
-
 static const char *keep(pfa_where_t *whole, const char *text)
 {
     return text != NULL ? pfa_graph_keep(&whole->graph, text, strlen(text)) : NULL;
 }
 
-static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, pfa_where_t *whole, uint32_t *set_numbers);
+static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, const pfa_copy_t *outer, unsigned *budget);
 
-static uint32_t compile_set(pfa_copy_t *copy, uint32_t number)
+/* The expression of another trace's set is a whole of its own: its sets are found where it is asked. */
+static void make_set(pfa_copy_t *copy, uint32_t number)
+{
+    const pfa_graph_set_t *set = &copy->from->sets[number];
+    pfa_where_t *whole = copy->whole;
+    pfa_where_t *where = NULL;
+    if (set->where != PFA_GRAPH_TRUE) {
+        where = compile(copy->from, set->where, set->file == NULL ? copy : NULL, copy->budget);
+    }
+    whole->sets[whole->set_count++] = (pfa_where_set_t){.file = keep(whole, set->file),
+                                                        .metric = keep(whole, set->metric),
+                                                        .top = set->top,
+                                                        .where = where,
+                                                        .rank = where != NULL && set->file == NULL ? where->rank : 0};
+    copy->set_numbers[number] = (uint32_t)whole->set_count;
+}
+
+static uint32_t copy_set(pfa_copy_t *copy, uint32_t number)
 {
     if (copy->set_numbers[number] == 0) {
-        const pfa_graph_set_t *set = &copy->from->sets[number];
-        pfa_where_t *where =
-            set->where != PFA_GRAPH_TRUE ? compile(copy->from, set->where, copy->whole, copy->set_numbers) : NULL;
-        copy->whole->sets[copy->whole->set_count++] = (pfa_where_set_t){.file = keep(copy->whole, set->file),
-                                                                        .asked_in = keep(copy->whole, set->asked_in),
-                                                                        .metric = keep(copy->whole, set->metric),
-                                                                        .top = set->top,
-                                                                        .where = where,
-                                                                        .rank = where != NULL ? where->rank : 0};
-        copy->set_numbers[number] = (uint32_t)copy->whole->set_count;
+        if (*copy->budget <= 1) {
+            *copy->budget = 0;
+            return PFA_GRAPH_FALSE;
+        }
+        --*copy->budget;
+        make_set(copy, number);
     }
     uint32_t made = copy->set_numbers[number] - 1;
     unsigned rank = copy->whole->sets[made].rank + 1;
@@ -129,32 +120,37 @@ static void prepare(pfa_where_t *where)
     pfa_classes_finish(&where->kinds);
 }
 
-/* `whole` is NULL if this is the whole. */
-static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, pfa_where_t *whole, uint32_t *set_numbers)
+/* `outer` is NULL if this is a whole. */
+static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, const pfa_copy_t *outer, unsigned *budget)
 {
     pfa_where_t *where = pfa_memory_get(1, sizeof *where);
-    pfa_copy_t copy = {.from = graph, .to = &where->graph, .copy_set = compile_set, .where = where};
+    pfa_copy_t copy = {.from = graph, .to = &where->graph, .where = where, .whole = where, .budget = budget};
     pfa_graph_begin(&where->graph);
-    if (whole == NULL) {
-        where->owns_sets = true;
-        where->sets = pfa_memory_get(graph->set_count, sizeof *where->sets);
+    if (outer != NULL) {
+        copy.whole = outer->whole;
+        copy.set_numbers = outer->set_numbers;
+        where->sets = outer->whole->sets;
     } else {
-        where->sets = whole->sets;
+        copy.set_numbers = pfa_memory_get(graph->set_count, sizeof *copy.set_numbers);
+        where->owns_sets = true;
+        where->sets = pfa_memory_get(graph->set_count, sizeof *where->sets); /* it does not move */
     }
-    copy.whole = whole != NULL ? whole : where;
-    copy.set_numbers = set_numbers;
     copy.known = pfa_memory_get(graph->count, sizeof *copy.known);
     where->root = copy_node(&copy, node);
     free(copy.known);
+    free(outer == NULL ? copy.set_numbers : NULL);
     prepare(where);
     return where;
 }
 
 pfa_where_t *pfa_where_compile(const pfa_graph_t *graph, uint32_t node)
 {
-    uint32_t *set_numbers = pfa_memory_get(graph->set_count, sizeof *set_numbers);
-    pfa_where_t *where = compile(graph, node, NULL, set_numbers);
-    free(set_numbers);
+    unsigned budget = PFA_WHERE_MOST_SETS + 1;
+    pfa_where_t *where = compile(graph, node, NULL, &budget);
+    if (budget == 0) {
+        pfa_where_free(where);
+        where = NULL;
+    }
     return where;
 }
 
@@ -191,24 +187,38 @@ void pfa_where_free(pfa_where_t *where)
     free(where);
 }
 
+/* The reason why there is no expression. */
+static char *tell(const char *why)
+{
+    return pfa_memory_copy(why, strlen(why));
+}
+
+static pfa_where_t *compile_or_tell(const pfa_graph_t *graph, uint32_t node, char **why)
+{
+    pfa_where_t *where = pfa_where_compile(graph, node);
+    *why = where == NULL ? tell("too many sets of points are needed, with those that sets of other traces need") : *why;
+    return where;
+}
+
 static pfa_where_t *compile_main(const pfa_where_names_t *names, const pfa_graph_t *graph, char **why)
 {
     uint32_t node = names != NULL ? pfa_where_names_main(names) : PFA_GRAPH_NONE;
     if (node == PFA_GRAPH_NONE) {
-        static const char nothing[] = "--where: no file says what is asked for";
-        *why = pfa_memory_copy(nothing, strlen(nothing));
+        *why = tell("no file says what is asked for");
         return NULL;
     }
-    return pfa_where_compile(graph, node);
+    return compile_or_tell(graph, node, why);
 }
 
 static pfa_where_t *parse_text(const char *text, pfa_where_names_t *names, pfa_graph_t *graph, char **why)
 {
     pfa_parse_t parse = {.lex = {.text = text}, .graph = graph, .names = names};
+    pfa_where_t *where = NULL;
     pfa_lex_begin(&parse.lex, 0, strlen(text));
     uint32_t node = pfa_parse_all(&parse);
-    pfa_where_t *where = node != PFA_GRAPH_NONE ? pfa_where_compile(graph, node) : NULL;
-    if (where == NULL) {
+    if (node != PFA_GRAPH_NONE) {
+        where = compile_or_tell(graph, node, why);
+    } else {
         *why = parse.lex.why;
         parse.lex.why = NULL;
     }

@@ -1,6 +1,6 @@
 /* Owns how errors in expressions are told. See analyze/query/where_lex.h.
  *
- *   --where: 'sizee' is no field (did you mean 'size'?)
+ *   'sizee' is no field (did you mean 'size'?)
  *     function = parse* and sizee > 4K
  *                           ^
  *
@@ -92,8 +92,6 @@ void pfa_lex_fail(pfa_lex_t *lex, size_t at, const char *format, ...)
     }
     if (lex->path != NULL) {
         fprintf(to, "%s:%zu: ", lex->path, pfa_lex_line(lex->text, at));
-    } else {
-        fputs("--where: ", to);
     }
     va_list arguments;
     va_start(arguments, format);

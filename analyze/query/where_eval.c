@@ -9,8 +9,9 @@
 #include <string.h>
 
 /* What a step knows of a subject, as a number. */
-static uint32_t find_id(const pfa_where_t *where, const pfa_subject_t *subject, unsigned step)
+static uint32_t find_id(pfa_where_t *where, const pfa_subject_t *subject, unsigned step)
 {
+    unsigned field = step - PFA_STEP_TEXTS;
     switch (step) {
     case PFA_STEP_NUMBERS:
         return (uint32_t)pfa_classes_find(&where->kinds, subject->numbers);
@@ -19,7 +20,7 @@ static uint32_t find_id(const pfa_where_t *where, const pfa_subject_t *subject, 
     case PFA_STEP_FREED:
         return subject->free_stack;
     default:
-        return subject->ids[step - PFA_STEP_TEXTS];
+        return pfa_answers_find(&where->answers[field], subject, subject->ids[field]);
     }
 }
 
@@ -28,8 +29,12 @@ static bool ask_text(pfa_where_t *where, uint32_t id)
     const pfa_graph_node_t *node = &where->graph.nodes[id];
     uint32_t bit = where->bits[id];
     if (where->rows[node->field] == NULL) {
-        where->rows[node->field] =
-            pfa_answers_find(&where->answers[node->field], where->subject, find_id(where, where->subject, where->step));
+        const pfa_subject_t *subject = where->subject;
+        pfa_answers_t *answers = &where->answers[node->field];
+        uint64_t whose = where->step == PFA_STEP_STACK   ? subject->stack
+                         : where->step == PFA_STEP_FREED ? subject->free_stack
+                                                         : subject->ids[node->field];
+        where->rows[node->field] = pfa_answers_bits(answers, pfa_answers_find(answers, subject, whose));
     }
     return (where->rows[node->field][bit / 64] >> bit % 64 & 1) != 0;
 }
@@ -164,6 +169,11 @@ bool pfa_where_needs_accesses(const pfa_where_t *where)
     return false;
 }
 
+bool pfa_where_needs_chunks(const pfa_where_t *where)
+{
+    return (where->graph.nodes[where->root].steps >> PFA_STEP_CHUNK & 1) != 0;
+}
+
 bool pfa_where_is_of_stacks(const pfa_where_t *where)
 {
     return (where->graph.nodes[where->root].steps & ~(UINT64_C(1) << PFA_STEP_STACK)) == 0;
@@ -171,6 +181,6 @@ bool pfa_where_is_of_stacks(const pfa_where_t *where)
 
 pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count)
 {
-    *count = where->owns_sets ? where->set_count : 0;
+    *count = where->set_count; /* none of one that shares them */
     return where->sets;
 }

@@ -171,9 +171,8 @@ uint32_t pfa_graph_set(pfa_graph_t *graph, const pfa_graph_set_t *set)
     if (set->file == NULL && set->top == 0 && others == 0) {
         return set->where;
     }
-    while (i < graph->set_count && (graph->sets[i].file != set->file || graph->sets[i].asked_in != set->asked_in ||
-                                    graph->sets[i].metric != set->metric || graph->sets[i].where != set->where ||
-                                    graph->sets[i].top != set->top)) {
+    while (i < graph->set_count && (graph->sets[i].file != set->file || graph->sets[i].metric != set->metric ||
+                                    graph->sets[i].where != set->where || graph->sets[i].top != set->top)) {
         i++;
     }
     if (i == graph->set_count) {

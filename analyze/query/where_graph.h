@@ -11,9 +11,9 @@
 enum {
     PFA_GRAPH_FALSE,
     PFA_GRAPH_TRUE,
-    PFA_GRAPH_DEEPEST = 1000,  /* functions that walk the graph call themselves as often */
-    PFA_GRAPH_MOST_SETS = 256, /* each may be a walk through a trace */
-    PFA_GRAPH_MOST = 1 << 20   /* nodes of what is parsed */
+    PFA_GRAPH_DEEPEST = 1000,   /* functions that walk the graph call themselves as often */
+    PFA_GRAPH_MOST_SETS = 4096, /* of all that is defined */
+    PFA_GRAPH_MOST = 1 << 20    /* nodes of what is parsed */
 };
 #define PFA_GRAPH_NONE UINT32_MAX
 
@@ -41,7 +41,6 @@ typedef struct pfa_graph_node {
 /* See pfa_where_set_t. Texts are of the graph's own. */
 typedef struct pfa_graph_set {
     const char *file;
-    const char *asked_in;
     const char *metric;
     uint32_t where;
     size_t top;
@@ -77,8 +76,5 @@ uint32_t pfa_graph_not(pfa_graph_t *graph, uint32_t node);
 uint32_t pfa_graph_list(pfa_graph_t *graph, pfa_graph_op_t op, uint32_t *list, size_t count);
 /* The graph's own copy of a text. */
 const char *pfa_graph_keep(pfa_graph_t *graph, const char *text, size_t size);
-
-/* The same expression, asked of the chunks of another trace: sets that were of the query's own traces are of that one. */
-uint32_t pfa_graph_move(pfa_graph_t *graph, uint32_t node, const char *file);
 
 #endif

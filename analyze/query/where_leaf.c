@@ -201,13 +201,9 @@ static uint32_t parse_other_trace(pfa_parse_t *parse)
     pfa_lex_step(&parse->lex);
     if (pfa_lex_is(&parse->lex, "where")) {
         pfa_lex_step(&parse->lex);
-        uint32_t where = pfa_parse_unary(parse);
-        if (where == PFA_GRAPH_NONE) {
-            return where;
-        }
-        set.where = pfa_graph_move(parse->graph, where, set.file);
+        set.where = pfa_parse_unary(parse);
     }
-    return pfa_graph_set(parse->graph, &set);
+    return set.where != PFA_GRAPH_NONE ? pfa_graph_set(parse->graph, &set) : PFA_GRAPH_NONE;
 }
 
 static uint32_t parse_name(pfa_parse_t *parse)

@@ -49,7 +49,7 @@ static uint32_t check(pfa_parse_t *parse, uint32_t node)
     } else if (parse->graph->count > PFA_GRAPH_MOST) {
         pfa_lex_fail(&parse->lex, parse->lex.at, "this is too much for one query");
     } else if (parse->graph->set_count > PFA_GRAPH_MOST_SETS) {
-        pfa_lex_fail(&parse->lex, parse->lex.at, "more than %d sets of points are asked for", PFA_GRAPH_MOST_SETS);
+        pfa_lex_fail(&parse->lex, parse->lex.at, "more than %d sets of points are defined", PFA_GRAPH_MOST_SETS);
     } else {
         return node;
     }

@@ -36,7 +36,7 @@ pfa_graph_t *pfa_where_names_graph(pfa_where_names_t *names);
 /* What the last file asks for: its line `where`, or its last definition; PFA_GRAPH_NONE: there is none. */
 uint32_t pfa_where_names_main(const pfa_where_names_t *names);
 
-/* What can be asked: the part of a graph that a node is made of, on its own. */
+/* What can be asked: the part of a graph that a node is made of, on its own. NULL: it needs more sets than there may be. */
 pfa_where_t *pfa_where_compile(const pfa_graph_t *graph, uint32_t node);
 
 #endif

@@ -13,7 +13,8 @@
 #include "analyze/query/where_map.h"
 
 enum {
-    PFA_SLOT_PLACES = 4096, /* answers that a slot remembers */
+    PFA_SLOT_PLACES = 4096,    /* answers that a slot remembers */
+    PFA_WHERE_MOST_SETS = 256, /* each may be a walk through a trace */
     PFA_WHERE_MOST_STEPS = 1 << 20,
     PFA_WHERE_MOST_NODES = 1 << 18,
     PFA_WHERE_MOST_SLOTS = 1 << 13
@@ -38,8 +39,8 @@ struct pfa_where {
     uint32_t root;
     size_t node_count; /* of the expression itself; those behind are what is left of it */
     size_t child_count;
-    pfa_where_set_t *sets; /* of the whole query, and kept by it */
-    size_t set_count;
+    pfa_where_set_t *sets; /* its own, or those of the whole that it belongs to */
+    size_t set_count;      /* of its own */
     bool owns_sets;
     unsigned rank;
     uint32_t *bits; /* by node that is a text: its bit in the field's answers */

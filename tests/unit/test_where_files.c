@@ -85,7 +85,7 @@ static void test_errors(void **state)
         char *why = NULL;
         snprintf(shown, sizeof shown, "%s", errors[i].text);
         shown[strcspn(shown, "\x01")] = shown[strcspn(shown, "\x01")] != '\0' ? ' ' : '\0';
-        snprintf(wanted, sizeof wanted, "--where: %s\n  %s\n  %*s^", errors[i].why, shown, (int)errors[i].column, "");
+        snprintf(wanted, sizeof wanted, "%s\n  %s\n  %*s^", errors[i].why, shown, (int)errors[i].column, "");
         assert_null(pfa_where_parse(errors[i].text, NULL, &why));
         assert_string_equal(why, wanted);
         free(why);
@@ -107,7 +107,7 @@ static void test_errors_in_long_texts(void **state)
     char *why = NULL;
     char text[2000] = "";
     assert_null(pfa_where_parse("live and\n  sizze > 3 and\nfreed", NULL, &why));
-    assert_string_equal(why, "--where: 'sizze' is no field (did you mean 'size'?)\n    sizze > 3 and\n    ^");
+    assert_string_equal(why, "'sizze' is no field (did you mean 'size'?)\n    sizze > 3 and\n    ^");
     free(why);
     for (size_t i = 0; i < 150; i++) {
         strcat(text, i == 75 ? "freed and sizze > 3 and " : "live and ");
@@ -149,7 +149,7 @@ static void test_limits(void **state)
                  {"live minus ", MANY, "freed", NULL},
                  {"live | ", MANY, "freed", NULL},
                  {"live or freed minus shared or size > 3 and ", 10000, "live", "more than 1000 deep"},
-                 {"top 3 | ", 1000, "live", "more than 256 sets"}};
+                 {"top 3 | ", 500, "live", "too many sets"}};
     char *text = malloc(MANY * 48);
     assert_non_null(text);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -329,53 +329,79 @@ static void test_names_of_names(void **state)
 
 /* --- sets ----------------------------------------------------------------------------------------------------------- */
 
+typedef struct wanted_set {
+    const char *file;
+    const char *metric;
+    size_t top;
+    unsigned rank;
+    bool all;
+} wanted_set_t;
+
+static bool is_same_text(const char *one, const char *other)
+{
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* Just these, in any order in which what one needs comes before it. Returns the one that is of trace "c.pa". */
+static pfa_where_set_t *assert_sets(pfa_where_t *where, const wanted_set_t *wanted, size_t wanted_count)
+{
+    size_t count;
+    pfa_where_set_t *of_c = NULL;
+    pfa_where_set_t *sets = pfa_where_sets(where, &count);
+    assert_int_equal(count, wanted_count);
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+        bool ready = sets[i].rank == 0;
+        for (size_t j = 0; j < count; j++) {
+            found = found || (sets[j].top == wanted[i].top && sets[j].rank == wanted[i].rank &&
+                              (sets[j].where == NULL) == wanted[i].all && is_same_text(sets[j].file, wanted[i].file) &&
+                              is_same_text(sets[j].metric, wanted[i].metric));
+            ready = ready || (j < i && sets[j].rank + 1 == sets[i].rank);
+        }
+        if (!found || !ready) {
+            fail_msg("set %zu is not there or too early", i);
+        }
+        of_c = is_same_text(sets[i].file, "c.pa") ? &sets[i] : of_c;
+    }
+    return of_c;
+}
+
 static void test_sets(void **state)
 {
     (void)state;
+    static const wanted_set_t wanted[] = {{NULL, "count", 10, 0, false}, {NULL, "bytes", 2, 0, false},
+                                          {NULL, NULL, 0, 1, false},     {"a\"b.pa", NULL, 0, 0, true},
+                                          {"c.pa", NULL, 0, 0, false},   {NULL, NULL, 0, 0, false}};
+    static const wanted_set_t wanted_of_c[] = {{NULL, NULL, 0, 0, false}, {"d.pa", NULL, 0, 0, true}};
     char *why = NULL;
-    size_t count;
     pfa_where_t *where =
         pfa_where_parse("live | top 10 by count | point in (size > 4K | top 2) or point in \"a\\\"b.pa\" or "
                         "point in \"c.pa\" where (point in (freed) and point in \"d.pa\") or "
                         "point in (freed) or point in (function = f)",
                         NULL, &why);
     assert_non_null(where);
-    static const struct {
-        const char *file;
-        const char *asked_in;
-        const char *metric;
-        size_t top;
-        unsigned rank;
-        bool all;
-    } wanted[] = {{NULL, NULL, "count", 10, 0, false}, {NULL, NULL, "bytes", 2, 0, false},
-                  {NULL, NULL, NULL, 0, 1, false},     {"a\"b.pa", NULL, NULL, 0, 0, true},
-                  {"c.pa", "c.pa", NULL, 0, 0, false}, {"d.pa", "c.pa", NULL, 0, 0, true},
-                  {"c.pa", NULL, NULL, 0, 1, false},   {NULL, NULL, NULL, 0, 0, false}};
-    pfa_where_set_t *sets = pfa_where_sets(where, &count);
-    assert_int_equal(count, sizeof wanted / sizeof wanted[0]);
-    for (size_t i = 0; i < count; i++) {
-        bool found = false;
-        for (size_t j = 0; j < count; j++) {
-            found = found ||
-                    (sets[j].top == wanted[i].top && sets[j].rank == wanted[i].rank &&
-                     (sets[j].where == NULL) == wanted[i].all && (sets[j].file == NULL) == (wanted[i].file == NULL) &&
-                     (sets[j].file == NULL || strcmp(sets[j].file, wanted[i].file) == 0) &&
-                     (sets[j].asked_in == NULL) == (wanted[i].asked_in == NULL) &&
-                     (sets[j].metric == NULL) == (wanted[i].metric == NULL) &&
-                     (sets[j].metric == NULL || strcmp(sets[j].metric, wanted[i].metric) == 0));
-        }
-        if (!found) {
-            fail_msg("set %zu is not there", i);
-        }
-    }
-    for (size_t i = 0; i < count; i++) { /* what one needs comes before it */
-        bool found = sets[i].rank == 0;
-        for (size_t j = 0; j < i; j++) {
-            found = found || sets[j].rank + 1 == sets[i].rank;
-        }
-        assert_true(found);
-    }
+    pfa_where_set_t *of_c = assert_sets(where, wanted, sizeof wanted / sizeof wanted[0]);
+    assert_non_null(of_c);
+    (void)assert_sets(of_c->where, wanted_of_c, sizeof wanted_of_c / sizeof wanted_of_c[0]);
     pfa_where_free(where);
+}
+
+/* Each name needs the one before in two other traces. */
+static void test_too_many_sets(void **state)
+{
+    (void)state;
+    char at_file[64];
+    char *why = NULL;
+    snprintf(at_file, sizeof at_file, "@%s", path);
+    FILE *file = fopen(path, "w");
+    must(file != NULL);
+    fprintf(file, "n0 = live\n");
+    for (int i = 1; i <= 100; i++) {
+        fprintf(file, "n%d = point in \"a\" where n%d or point in \"b\" where n%d\n", i, i - 1, i - 1);
+    }
+    must(fclose(file) == 0);
+    assert_null(pfa_where_parse(at_file, NULL, &why));
+    assert_why(why, "too many sets of points are needed");
 }
 
 /* --- much to remember ----------------------------------------------------------------------------------------------- */
@@ -468,7 +494,8 @@ int main(void)
         cmocka_unit_test(test_limits),          cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_errors_in_files), cmocka_unit_test(test_files_that_are_none),
         cmocka_unit_test(test_names_of_names),  cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_forgetting),      cmocka_unit_test(test_many_classes)};
+        cmocka_unit_test(test_too_many_sets),   cmocka_unit_test(test_forgetting),
+        cmocka_unit_test(test_many_classes)};
     must(close(mkstemp(path)) == 0);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

@@ -10,8 +10,6 @@
 
 enum { TRACES = 2, KINDS = 40, CHUNKS = 3, STACKS = 12, PARTS = 400, NAMES = 4, EXPRESSIONS = 3000, TEXT = 1 << 16 };
 
-static const char *const trace_names[TRACES] = {"own.pa", "other.pa"};
-
 typedef struct kind {
     pfa_subject_t subject;
     unsigned trace;
@@ -46,6 +44,7 @@ static size_t length;
 static part_t *names[NAMES];
 static size_t name_count;
 static unsigned traps; /* sets that were written */
+static size_t sets_met;
 
 /* --- chance ------------------------------------------------------------------------------------------------------- */
 
@@ -80,7 +79,7 @@ static uint32_t id_of(const pfa_subject_t *subject, pfa_field_t field)
     if (field <= PFA_FIELD_at_module) {
         return subject->stack;
     }
-    return field <= PFA_FIELD_free_module ? subject->free_stack : subject->ids[field];
+    return field <= PFA_FIELD_free_module ? subject->free_stack : (uint32_t)subject->ids[field];
 }
 
 static bool any_text(void *to, pfa_field_t field, bool (*match)(void *with, const char *text), void *with)
@@ -446,15 +445,20 @@ static bool ask(pfa_where_t *where, const kind_t *kind, const double *numbers)
     return truth == PFA_OPEN ? pfa_where_chunk(where, slot, numbers) : truth == PFA_YES;
 }
 
-static void fill_set(pfa_where_set_t *set)
+static void fill_sets(pfa_where_t *where, unsigned own);
+
+/* `own` is the trace whose chunks are asked whether they are in it. */
+static void fill_set(pfa_where_set_t *set, unsigned own)
 {
     double sums[STACKS] = {0};
     bool has[STACKS] = {false};
-    unsigned trace = set->file != NULL ? 1 : 0;
-    assert_true(set->file == NULL || strcmp(set->file, trace_names[1]) == 0);
-    unsigned metric = set->metric == NULL || strcmp(set->metric, "bytes") == 0 ? 0
-                      : strcmp(set->metric, "count") == 0                      ? 1
-                                                                               : 2;
+    unsigned trace = set->file != NULL ? 1 : own;
+    const char *by = set->metric != NULL ? set->metric : "bytes";
+    unsigned metric = strcmp(by, "bytes") == 0 ? 0 : strcmp(by, "count") == 0 ? 1 : 2;
+    assert_true(set->file == NULL || strcmp(set->file, "other.pa") == 0);
+    if (set->file != NULL && set->where != NULL) {
+        fill_sets(set->where, 1);
+    }
     for (unsigned i = 0; i < KINDS; i++) {
         const kind_t *kind = &kinds[trace][i];
         for (unsigned j = 0; j < CHUNKS; j++) {
@@ -467,11 +471,17 @@ static void fill_set(pfa_where_set_t *set)
     set->stacks = calloc(STACKS, sizeof *set->stacks);
     set->room = STACKS;
     assert_non_null(set->stacks);
-    if (set->top == 0) {
-        memcpy(set->stacks, has, sizeof has);
-    } else {
-        mark_top(sums, has, set->top, set->stacks);
+    mark_top(sums, has, set->top != 0 ? set->top : STACKS, set->stacks);
+}
+
+static void fill_sets(pfa_where_t *where, unsigned own)
+{
+    size_t count;
+    pfa_where_set_t *sets = pfa_where_sets(where, &count);
+    for (size_t i = 0; i < count; i++) {
+        fill_set(&sets[i], own);
     }
+    sets_met += count;
 }
 
 static void compare(part_t *part, pfa_where_t *where, size_t *yes)
@@ -507,11 +517,9 @@ static void test_random_expressions(void **state)
     (void)state;
     char path[] = "/tmp/where-XXXXXX";
     size_t yes = 0;
-    size_t sets_met = 0;
     must(close(mkstemp(path)) == 0);
     for (unsigned n = 0; n < EXPRESSIONS; n++) {
         char *why = NULL;
-        size_t set_count;
         part_count = 0;
         make_kinds();
         write_names(path);
@@ -527,11 +535,7 @@ static void test_random_expressions(void **state)
             fail_msg("%s", why);
         }
         pfa_where_names_free(defined); /* what was parsed does not need them */
-        pfa_where_set_t *sets = pfa_where_sets(where, &set_count);
-        for (size_t i = 0; i < set_count; i++) {
-            fill_set(&sets[i]);
-        }
-        sets_met += set_count;
+        fill_sets(where, 0);
         compare(part, where, &yes);
         pfa_where_batch(where);
         compare(part, where, &yes);
