@@ -62,7 +62,8 @@ static uint32_t reduce_list(pfa_where_t *where, const pfa_graph_node_t *node)
         }
     }
     if (made != strong) {
-        made = pfa_graph_list(&where->graph, node->op, where->list + base, where->list_count - base);
+        uint32_t *list = where->list_count > base ? where->list + base : NULL;
+        made = pfa_graph_list(&where->graph, node->op, list, where->list_count - base);
     }
     where->list_count = base;
     return made;

@@ -65,7 +65,9 @@ static void push(pfa_parse_t *parse, uint32_t node)
 /* Joins what was pushed since there were `base`. */
 static uint32_t join(pfa_parse_t *parse, pfa_graph_op_t op, size_t base)
 {
-    uint32_t node = pfa_graph_list(parse->graph, op, parse->list + base, parse->list_count - base);
+    uint32_t *list =
+        parse->list_count > base ? parse->list + base : NULL; /* before the first there is no list at all */
+    uint32_t node = pfa_graph_list(parse->graph, op, list, parse->list_count - base);
     parse->list_count = base;
     return check(parse, node);
 }
