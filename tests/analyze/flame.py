@@ -125,6 +125,21 @@ def several(folder):
     equal(json.loads(tool("flame", "--json", "--metric", f"at={time}ns", a, b)[0])["total"], expected, "at a moment of both")
 
 
+def only_some(folder):
+    """--where: the amounts, and the peak, of those chunks alone."""
+    path = folder / "t.pa"
+    chunks = make("ended", path, 3000, 6, "sampled", "accesses")
+    for where, wanted in (("size > 100 and thread = worker-2", lambda c: c.size > 100 and c.thread == 2),
+                          ("function = plain_site", lambda c: "plain_site" in path_of(c.stack)), ("reads = 0", lambda c: c.reads == 0),
+                          ("lifetime < 5us and freed", lambda c: c.died and c.died - c.born < 5000), ("size > 1G", lambda c: False)):
+        some = [c for c in chunks if wanted(c)]
+        values = {"bytes": lambda c: c.size, "count": lambda c: 1, "live": lambda c: 0 if c.died else c.size, "wasted": wasted,
+                  "peak": alive_at(support.peak_of(some)[1])}
+        for metric, value in values.items():
+            near(folded("--where", where, "--metric", metric, path)[0], rounded(sums(some, value)), f"{where}: {metric}")
+    check("--where" in tool("flame", "--where", "size >", path, status=2)[1], "an expression that is wrong")
+
+
 def as_picture(folder):
     path, out = folder / "t.pa", folder / "out.svg"
     chunks = make("ended", path, 3000, 4)
@@ -201,4 +216,4 @@ def wrong_uses(folder):
 
 if __name__ == "__main__":
     support.main(against_reference=against_reference, same_as_report=same_as_report, deaths_at_the_peak=deaths_at_the_peak,
-                 several=several, as_picture=as_picture, without_accesses=without_accesses, edges=edges, wrong_uses=wrong_uses)
+                 several=several, only_some=only_some, as_picture=as_picture, without_accesses=without_accesses, edges=edges, wrong_uses=wrong_uses)

@@ -170,6 +170,22 @@ def several(folder):
     equal((data["peak"]["bytes"], data["peak"]["time"]), (told["bytes"], told["time"]), "peak of both")
 
 
+def only_some(folder):
+    """--where: the timeline, and the peak, of those chunks alone."""
+    path = folder / "t.pa"
+    chunks = make("ended", path, 3000, 6, "sampled")
+    whole = seconds_ns(timeline(path)["seconds"])
+    count = buckets_for([whole], 53)
+    for where, wanted in (("size > 100 and thread = worker-2", lambda c: c.size > 100 and c.thread == 2), ("live", lambda c: not c.died),
+                          ("lifetime < 5us and freed", lambda c: c.died and c.died - c.born < 5000), ("size > 1G", lambda c: False)):
+        some = [c for c in chunks if wanted(c)]
+        data = timeline("--where", where, "--buckets", count, "--by", "thread", path)
+        check_strand(data["all"], reference([Life(c, end=whole) for c in some], ends_of(whole, count)), where, True)
+        equal(data["peak"]["bytes"], support.peak_of(some)[0], f"{where}: peak", 1e-9)
+        equal(len(data["groups"]), len({c.thread for c in some}), f"{where}: groups")
+    check("--where" in tool("timeline", "--where", "size >", path, status=2)[1], "an expression that is wrong")
+
+
 def edges(folder):
     path = folder / "t.pa"
     for count, words, what in ((0, (), "empty"), (1, (), "one chunk"), (1, ("alive",), "one live chunk"), (500, ("alive",), "all live"),
@@ -277,4 +293,4 @@ def wrong_uses(folder):
 
 if __name__ == "__main__":
     support.main(against_reference=against_reference, at_the_very_end=at_the_very_end, by_thread=by_thread, all_keys=all_keys,
-                 several=several, edges=edges, as_csv=as_csv, as_picture=as_picture, on_terminals=on_terminals, wrong_uses=wrong_uses)
+                 several=several, only_some=only_some, edges=edges, as_csv=as_csv, as_picture=as_picture, on_terminals=on_terminals, wrong_uses=wrong_uses)
