@@ -1,0 +1,176 @@
+/* Owns mprof's tables as text: leaks, bins, direct allocation; the call graph is in graph_text.c. Columns are the paper's. */
+#include "analyze/mprof/mprof.h"
+
+#include <math.h>
+#include <string.h>
+
+static void print_sites(const pfa_mprof_t *mprof, const pfa_leak_t *leak)
+{
+    if (leak->more) {
+        printf(leak->count != 0 ? "... > " : "...");
+    }
+    for (uint32_t i = leak->count; i-- > 0;) {
+        pfa_function_text(stdout, &mprof->functions, leak->functions[i]);
+        if (leak->offsets[i] != 0) {
+            printf("+%u", leak->offsets[i]);
+        }
+        printf("%s", i != 0 ? " > " : "");
+    }
+    putchar('\n');
+}
+
+/* The percentage of bytes is of all that was kept, as the manual page says; that of freed ones is of the path's own bytes. Paths
+ * of which nothing was freed leave both fields out. */
+static void print_leak(const pfa_mprof_t *mprof, const pfa_leak_t *leak, bool frees)
+{
+    char percent[PFA_PERCENT_TEXT];
+    double freed = leak->all.chunks - leak->kept.chunks;
+    double freed_bytes = leak->all.bytes - leak->kept.bytes;
+    printf("%10.0f %14.0f %s", leak->all.chunks, leak->all.bytes,
+           pfa_percent_short(percent, leak->kept.bytes, mprof->kept.bytes));
+    if (round(freed) >= 1) {
+        printf(" %10.0f %14.0f %s", freed, freed_bytes, pfa_percent_short(percent, freed_bytes, leak->all.bytes));
+    } else if (frees) {
+        printf(" %30s", "");
+    }
+    printf("  ");
+    print_sites(mprof, leak);
+}
+
+void pfa_leaks_text(const pfa_mprof_t *mprof)
+{
+    size_t count = 0;
+    bool frees = false;
+    for (; count < mprof->leak_count; count++) {
+        const pfa_leak_t *leak = &mprof->leaks[count];
+        if (!pfa_mprof_is_listed(mprof, leak->kept.bytes, mprof->kept.bytes)) {
+            break; /* they are in order */
+        }
+        frees = frees || round(leak->all.chunks - leak->kept.chunks) >= 1;
+    }
+    printf("\nMEMORY LEAKS\n\n%10s %14s %4s", "allocs", "bytes", "(%)");
+    if (frees) {
+        printf(" %10s %14s %4s", "frees", "bytes", "(%)");
+    }
+    printf("  path\n");
+    for (size_t i = 0; i < count; i++) {
+        print_leak(mprof, &mprof->leaks[i], frees);
+    }
+    if (mprof->leak_count == 0) {
+        printf("  nothing was kept\n");
+    } else if (count < mprof->leak_count) {
+        printf("  and %zu more path%s with little; -verbose lists all\n", mprof->leak_count - count,
+               pfa_text_plural((double)(mprof->leak_count - count)));
+    }
+}
+
+static void print_types(const pfa_mprof_t *mprof, uint32_t size)
+{
+    enum { MOST = 8 };
+    size_t count;
+    const pfa_type_t *types = pfa_types_find(&mprof->types, size, &count);
+    for (size_t i = 0; i < count && i < MOST; i++) {
+        printf("%s%s", i == 0 ? "  " : ", ", types[i].name);
+    }
+    if (count > MOST) {
+        printf(" and %zu more", count - MOST);
+    }
+}
+
+static void print_bin(const pfa_mprof_t *mprof, const char *label, const pfa_bin_t *bin, const pfa_bin_t *total)
+{
+    char percents[2][PFA_PERCENT_TEXT];
+    printf("%10s %10.0f %14.0f %s %10.0f %14.0f %s", label, bin->allocs, bin->bytes,
+           pfa_percent_short(percents[0], bin->bytes, total->bytes), bin->frees, bin->kept,
+           pfa_percent_short(percents[1], bin->kept, total->kept));
+    if (bin >= mprof->bins && bin < mprof->bins + PFA_BIN_LARGEST + 1) {
+        print_types(mprof, (uint32_t)(bin - mprof->bins));
+    }
+    putchar('\n');
+}
+
+void pfa_bins_text(const pfa_mprof_t *mprof)
+{
+    static const pfa_bin_t nothing;
+    size_t left_out = 0;
+    printf("\nALLOCATION BINS\n\n%10s %10s %14s %4s %10s %14s %4s  %s\n", "size:", "allocs", "bytes", "(%)", "frees",
+           "kept", "(%)", "types");
+    for (size_t i = 0; i <= PFA_BIN_LARGEST; i++) {
+        const pfa_bin_t *bin = &mprof->bins[i];
+        char label[PFA_NUMBER_TEXT];
+        if (pfa_bin_is_listed(mprof, bin)) {
+            snprintf(label, sizeof label, "%zu", i);
+            print_bin(mprof, label, bin, &mprof->bin_total);
+        } else {
+            left_out += bin->allocs > 0;
+        }
+    }
+    print_bin(mprof, "> 1024", &mprof->bins[PFA_BIN_LARGEST + 1], &mprof->bin_total);
+    print_bin(mprof, "<TOTAL>", &mprof->bin_total, &nothing);
+    if (left_out != 0) {
+        printf("  and %zu more size%s with little; -verbose lists all\n", left_out, pfa_text_plural((double)left_out));
+    }
+}
+
+static void print_direct(const pfa_mprof_t *mprof, const char *part, const pfa_sum_t *all, const pfa_sum_t *kept)
+{
+    char breakdowns[2][PFA_BREAKDOWN_TEXT];
+    printf("%7s %14.0f  %s | %14.0f  %s | %10.0f  ", part, all->bytes,
+           pfa_percent_breakdown(breakdowns[0], all, mprof->all.bytes), kept->bytes,
+           pfa_percent_breakdown(breakdowns[1], kept, mprof->kept.bytes), all->chunks);
+}
+
+void pfa_direct_text(const pfa_mprof_t *mprof)
+{
+    printf("\nDIRECT ALLOCATION\n\n%7s %14s  %-11s | %14s  %-11s | %10s  name\n", "% mem", "bytes", "% mem(size)",
+           "bytes kept", "% all kept", "calls");
+    printf("%7s %14s  %s | %14s  %s |\n", "", "", " s--m--l--x", "", " s--m--l--x");
+    print_direct(mprof, "", &mprof->all, &mprof->kept);
+    printf("<TOTAL>\n");
+    for (size_t i = 0; i < mprof->direct_count; i++) {
+        char part[PFA_NUMBER_TEXT];
+        const pfa_sum_t *self = &mprof->graph.nodes[mprof->direct[i]].self;
+        snprintf(part, sizeof part, "%.1f", pfa_percent_of(self->bytes, mprof->all.bytes));
+        print_direct(mprof, part, self, &mprof->direct_kept[mprof->direct[i]]);
+        pfa_function_text(stdout, &mprof->functions, mprof->direct[i]);
+        putchar('\n');
+    }
+}
+
+/* Half the width of the interval that has the true value in it in 95 of 100 cases. */
+static const char *print_estimate(char *text, size_t size, double value, double variance, bool bytes)
+{
+    char numbers[2][PFA_NUMBER_TEXT];
+    const char *(*form)(char *, double) = bytes ? pfa_text_bytes : pfa_text_count;
+    snprintf(text, size, "%s +- %s", form(numbers[0], value), form(numbers[1], ceil(1.96 * sqrt(variance))));
+    return text;
+}
+
+static void print_heading(const pfa_mprof_t *mprof, const pfa_query_t *query)
+{
+    char texts[3][2 * PFA_NUMBER_TEXT + 8];
+    for (size_t i = 0; i < query->source_count; i++) {
+        const pfa_source_t *source = &query->sources[i];
+        printf("%s: %s\n", source->path, source->command != NULL ? source->command : "unknown program");
+    }
+    if (query->sampled) {
+        printf("estimates from samples, within 95 %%: %s allocations, %s, kept %s\n",
+               print_estimate(texts[0], sizeof texts[0], mprof->all.chunks, mprof->spread.chunks, false),
+               print_estimate(texts[1], sizeof texts[1], mprof->all.bytes, mprof->spread.bytes, true),
+               print_estimate(texts[2], sizeof texts[2], mprof->kept.bytes, mprof->spread.kept, true));
+    }
+}
+
+void pfa_mprof_text(pfa_mprof_t *mprof, const pfa_query_t *query)
+{
+    print_heading(mprof, query);
+    if (mprof->leak_table) {
+        pfa_leaks_text(mprof);
+    }
+    pfa_bins_text(mprof);
+    pfa_direct_text(mprof);
+    pfa_callgraph_text(mprof);
+    for (size_t i = 0; i < mprof->notes.count; i++) {
+        printf("%snote: %s\n", i == 0 ? "\n" : "", mprof->notes.list[i]);
+    }
+}
