@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pfa_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live)
+void pfa_mprof_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live)
 {
     double bytes = chunks * (double)size;
-    pfa_bin_t *both[] = {&mprof->bins[size <= PFA_BIN_LARGEST ? size : PFA_BIN_LARGEST + 1], &mprof->bin_total};
+    pfa_mprof_bin_t *both[] = {&mprof->bins[size <= PFA_BIN_LARGEST ? size : PFA_BIN_LARGEST + 1], &mprof->bin_total};
     for (size_t i = 0; i < 2; i++) {
         both[i]->allocs += chunks;
         both[i]->bytes += bytes;
@@ -18,9 +18,9 @@ void pfa_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live)
 
 /* The paper leaves open what a reasonable fraction of the total allocation is. Here it is the same as for leaks, of the
  * allocations, of the bytes or of the bytes kept: of many small chunks the bytes alone would not tell. */
-bool pfa_bin_is_listed(const pfa_mprof_t *mprof, const pfa_bin_t *bin)
+bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_bin_t *bin)
 {
-    const pfa_bin_t *total = &mprof->bin_total;
+    const pfa_mprof_bin_t *total = &mprof->bin_total;
     return bin->allocs > 0 &&
            (pfa_mprof_is_listed(mprof, bin->allocs, total->allocs) ||
             pfa_mprof_is_listed(mprof, bin->bytes, total->bytes) || pfa_mprof_is_listed(mprof, bin->kept, total->kept));
@@ -76,7 +76,7 @@ static void find_types(pfa_mprof_t *mprof, pfa_query_t *query)
     pfa_types_finish(&mprof->types);
 }
 
-void pfa_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query)
+void pfa_mprof_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query)
 {
     bool any = false;
     for (size_t i = 0; i <= PFA_BIN_LARGEST; i++) {
@@ -86,10 +86,10 @@ void pfa_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query)
     if (any) {
         find_types(mprof, query);
         if (mprof->types.modules == 0) {
-            pfa_notes_add(&mprof->notes, "no types are named: none of the modules has debug information here");
+            pfa_notes_add(&query->remarks, "no types are named: none of the modules has debug information here");
         }
     }
     if (mprof->types.cut) {
-        pfa_notes_add(&mprof->notes, "there is more debug information than was looked at: types may be missing");
+        pfa_notes_add(&query->remarks, "there is more debug information than was looked at: types may be missing");
     }
 }

@@ -67,7 +67,7 @@ static uint32_t function_of(pfa_functions_t *functions, const pfa_line_t *line)
     return pfa_functions_put(functions, address, module, false);
 }
 
-static void append(pfa_chain_t *chain, uint32_t function, uint32_t offset)
+static void append(pfa_callchain_t *chain, uint32_t function, uint32_t offset)
 {
     chain->functions = pfa_memory_grow(chain->functions, &chain->room, chain->count + 1, sizeof *chain->functions);
     chain->offsets = pfa_memory_grow(chain->offsets, &chain->offset_room, chain->count + 1, sizeof *chain->offsets);
@@ -75,7 +75,7 @@ static void append(pfa_chain_t *chain, uint32_t function, uint32_t offset)
     chain->offsets[chain->count++] = offset;
 }
 
-void pfa_chain_take(pfa_chain_t *chain, pfa_functions_t *functions, pfa_stacks_t *stacks, uint32_t stack)
+void pfa_callchain_take(pfa_callchain_t *chain, pfa_functions_t *functions, pfa_stacks_t *stacks, uint32_t stack)
 {
     pfa_stacks_lines(stacks, stack, &chain->lines);
     size_t count = cut_start(&chain->lines);
@@ -90,10 +90,10 @@ void pfa_chain_take(pfa_chain_t *chain, pfa_functions_t *functions, pfa_stacks_t
     }
 }
 
-void pfa_chain_free(pfa_chain_t *chain)
+void pfa_callchain_free(pfa_callchain_t *chain)
 {
     free(chain->functions);
     free(chain->offsets);
     pfa_lines_free(&chain->lines);
-    *chain = (pfa_chain_t){.functions = NULL};
+    *chain = (pfa_callchain_t){.functions = NULL};
 }

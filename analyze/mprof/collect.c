@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-void pfa_mprof_begin(pfa_mprof_t *mprof)
+void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options)
 {
-    *mprof = (pfa_mprof_t){.verbosity = PFA_NORMAL, .leak_table = true, .leak_slot_count = 1024};
+    *mprof = (pfa_mprof_t){.options = *options, .leak_slot_count = 1024};
     mprof->leak_slots = pfa_memory_get(mprof->leak_slot_count, sizeof *mprof->leak_slots);
     pfa_functions_begin(&mprof->functions);
     pfa_callgraph_begin(&mprof->graph);
@@ -18,7 +18,6 @@ void pfa_mprof_free(pfa_mprof_t *mprof)
     pfa_types_free(&mprof->types);
     pfa_callgraph_free(&mprof->graph);
     pfa_functions_free(&mprof->functions);
-    pfa_notes_free(&mprof->notes);
     free(mprof->points);
     free(mprof->point_of);
     free(mprof->leaks);
@@ -43,7 +42,7 @@ static pfa_mprof_point_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
 
 /* Each chunk was recorded with the probability 1 / weight, independently of others: the estimate of a sum of `value` over all
  * chunks has the variance weight * (weight - 1) * value^2 for each that was recorded (Horvitz and Thompson). */
-static void spread(pfa_spread_t *to, double rows, double weight, double size, bool live)
+static void spread(pfa_mprof_spread_t *to, double rows, double weight, double size, bool live)
 {
     double each = rows * weight * (weight - 1);
     to->chunks += each;
@@ -60,7 +59,7 @@ void pfa_mprof_kind(void *to, const pfa_kind_t *kind, double rows)
     if (kind->live) {
         pfa_sum_add(&point->kept, chunks, (double)kind->size);
     }
-    pfa_bins_add(mprof, chunks, kind->size, kind->live);
+    pfa_mprof_bins_add(mprof, chunks, kind->size, kind->live);
     spread(&mprof->spread, rows, kind->weight, (double)kind->size, kind->live);
 }
 
@@ -86,30 +85,37 @@ static int compare_functions(void *to, uint32_t left, uint32_t right)
 
 void pfa_mprof_make(pfa_mprof_t *mprof, pfa_query_t *query)
 {
-    pfa_chain_t chain = {.functions = NULL};
+    pfa_callchain_t chain = {.functions = NULL};
     pfa_progress_t progress;
     pfa_progress_begin(&progress, "names", mprof->point_count);
     for (size_t i = 0; i < mprof->point_count; i++) {
         const pfa_mprof_point_t *point = &mprof->points[i];
-        pfa_chain_take(&chain, &mprof->functions, &query->stacks, point->stack);
+        pfa_callchain_take(&chain, &mprof->functions, &query->stacks, point->stack);
         pfa_callgraph_add(&mprof->graph, chain.functions, chain.count, &point->all);
-        pfa_direct_add(mprof, &chain, point);
-        pfa_leaks_add(mprof, &chain, point);
+        pfa_mprof_direct_add(mprof, &chain, point);
+        pfa_mprof_leaks_add(mprof, &chain, point);
         pfa_sum_join(&mprof->all, &point->all);
         pfa_sum_join(&mprof->kept, &point->kept);
         pfa_progress_step(&progress, i);
     }
     pfa_progress_end(&progress);
-    pfa_chain_free(&chain);
+    pfa_callchain_free(&chain);
     pfa_functions_finish(&mprof->functions);
     pfa_callgraph_finish(&mprof->graph, compare_functions, mprof);
-    pfa_direct_finish(mprof);
-    pfa_leaks_finish(mprof);
-    pfa_bins_finish(mprof, query);
+    pfa_mprof_direct_finish(mprof);
+    pfa_mprof_leaks_finish(mprof);
+    pfa_mprof_bins_finish(mprof, query);
+    if (mprof->folded > 0) {
+        char count[PFA_NUMBER_TEXT];
+        pfa_notes_add(&query->remarks,
+                      "%s of the chunks are known in sums by stack only, without their sizes: they are in no bin, and "
+                      "breakdowns by size count them as if all chunks of a stack were of their mean size",
+                      pfa_text_count(count, mprof->folded));
+    }
 }
 
 bool pfa_mprof_is_listed(const pfa_mprof_t *mprof, double part, double whole)
 {
     static const double least[] = {[PFA_TERSE] = 0.01, [PFA_NORMAL] = 0.005, [PFA_VERBOSE] = 0};
-    return mprof->verbosity == PFA_VERBOSE || part > least[mprof->verbosity] * whole;
+    return mprof->options.verbosity == PFA_VERBOSE || part > least[mprof->options.verbosity] * whole;
 }

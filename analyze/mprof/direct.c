@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void pfa_direct_add(pfa_mprof_t *mprof, const pfa_chain_t *chain, const pfa_mprof_point_t *point)
+void pfa_mprof_direct_add(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pfa_mprof_point_t *point)
 {
     uint32_t function = chain->functions[0];
     mprof->direct_kept =
@@ -28,7 +28,7 @@ static int compare_direct(const void *a, const void *b, void *to)
     return pfa_functions_compare(&mprof->functions, left, right);
 }
 
-void pfa_direct_finish(pfa_mprof_t *mprof)
+void pfa_mprof_direct_finish(pfa_mprof_t *mprof)
 {
     mprof->direct = pfa_memory_get(mprof->graph.function_count, sizeof *mprof->direct);
     for (uint32_t i = 0; i < mprof->graph.function_count; i++) {

@@ -25,7 +25,7 @@ typedef struct pfa_functions {
 enum { PFA_FUNCTION_UNKNOWN };
 
 /* A stack as functions, from the innermost to the outermost. */
-typedef struct pfa_chain {
+typedef struct pfa_callchain {
     uint32_t *functions;
     uint32_t *offsets; /* of the return address from the function's start; 0: not known, or inlined */
     size_t count;      /* at least one */
@@ -33,7 +33,7 @@ typedef struct pfa_chain {
     size_t room;
     size_t offset_room;
     pfa_lines_t lines;
-} pfa_chain_t;
+} pfa_callchain_t;
 
 void pfa_functions_begin(pfa_functions_t *functions);
 void pfa_functions_free(pfa_functions_t *functions);
@@ -45,7 +45,7 @@ void pfa_functions_finish(pfa_functions_t *functions);
 int pfa_functions_compare(const pfa_functions_t *functions, uint32_t left, uint32_t right);
 
 /* Replaces what was in `chain`. */
-void pfa_chain_take(pfa_chain_t *chain, pfa_functions_t *functions, pfa_stacks_t *stacks, uint32_t stack);
-void pfa_chain_free(pfa_chain_t *chain);
+void pfa_callchain_take(pfa_callchain_t *chain, pfa_functions_t *functions, pfa_stacks_t *stacks, uint32_t stack);
+void pfa_callchain_free(pfa_callchain_t *chain);
 
 #endif

@@ -27,11 +27,16 @@ static const char *text_or(const char *text)
     return text != NULL ? text : "";
 }
 
+/* Without calls, there is no name behind it either. */
 static void print_line(const line_t *line)
 {
-    printf("%-7s %11s %14s %5s  %-11s | %-11s | %21s  ", text_or(line->index), text_or(line->part),
-           text_or(line->bytes), text_or(line->percent), text_or(line->sizes), text_or(line->fractions),
-           text_or(line->calls));
+    printf("%-7s %11s %14s %5s  %-11s | %-11s |", text_or(line->index), text_or(line->part), text_or(line->bytes),
+           text_or(line->percent), text_or(line->sizes), text_or(line->fractions));
+    if (line->calls != NULL) {
+        printf(" %21s  ", line->calls);
+    } else {
+        putchar('\n');
+    }
 }
 
 static void print_name(const pfa_mprof_t *mprof, uint32_t number)
@@ -52,7 +57,6 @@ static void print_name(const pfa_mprof_t *mprof, uint32_t number)
 static void print_rule(void)
 {
     print_line(&(line_t){.sizes = " s--m--l--x", .fractions = " s--m--l--x"});
-    putchar('\n');
 }
 
 /* "called/total", or without the second if there is none to tell. */
@@ -78,9 +82,9 @@ static void print_arc(const pfa_mprof_t *mprof, const pfa_callarc_t *arc, bool c
     if (!arc->within) {
         snprintf(bytes, sizeof bytes, "%.0f", arc->sum.bytes);
         line.bytes = bytes;
-        line.percent = pfa_percent_long(percent, arc->sum.bytes, whole);
-        line.sizes = pfa_percent_breakdown(breakdowns[0], &arc->sum, arc->sum.bytes);
-        line.fractions = pfa_percent_breakdown(breakdowns[1], &arc->sum, whole);
+        line.percent = pfa_mprof_percent_long(percent, arc->sum.bytes, whole);
+        line.sizes = pfa_mprof_percent_breakdown(breakdowns[0], &arc->sum, arc->sum.bytes);
+        line.fractions = pfa_mprof_percent_breakdown(breakdowns[1], &arc->sum, whole);
     }
     print_line(&line);
     print_name(mprof, number);
@@ -91,7 +95,8 @@ static void print_all(const pfa_sum_t *sum)
     char bytes[PFA_NUMBER_TEXT];
     char breakdown[PFA_BREAKDOWN_TEXT];
     snprintf(bytes, sizeof bytes, "%.0f", sum->bytes);
-    print_line(&(line_t){.part = "all", .bytes = bytes, .sizes = pfa_percent_breakdown(breakdown, sum, sum->bytes)});
+    print_line(
+        &(line_t){.part = "all", .bytes = bytes, .sizes = pfa_mprof_percent_breakdown(breakdown, sum, sum->bytes)});
     putchar('\n');
 }
 
@@ -125,13 +130,13 @@ static void print_self(const pfa_mprof_t *mprof, uint32_t number)
     char breakdown[PFA_BREAKDOWN_TEXT];
     char calls[2 * PFA_NUMBER_TEXT];
     snprintf(index, sizeof index, "[%" PRIu32 "]", node->index);
-    snprintf(part, sizeof part, "%.1f", pfa_percent_of(node->all.bytes, mprof->all.bytes));
+    snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(node->all.bytes, mprof->all.bytes));
     snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
     print_line(&(line_t){.index = index,
                          .part = part,
                          .bytes = bytes,
-                         .percent = pfa_percent_long(percent, node->self.bytes, node->all.bytes),
-                         .sizes = pfa_percent_breakdown(breakdown, &node->self, node->self.bytes),
+                         .percent = pfa_mprof_percent_long(percent, node->self.bytes, node->all.bytes),
+                         .sizes = pfa_mprof_percent_breakdown(breakdown, &node->self, node->self.bytes),
                          .fractions = rule,
                          .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
     print_name(mprof, number);
@@ -152,9 +157,9 @@ static void print_members(const pfa_mprof_t *mprof, uint32_t number)
         snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
         print_line(&(line_t){.part = "member",
                              .bytes = bytes,
-                             .percent = pfa_percent_long(percent, node->self.bytes, cycle->self.bytes),
-                             .sizes = pfa_percent_breakdown(breakdowns[0], &node->self, node->self.bytes),
-                             .fractions = pfa_percent_breakdown(breakdowns[1], &node->self, cycle->self.bytes),
+                             .percent = pfa_mprof_percent_long(percent, node->self.bytes, cycle->self.bytes),
+                             .sizes = pfa_mprof_percent_breakdown(breakdowns[0], &node->self, node->self.bytes),
+                             .fractions = pfa_mprof_percent_breakdown(breakdowns[1], &node->self, cycle->self.bytes),
                              .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
         print_name(mprof, graph->members[cycle->first_member + i]);
     }
@@ -191,7 +196,10 @@ void pfa_callgraph_text(const pfa_mprof_t *mprof)
     print_line(&(line_t){.sizes = "  \\desc", .calls = "called/total"});
     printf("descendents\n");
     print_rule();
-    for (uint32_t i = 0; i < graph->order_count; i++) {
+    for (uint32_t i = 0; i < graph->order_count && i < mprof->options.top; i++) {
         print_entry(mprof, graph->order[i]);
+    }
+    if (graph->order_count > mprof->options.top) {
+        printf("  and %zu more\n", graph->order_count - mprof->options.top);
     }
 }

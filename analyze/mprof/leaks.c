@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_same(const pfa_leak_t *left, const pfa_leak_t *right)
+static bool is_same(const pfa_mprof_leak_t *left, const pfa_mprof_leak_t *right)
 {
     return left->count == right->count && left->more == right->more &&
            memcmp(left->functions, right->functions, sizeof left->functions) == 0 &&
            memcmp(left->offsets, right->offsets, sizeof left->offsets) == 0;
 }
 
-static uint32_t *find_slot(const pfa_leak_t *leaks, uint32_t *slots, size_t slot_count, const pfa_leak_t *path)
+static uint32_t *find_slot(const pfa_mprof_leak_t *leaks, uint32_t *slots, size_t slot_count,
+                           const pfa_mprof_leak_t *path)
 {
     uint64_t hash = pfa_checksum(path->count + 8u * path->more, path->functions, sizeof path->functions);
     size_t at = pfa_checksum(hash, path->offsets, sizeof path->offsets) & (slot_count - 1);
@@ -36,7 +37,7 @@ static void grow_slots(pfa_mprof_t *mprof)
     mprof->leak_slot_count = slot_count;
 }
 
-static pfa_leak_t *find_leak(pfa_mprof_t *mprof, const pfa_leak_t *path)
+static pfa_mprof_leak_t *find_leak(pfa_mprof_t *mprof, const pfa_mprof_leak_t *path)
 {
     if (2 * (mprof->leak_count + 1) > mprof->leak_slot_count) {
         grow_slots(mprof);
@@ -50,21 +51,21 @@ static pfa_leak_t *find_leak(pfa_mprof_t *mprof, const pfa_leak_t *path)
     return &mprof->leaks[*slot - 1];
 }
 
-void pfa_leaks_add(pfa_mprof_t *mprof, const pfa_chain_t *chain, const pfa_mprof_point_t *point)
+void pfa_mprof_leaks_add(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pfa_mprof_point_t *point)
 {
-    pfa_leak_t path = {.count = 0};
+    pfa_mprof_leak_t path = {.count = 0};
     size_t known = chain->count - chain->open;
     for (; path.count < known && path.count < PFA_PATH_LONGEST; path.count++) {
         path.functions[path.count] = chain->functions[path.count];
-        path.offsets[path.count] = mprof->offsets ? chain->offsets[path.count] : 0;
+        path.offsets[path.count] = mprof->options.offsets ? chain->offsets[path.count] : 0;
     }
     path.more = chain->count > path.count;
-    pfa_leak_t *leak = find_leak(mprof, &path);
+    pfa_mprof_leak_t *leak = find_leak(mprof, &path);
     pfa_sum_join(&leak->all, &point->all);
     pfa_sum_join(&leak->kept, &point->kept);
 }
 
-static int compare_paths(const pfa_mprof_t *mprof, const pfa_leak_t *left, const pfa_leak_t *right)
+static int compare_paths(const pfa_mprof_t *mprof, const pfa_mprof_leak_t *left, const pfa_mprof_leak_t *right)
 {
     uint32_t least = left->count < right->count ? left->count : right->count;
     int result = 0;
@@ -79,8 +80,8 @@ static int compare_paths(const pfa_mprof_t *mprof, const pfa_leak_t *left, const
 
 static int compare_leaks(const void *a, const void *b, void *to)
 {
-    const pfa_leak_t *left = a;
-    const pfa_leak_t *right = b;
+    const pfa_mprof_leak_t *left = a;
+    const pfa_mprof_leak_t *right = b;
     if (left->kept.bytes != right->kept.bytes) {
         return left->kept.bytes > right->kept.bytes ? -1 : 1;
     }
@@ -91,7 +92,7 @@ static int compare_leaks(const void *a, const void *b, void *to)
     return result != 0 ? result : left->more - right->more;
 }
 
-void pfa_leaks_finish(pfa_mprof_t *mprof)
+void pfa_mprof_leaks_finish(pfa_mprof_t *mprof)
 {
     size_t count = 0;
     for (size_t i = 0; i < mprof->leak_count; i++) {

@@ -1,5 +1,6 @@
 /* Owns mprof's tables as JSON: everything, whatever the verbosity; figures are bytes and counts, not percentages. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/tool/json.h"
 
 #include <math.h>
 
@@ -22,7 +23,7 @@ static void put_function(pfa_json_t *json, const pfa_mprof_t *mprof, uint32_t nu
     pfa_json_text(json, "module", function->module[0] != '\0' ? function->module : NULL);
 }
 
-static void put_totals(pfa_json_t *json, const pfa_mprof_t *mprof, const pfa_query_t *query)
+static void put_totals(pfa_json_t *json, const pfa_mprof_t *mprof)
 {
     pfa_json_begin(json, "totals", '{');
     pfa_json_number(json, "allocs", mprof->all.chunks);
@@ -34,7 +35,6 @@ static void put_totals(pfa_json_t *json, const pfa_mprof_t *mprof, const pfa_que
     pfa_json_number(json, "folded", mprof->folded);
     pfa_json_number(json, "folded_bytes", mprof->folded_bytes);
     pfa_json_end(json, '}');
-    pfa_json_bool(json, "sampled", query->sampled);
     pfa_json_begin(json, "half_width_95", '{');
     pfa_json_number(json, "allocs", 1.96 * sqrt(mprof->spread.chunks));
     pfa_json_number(json, "bytes", 1.96 * sqrt(mprof->spread.bytes));
@@ -42,7 +42,7 @@ static void put_totals(pfa_json_t *json, const pfa_mprof_t *mprof, const pfa_que
     pfa_json_end(json, '}');
 }
 
-static void put_path(pfa_json_t *json, const pfa_mprof_t *mprof, const pfa_leak_t *leak)
+static void put_path(pfa_json_t *json, const pfa_mprof_t *mprof, const pfa_mprof_leak_t *leak)
 {
     pfa_json_bool(json, "more_callers", leak->more);
     pfa_json_begin(json, "path", '[');
@@ -61,7 +61,7 @@ static void put_leaks(pfa_json_t *json, const pfa_mprof_t *mprof)
 {
     pfa_json_begin(json, "leaks", '[');
     for (size_t i = 0; i < mprof->leak_count; i++) {
-        const pfa_leak_t *leak = &mprof->leaks[i];
+        const pfa_mprof_leak_t *leak = &mprof->leaks[i];
         pfa_json_begin(json, NULL, '{');
         pfa_json_number(json, "allocs", leak->all.chunks);
         pfa_json_number(json, "bytes", leak->all.bytes);
@@ -75,7 +75,7 @@ static void put_leaks(pfa_json_t *json, const pfa_mprof_t *mprof)
 
 static void put_bin(pfa_json_t *json, const pfa_mprof_t *mprof, uint32_t number)
 {
-    const pfa_bin_t *bin = &mprof->bins[number];
+    const pfa_mprof_bin_t *bin = &mprof->bins[number];
     pfa_json_begin(json, NULL, '{');
     if (number <= PFA_BIN_LARGEST) {
         pfa_json_whole(json, "size", number);
@@ -181,23 +181,22 @@ static void put_entry(pfa_json_t *json, const pfa_mprof_t *mprof, uint32_t numbe
     pfa_json_end(json, '}');
 }
 
-void pfa_mprof_json(const pfa_mprof_t *mprof, const pfa_query_t *query, pfa_json_t *json)
+void pfa_mprof_json(const pfa_mprof_t *mprof, pfa_query_t *query)
 {
-    pfa_json_whole(json, "version", VERSION);
-    put_totals(json, mprof, query);
-    if (mprof->leak_table) {
-        put_leaks(json, mprof);
+    pfa_json_t json = {.to = stdout};
+    pfa_json_begin(&json, NULL, '{');
+    pfa_json_whole(&json, "version", VERSION);
+    pfa_query_tell_json(query, &json);
+    put_totals(&json, mprof);
+    if (mprof->options.leak_table) {
+        put_leaks(&json, mprof);
     }
-    put_bins(json, mprof);
-    put_direct(json, mprof);
-    pfa_json_begin(json, "graph", '[');
+    put_bins(&json, mprof);
+    put_direct(&json, mprof);
+    pfa_json_begin(&json, "graph", '[');
     for (uint32_t i = 0; i < mprof->graph.order_count; i++) {
-        put_entry(json, mprof, mprof->graph.order[i]);
+        put_entry(&json, mprof, mprof->graph.order[i]);
     }
-    pfa_json_end(json, ']');
-    pfa_json_begin(json, "notes", '[');
-    for (size_t i = 0; i < mprof->notes.count; i++) {
-        pfa_json_text(json, NULL, mprof->notes.list[i]);
-    }
-    pfa_json_end(json, ']');
+    pfa_json_end(&json, ']');
+    pfa_json_end(&json, '}');
 }

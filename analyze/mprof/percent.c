@@ -8,11 +8,11 @@
  *   - The (%) of the call graph has three places and is never blank: (0) for main, (100) for make_widget (Figure 5).
  *   - `% mem` and `self + desc` are rounded to one decimal: 50.2 and 49.8, and 100.0 (Figures 4 and 5). */
 #include "analyze/mprof/mprof.h"
-#include "analyze/report/report.h"
+#include "analyze/names/place.h"
 
 #include <math.h>
 
-double pfa_percent_of(double part, double whole)
+double pfa_mprof_percent_of(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
 }
@@ -20,10 +20,10 @@ double pfa_percent_of(double part, double whole)
 /* Sums of weights that were added up in another order differ in their last digits: that must not make 99 of 100. */
 static double whole_percent(double part, double whole)
 {
-    return floor(pfa_percent_of(part, whole) + 1e-9);
+    return floor(pfa_mprof_percent_of(part, whole) + 1e-9);
 }
 
-const char *pfa_percent_short(char text[PFA_PERCENT_TEXT], double part, double whole)
+const char *pfa_mprof_percent_short(char text[PFA_PERCENT_TEXT], double part, double whole)
 {
     double percent = whole_percent(part, whole);
     if (percent < 1) {
@@ -34,14 +34,14 @@ const char *pfa_percent_short(char text[PFA_PERCENT_TEXT], double part, double w
     return text;
 }
 
-const char *pfa_percent_long(char text[PFA_PERCENT_TEXT], double part, double whole)
+const char *pfa_mprof_percent_long(char text[PFA_PERCENT_TEXT], double part, double whole)
 {
     double percent = whole_percent(part, whole);
     snprintf(text, PFA_PERCENT_TEXT, "(%.0f)", percent < 100 ? percent : 100);
     return text;
 }
 
-const char *pfa_percent_breakdown(char text[PFA_BREAKDOWN_TEXT], const pfa_sum_t *sum, double whole)
+const char *pfa_mprof_percent_breakdown(char text[PFA_BREAKDOWN_TEXT], const pfa_sum_t *sum, double whole)
 {
     for (size_t i = 0; i < PFA_SIZE_CLASSES; i++) {
         double percent = whole_percent(sum->classes[i], whole);
