@@ -97,7 +97,6 @@ static void print_all(const pfa_sum_t *sum)
     snprintf(bytes, sizeof bytes, "%.0f", sum->bytes);
     print_line(
         &(line_t){.part = "all", .bytes = bytes, .sizes = pfa_mprof_percent_breakdown(breakdown, sum, sum->bytes)});
-    putchar('\n');
 }
 
 /* Callers or callees; those in the same cycle are not in the line for all. */
