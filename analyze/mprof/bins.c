@@ -1,7 +1,6 @@
 /* Owns the allocation bin table: chunks by size, and which types of the program are of that size. See analyze/mprof/mprof.h. */
 #include "analyze/mprof/mprof.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void pfa_mprof_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live)
@@ -26,23 +25,44 @@ bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_bin_t *bi
             pfa_mprof_is_listed(mprof, bin->bytes, total->bytes) || pfa_mprof_is_listed(mprof, bin->kept, total->kept));
 }
 
-/* Modules that are on a stack on which something was allocated. */
-static bool *find_modules(const pfa_mprof_t *mprof, const pfa_stacks_t *stacks, size_t *count)
+/* Paths are the same if they are in the same place: there is one for each module. */
+static bool has_module(const pfa_mprof_t *mprof, const char *path)
 {
-    bool *used = NULL;
-    size_t room = 0;
-    bool *seen = pfa_memory_get(stacks->count, sizeof *seen);
-    *count = 0;
-    for (size_t i = 0; i < mprof->point_count; i++) {
-        for (uint32_t at = mprof->points[i].stack; at >= PFA_NODE_FIRST && !seen[at]; at = stacks->frames[at].caller) {
-            uint32_t module = stacks->frames[at].module;
-            used = pfa_memory_grow(used, &room, (size_t)module + 1, sizeof *used);
-            used[module] = seen[at] = true;
-            *count = module + 1u > *count ? module + 1u : *count;
+    for (size_t i = 0; i < mprof->module_count; i++) {
+        if (mprof->modules[i] == path) {
+            return true;
         }
     }
-    free(seen);
-    return used;
+    return false;
+}
+
+/* Constructors are called by it, and what it allocates is not what anybody looks for. */
+static bool is_loader(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash != NULL ? slash + 1 : path, "ld-linux", 8) == 0;
+}
+
+void pfa_mprof_bins_see(pfa_mprof_t *mprof, const pfa_callchain_t *chain)
+{
+    for (size_t i = 0; i < chain->count - chain->open; i++) {
+        const char *path = chain->lines.list[i].module;
+        if (path != NULL && !has_module(mprof, path) && !is_loader(path)) {
+            mprof->modules =
+                pfa_memory_grow(mprof->modules, &mprof->module_room, mprof->module_count + 1, sizeof *mprof->modules);
+            mprof->modules[mprof->module_count++] = path;
+        }
+    }
+}
+
+/* The highest number of a module, and one. */
+static uint32_t count_modules(const pfa_stacks_t *stacks)
+{
+    uint32_t count = 0;
+    for (size_t i = PFA_NODE_FIRST; i < stacks->count; i++) {
+        count = stacks->frames[i].module >= count ? stacks->frames[i].module + 1 : count;
+    }
+    return count;
 }
 
 static bool is_program(const pfa_query_t *query, const char *path)
@@ -61,18 +81,18 @@ static bool is_program(const pfa_query_t *query, const char *path)
 
 static void find_types(pfa_mprof_t *mprof, pfa_query_t *query)
 {
-    size_t count;
     pfa_progress_t progress;
-    bool *used = find_modules(mprof, &query->stacks, &count);
+    uint32_t count = count_modules(&query->stacks);
     pfa_progress_begin(&progress, "types", count);
     for (uint32_t i = 1; i < count; i++) {
-        if (used[i]) {
-            pfa_types_add(&mprof->types, query->symbols, i, is_program(query, pfa_symbols_path(query->symbols, i)));
+        const char *path = pfa_symbols_path(query->symbols, i);
+        bool program = is_program(query, path);
+        if (has_module(mprof, path) && !pfa_types_add(&mprof->types, query->symbols, i, program) && program) {
+            pfa_notes_add(&query->remarks, "no types of %s are named: there is no debug information of it", path);
         }
         pfa_progress_step(&progress, i);
     }
     pfa_progress_end(&progress);
-    free(used);
     pfa_types_finish(&mprof->types);
 }
 
@@ -85,9 +105,6 @@ void pfa_mprof_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query)
     }
     if (any) {
         find_types(mprof, query);
-        if (mprof->types.modules == 0) {
-            pfa_notes_add(&query->remarks, "no types are named: none of the modules has debug information here");
-        }
     }
     if (mprof->types.cut) {
         pfa_notes_add(&query->remarks, "there is more debug information than was looked at: types may be missing");

@@ -24,6 +24,7 @@ void pfa_mprof_free(pfa_mprof_t *mprof)
     free(mprof->leak_slots);
     free(mprof->direct_kept);
     free(mprof->direct);
+    free(mprof->modules);
 }
 
 static pfa_mprof_point_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
@@ -94,6 +95,7 @@ void pfa_mprof_make(pfa_mprof_t *mprof, pfa_query_t *query)
         pfa_callgraph_add(&mprof->graph, chain.functions, chain.count, &point->all);
         pfa_mprof_direct_add(mprof, &chain, point);
         pfa_mprof_leaks_add(mprof, &chain, point);
+        pfa_mprof_bins_see(mprof, &chain);
         pfa_sum_join(&mprof->all, &point->all);
         pfa_sum_join(&mprof->kept, &point->kept);
         pfa_progress_step(&progress, i);

@@ -75,6 +75,9 @@ typedef struct pfa_mprof {
     pfa_mprof_bin_t bin_total;
     bool wanted[PFA_BINS]; /* bins that have types */
     pfa_types_t types;
+    const char **modules; /* paths of those that are on chains */
+    size_t module_count;
+    size_t module_room;
 
     pfa_functions_t functions;
     pfa_callgraph_t graph;
@@ -106,6 +109,8 @@ void pfa_mprof_direct_add(pfa_mprof_t *mprof, const pfa_callchain_t *chain, cons
 void pfa_mprof_direct_finish(pfa_mprof_t *mprof);
 /* (analyze/mprof/bins.c) */
 void pfa_mprof_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live);
+/* Types are looked for in the modules of the functions of chains: not in those that do no more than start the program. */
+void pfa_mprof_bins_see(pfa_mprof_t *mprof, const pfa_callchain_t *chain);
 void pfa_mprof_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query);
 
 /* Whether a part of a whole is large enough to be listed at this verbosity. */

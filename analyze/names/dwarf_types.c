@@ -44,15 +44,26 @@ static bool is_record(int tag)
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
+/* A type with a unit of its own (-fdebug-types-section) is told elsewhere by a signature, maybe without its name. */
+static bool find_unit(Dwarf_Die *die, Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_formref_die(dwarf_attr(die, DW_AT_signature, &attribute), unit) != NULL;
+}
+
 /* What a namespace or type is called as a scope; NULL: it is none. */
 static const char *scope_name(Dwarf_Die *die)
 {
     const char *name = dwarf_diename(die);
+    Dwarf_Die unit;
     int tag = dwarf_tag(die);
     if (tag == DW_TAG_namespace) {
         return name != NULL ? name : "(anonymous namespace)";
     }
-    return is_record(tag) ? name : NULL;
+    if (!is_record(tag)) {
+        return NULL;
+    }
+    return name != NULL || !find_unit(die, &unit) ? name : dwarf_diename(&unit);
 }
 
 /* A nested type that is defined elsewhere than it is declared has its scopes there. */
@@ -94,15 +105,25 @@ static bool is_declaration(Dwarf_Die *die)
     return dwarf_formflag(dwarf_attr(die, DW_AT_declaration, &attribute), &flag) == 0 && flag;
 }
 
-static void look_at_type(looking_t *looking, Dwarf_Die *die, int tag)
+/* What a typedef stands for in the end. */
+static bool find_plain(Dwarf_Die *die, Dwarf_Die *plain)
+{
+    Dwarf_Die unit;
+    if (dwarf_peel_type(die, plain) != 0) {
+        return false;
+    }
+    if (find_unit(plain, &unit)) {
+        *plain = unit;
+    }
+    return true;
+}
+
+static void look_at_type(looking_t *looking, Dwarf_Die *die)
 {
     const char *name = dwarf_diename(die);
-    Dwarf_Die plain = *die;
+    Dwarf_Die plain;
     Dwarf_Word size;
-    if (name == NULL || is_declaration(die) || dwarf_aggregate_size(die, &size) != 0) {
-        return;
-    }
-    if (tag == DW_TAG_typedef && dwarf_peel_type(die, &plain) != 0) {
+    if (name == NULL || is_declaration(die) || !find_plain(die, &plain) || dwarf_aggregate_size(&plain, &size) != 0) {
         return;
     }
     tell(looking, die, name, size, is_record(dwarf_tag(&plain)));
@@ -130,7 +151,7 @@ static bool look_into(looking_t *looking, Dwarf_Die *around, unsigned depth)
         }
         --*looking->left;
         if (is_record(tag) || tag == DW_TAG_typedef) {
-            look_at_type(looking, &die, tag);
+            look_at_type(looking, &die);
         }
         if (may_have_types(tag)) {
             size_t outer = looking->scope.size;

@@ -85,16 +85,16 @@ static void add_type(void *to, const char *name, uint64_t size, bool record)
     type->rank = rank < type->rank ? rank : type->rank;
 }
 
-void pfa_types_add(pfa_types_t *types, pfa_symbols_t *symbols, uint32_t module, bool main_module)
+bool pfa_types_add(pfa_types_t *types, pfa_symbols_t *symbols, uint32_t module, bool main_module)
 {
     pfa_dwarf_t *dwarf = pfa_symbols_dwarf(symbols, module);
     uint64_t before = types->left;
     if (dwarf == NULL) {
-        return;
+        return false;
     }
     types->main_module = main_module;
     types->cut = !pfa_dwarf_types(dwarf, add_type, types, &types->left) || types->cut;
-    types->modules += types->left != before;
+    return types->left != before;
 }
 
 static int compare_types(const void *a, const void *b)
