@@ -185,6 +185,7 @@ void pfa_mprof_json(const pfa_mprof_t *mprof, pfa_query_t *query)
 {
     pfa_json_t json = {.to = stdout};
     pfa_json_begin(&json, NULL, '{');
+    pfa_json_text(&json, "schema", "profalloc-mprof");
     pfa_json_whole(&json, "version", VERSION);
     pfa_query_tell_json(query, &json);
     put_totals(&json, mprof);

@@ -2,7 +2,6 @@
 #include "analyze/mprof/mprof.h"
 
 #include <math.h>
-#include <string.h>
 
 static void print_sites(const pfa_mprof_t *mprof, const pfa_mprof_leak_t *leak)
 {
@@ -149,27 +148,22 @@ void pfa_mprof_direct_text(const pfa_mprof_t *mprof)
     }
 }
 
-/* Half the width of the interval that has the true value in it in 95 of 100 cases. */
-static const char *print_estimate(char *text, size_t size, double value, double variance, bool bytes)
-{
-    char numbers[2][PFA_NUMBER_TEXT];
-    const char *(*form)(char *, double) = bytes ? pfa_text_bytes : pfa_text_count;
-    snprintf(text, size, "%s +- %s", form(numbers[0], value), form(numbers[1], ceil(1.96 * sqrt(variance))));
-    return text;
-}
-
 static void print_heading(const pfa_mprof_t *mprof, const pfa_query_t *query)
 {
-    char texts[3][2 * PFA_NUMBER_TEXT + 8];
+    char numbers[3][PFA_NUMBER_TEXT];
+    char widths[3][PFA_NUMBER_TEXT];
     for (size_t i = 0; i < query->source_count; i++) {
         const pfa_source_t *source = &query->sources[i];
         printf("%s: %s\n", source->path, source->command != NULL ? source->command : "unknown program");
     }
     if (query->sampled) {
-        printf("estimates from samples, within 95 %%: %s allocations, %s, kept %s\n",
-               print_estimate(texts[0], sizeof texts[0], mprof->all.chunks, mprof->spread.chunks, false),
-               print_estimate(texts[1], sizeof texts[1], mprof->all.bytes, mprof->spread.bytes, true),
-               print_estimate(texts[2], sizeof texts[2], mprof->kept.bytes, mprof->spread.kept, true));
+        printf("estimates from samples, with 95 %% confidence: %s allocations%s, %s%s, kept %s%s\n",
+               pfa_text_count(numbers[0], mprof->all.chunks),
+               pfa_text_within(widths[0], mprof->all.chunks, mprof->spread.chunks),
+               pfa_text_bytes(numbers[1], mprof->all.bytes),
+               pfa_text_within(widths[1], mprof->all.bytes, mprof->spread.bytes),
+               pfa_text_bytes(numbers[2], mprof->kept.bytes),
+               pfa_text_within(widths[2], mprof->kept.bytes, mprof->spread.kept));
     }
 }
 

@@ -244,8 +244,11 @@ def sampled_text(folder):
     support.make("ended", folder / "t.pa", 3000, 6, "sampled")
     out = tool("mprof", folder / "t.pa")[0]
     data = mprof(folder / "t.pa")
-    width = data["half_width_95"]["allocs"]
-    check(width > 0 and f"+- {math.ceil(width):,} allocations" in out, f"an estimate, within {width}:\n{out[:400]}")
+    allocs, width = data["totals"]["allocs"], data["half_width_95"]["allocs"]
+    said = re.search(r"estimates from samples, with 95 % confidence: ([\d,]+) allocations ±([\d.]+) %", out)
+    check(said and width > 0, f"an estimate, within {width}:\n{out[:400]}")
+    equal(int(said[1].replace(",", "")), round(allocs), "allocations")
+    check(abs(float(said[2]) - 100 * width / allocs) <= (0.06 if "." in said[2] else 0.6), f"{said[2]} percent, expected {100 * width / allocs}")
     support.make("ended", folder / "u.pa", 3000, 6)
     check("estimate" not in tool("mprof", folder / "u.pa")[0], "no estimate")
 
