@@ -2,13 +2,15 @@
 #include <cstdlib>
 #include <vector>
 
-namespace shop {
+namespace shop
+{
 struct item { // also under another name
     char bytes[101];
 };
 using thing = item;
 
-namespace {
+namespace
+{
 struct hidden {
     char bytes[103];
 };
@@ -16,7 +18,7 @@ struct hidden {
 
 class basket
 {
-public:
+  public:
     struct slot {
         char bytes[105];
     };
