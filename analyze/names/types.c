@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Entries of debug information that are looked at, of all modules together: some seconds. */
-enum { ENTRIES_MAX = 40000000 };
+enum { ENTRIES_MAX = 20000000 };
 
 void pfa_types_begin(pfa_types_t *types, bool *wanted, uint32_t sizes)
 {
