@@ -15,7 +15,7 @@ SOURCES = os.path.join(os.environ["PROFALLOC_SOURCE_DIR"], "tests/analyze/mprof"
 def build(folder, source, *options, name=None):
     program = folder / (name or source.split(".")[0])
     compiler = os.environ["CXX" if source.endswith("cpp") else "CC"]
-    subprocess.run([compiler, "-O0", "-g", "-fno-inline", *options, "-o", program, os.path.join(SOURCES, source)], check=True)
+    subprocess.run([compiler, "-O0", "-g", "-fno-inline", *options, "-o", program, os.path.join(SOURCES, source)], check=True, cwd=folder)
     return program
 
 
@@ -199,17 +199,13 @@ def same_names(folder):
     subprocess.run([compiler, "-O0", "-g", "-shared", "-fPIC", "-o", folder / "libmine.so", folder / "lib.c"], check=True)
     subprocess.run([compiler, "-O0", "-g", "-o", folder / "app", folder / "app.c", "-L", folder, "-lmine", f"-Wl,-rpath,{folder}", "-pthread"], check=True)
     trace = record(folder, folder / "app")
-    data = mprof("--where", "size < 10", trace) if has_where() else mprof(trace)
+    data = mprof(trace)
     helpers = sorted((d["module"], d["bytes"]) for d in data["direct"] if d["function"] == "helper")
     equal(helpers, [("app", 18), ("libmine.so", 7)], "two functions")
     work = entries(data)["work"]
     equal((work["called"], work["ancestors"]), (0, []), "what starts a thread is not in it")
     out = tool("mprof", "-verbose", trace)[0]
     check("helper (app)" in out and "helper (libmine.so)" in out, f"told apart:\n{out}")
-
-
-def has_where():
-    return "not there yet" not in subprocess.run([support.TOOL, "mprof", "--where", "size < 1", "/dev/null"], capture_output=True, text=True).stderr
 
 
 support.main(paper=paper, offsets=offsets, recursion=recursion, deep=deep, no_depth=no_depth, stripped=stripped, sizes=sizes,
