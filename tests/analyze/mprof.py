@@ -146,6 +146,19 @@ def several(folder):
     compare(mprof(folder / "1.pa", folder / "2.pa"), Tables(one + other, False))
 
 
+def where(folder):
+    """Of kinds, of stacks, and of single chunks."""
+    chunks = support.make("ended", folder / "t.pa", 3000, 7, "sampled", "folded")
+    for expression, holds in (("size > 100", lambda c: c.size > 100), ("live", lambda c: not c.died),
+                              ("freed and lifetime > 5us", lambda c: c.died and c.died - c.born > 5000)):
+        asked = [c for c in chunks if holds(c)]
+        check(0 < len(asked) < len(chunks), f"{expression} holds for some: {len(asked)}")
+        compare(mprof("--where", expression, folder / "t.pa"), Tables(asked, False))
+    asked = [c for c in chunks if "plain_site" in chain(c.stack)]
+    compare(mprof("--where", "function = plain_*", folder / "t.pa"), Tables(asked, False))  # none of these are folded
+    tool("mprof", "--where", "size >", folder / "t.pa", status=2)
+
+
 def cut(part, whole):
     return math.floor(100 * part / whole + 1e-9) if whole else 0
 
@@ -277,5 +290,5 @@ def command_line(folder):
     check("and 2 more functions" in out and "more paths\n" in out, f"what is left out is told:\n{out}")
 
 
-support.main(random_traces=random_traces, several=several, bins_text=bins_text, direct_text=direct_text, leaks_text=leaks_text,
+support.main(random_traces=random_traces, several=several, where=where, bins_text=bins_text, direct_text=direct_text, leaks_text=leaks_text,
              sampled_text=sampled_text, empty=empty, command_line=command_line)
