@@ -73,7 +73,8 @@ static bool has_moved(const pfa_kind_t *kind)
 static void add_survivors(adding_t *adding, const pfa_kind_t *kind, double rows)
 {
     pfa_leaks_t *leaks = adding->leaks;
-    pfa_survivors_t *survivors = find_survivors(find_family(leaks, kind->group));
+    pfa_family_t *family = find_family(leaks, kind->group);
+    pfa_survivors_t *survivors = find_survivors(family);
     double chunks = kind->weight * rows;
     double size = (double)kind->size;
     double variance = rows * variance_of(kind->weight);
@@ -84,10 +85,11 @@ static void add_survivors(adding_t *adding, const pfa_kind_t *kind, double rows)
     survivors->bytes_variance += variance * size * size;
     survivors->least_size = kind->size < survivors->least_size ? kind->size : survivors->least_size;
     survivors->most_size = kind->size > survivors->most_size ? kind->size : survivors->most_size;
-    pfa_counts_add(&leaks->counts, (pfa_count_t){.group = kind->group,
-                                                 .role = PFA_ROLE_OWNER,
-                                                 .value = find_thread(adding, kind->source, kind->thread),
-                                                 .live = chunks});
+    pfa_count_t count = {.group = kind->group,
+                         .role = PFA_ROLE_OWNER,
+                         .value = find_thread(adding, kind->source, kind->thread),
+                         .live = chunks};
+    pfa_counts_add(&leaks->counts, count, &family->counted[PFA_ROLE_OWNER]);
     leaks->chunks += chunks;
     leaks->bytes += chunks * size;
     leaks->chunks_variance += variance;
@@ -104,15 +106,14 @@ static void add_siblings(adding_t *adding, const pfa_kind_t *kind, double rows)
     family->freed_bytes += chunks * (double)kind->size;
     family->freed_rows += rows;
     family->same_thread += kind->thread == kind->free_thread ? chunks : 0;
-    count.role = PFA_ROLE_SITE;
-    count.value = kind->free_stack;
-    pfa_counts_add(&leaks->counts, count);
-    count.role = PFA_ROLE_FREER;
-    count.value = find_thread(adding, kind->source, kind->free_thread);
-    pfa_counts_add(&leaks->counts, count);
-    count.role = PFA_ROLE_OWNER;
-    count.value = find_thread(adding, kind->source, kind->thread);
-    pfa_counts_add(&leaks->counts, count);
+    uint64_t values[PFA_ROLES] = {[PFA_ROLE_SITE] = kind->free_stack,
+                                  [PFA_ROLE_FREER] = find_thread(adding, kind->source, kind->free_thread),
+                                  [PFA_ROLE_OWNER] = find_thread(adding, kind->source, kind->thread)};
+    for (uint32_t role = 0; role < PFA_ROLES; role++) {
+        count.role = role;
+        count.value = values[role];
+        pfa_counts_add(&leaks->counts, count, &family->counted[role]);
+    }
 }
 
 static void add_kind(void *to, const pfa_kind_t *kind, double rows)
@@ -151,7 +152,13 @@ static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint3
 static double share_of(const adding_t *adding, double time)
 {
     double share = (time - adding->start) * adding->per_run;
-    return share > 0 ? fmin(share, 1) : 0;
+    return !(share > 0) ? 0 : share < 1 ? share : 1;
+}
+
+static unsigned birth_of(double share)
+{
+    unsigned birth = (unsigned)(share * PFA_BIRTHS);
+    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
 }
 
 static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -179,9 +186,8 @@ static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa
 {
     double share = share_of(adding, chunk->born);
     double bytes = kind->weight * (double)kind->size;
-    unsigned birth = (unsigned)(share * PFA_BIRTHS);
+    unsigned birth = birth_of(share);
     unsigned age = pfa_lives_bin(chunk->life);
-    birth = birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
     survivors->births[birth] += kind->weight;
     survivors->birth_bytes[birth] += bytes;
     survivors->ages[age] += kind->weight;
@@ -204,6 +210,7 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     double share = share_of(adding, chunk->born);
     family->first = share < family->first ? share : family->first;
     family->last = share > family->last ? share : family->last;
+    family->births[birth_of(share)] += kind->weight;
     if (!kind->live && !has_moved(kind)) {
         family->lives[pfa_lives_bin(chunk->life)] += kind->weight;
         family->shortest = chunk->life < family->shortest ? chunk->life : family->shortest;

@@ -14,12 +14,16 @@ static size_t hash_of(const pfa_count_t *what)
     return (size_t)(hash ^ hash >> 32);
 }
 
+static bool is_same(const pfa_count_t *one, const pfa_count_t *other)
+{
+    return one->group == other->group && one->role == other->role && one->value == other->value;
+}
+
 static uint32_t *find_slot(const pfa_counts_t *counts, uint32_t *slots, size_t slot_count, const pfa_count_t *what)
 {
     size_t at = hash_of(what) & (slot_count - 1);
     for (; slots[at] != 0; at = (at + 1) & (slot_count - 1)) {
-        const pfa_count_t *other = &counts->list[slots[at] - 1];
-        if (other->group == what->group && other->role == what->role && other->value == what->value) {
+        if (is_same(&counts->list[slots[at] - 1], what)) {
             break;
         }
     }
@@ -38,22 +42,32 @@ static void make_slots(pfa_counts_t *counts)
     counts->slot_count = slot_count;
 }
 
-void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what)
+static uint32_t find_count(pfa_counts_t *counts, const pfa_count_t *what)
 {
     if (2 * (counts->count + 1) > counts->slot_count) {
         make_slots(counts);
     }
-    uint32_t *slot = find_slot(counts, counts->slots, counts->slot_count, &what);
-    if (*slot != 0) {
-        counts->list[*slot - 1].freed += what.freed;
-        counts->list[*slot - 1].live += what.live;
-    } else if (counts->count < MOST) {
+    uint32_t *slot = find_slot(counts, counts->slots, counts->slot_count, what);
+    if (*slot == 0 && counts->count < MOST) {
         counts->list = pfa_memory_grow(counts->list, &counts->room, counts->count + 1, sizeof *counts->list);
-        counts->list[counts->count++] = what;
-        *slot = (uint32_t)counts->count;
-    } else {
-        counts->lost += what.freed + what.live;
+        counts->list[counts->count] =
+            (pfa_count_t){.group = what->group, .role = what->role, .value = what->value, .freed = 0, .live = 0};
+        *slot = (uint32_t)++counts->count;
     }
+    return *slot;
+}
+
+void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last)
+{
+    if (*last == 0 || !is_same(&counts->list[*last - 1], &what)) {
+        *last = find_count(counts, &what);
+    }
+    if (*last == 0) {
+        counts->lost += what.freed + what.live;
+        return;
+    }
+    counts->list[*last - 1].freed += what.freed;
+    counts->list[*last - 1].live += what.live;
 }
 
 static int compare(const void *a, const void *b)

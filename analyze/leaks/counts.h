@@ -9,7 +9,8 @@
 typedef enum pfa_role {
     PFA_ROLE_SITE,  /* the stack that frees: its number */
     PFA_ROLE_FREER, /* the thread that frees: the address of its name, which is kept once */
-    PFA_ROLE_OWNER  /* the thread that allocates, likewise */
+    PFA_ROLE_OWNER, /* the thread that allocates, likewise */
+    PFA_ROLES
 } pfa_role_t;
 
 typedef struct pfa_count {
@@ -29,7 +30,8 @@ typedef struct pfa_counts {
     double lost; /* chunks that there was no more room for: a trace made to have endless pairs has these */
 } pfa_counts_t;
 
-void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what);
+/* `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */
+void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last);
 /* By group and role; nothing is added from then on. */
 void pfa_counts_sort(pfa_counts_t *counts);
 /* Those of a group and role, once sorted. */

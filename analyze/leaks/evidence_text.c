@@ -54,7 +54,10 @@ static void print_growth(const pfa_finding_t *finding, const pfa_survivors_t *su
 {
     char text[PFA_NUMBER_TEXT];
     print_births(survivors);
-    printf(", in %u of %u part%s of its time\n", finding->busy, finding->parts, finding->parts == 1 ? "" : "s");
+    if (finding->verdict != PFA_VERDICT_FLIGHT) { /* of which there are no parts to look at: they are all too young */
+        printf(", in %u of %u part%s of its time", finding->busy, finding->parts, finding->parts == 1 ? "" : "s");
+    }
+    putchar('\n');
     if (finding->verdict == PFA_VERDICT_LEAK || finding->verdict == PFA_VERDICT_GROWS) {
         printf("%sgrows     by %s", indent, pfa_text_bytes(text, survivors->rate * 1e9));
         if (survivors->rate_variance > 0) {

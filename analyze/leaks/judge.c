@@ -61,30 +61,59 @@ static unsigned birth_of(double share)
     return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
 }
 
-/* How births are spread over the time in which the group was at work: to the end if it is not known how long its chunks should
- * live; else as long as it allocated, and before what is too young to be overdue. Returns the births in that time. */
-static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+/* The time in which the group was at work, as births from one number to another: to the end if it is not known how long its chunks
+ * should live; else as long as it allocated, and before what is too young to be overdue. */
+static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, const pfa_finding_t *finding,
+                      unsigned *from, unsigned *behind)
 {
-    const double *births = family->survivors->births;
     double run = leaks->longest_run;
     double last = finding->siblings && run > 0 ? fmin(family->last, 1 - finding->due / run) : 1;
-    unsigned from = birth_of(family->first);
-    unsigned to = last > family->first ? birth_of(last) : from;
-    unsigned width = to - from + 1;
-    double all = 0;
-    double late = 0;
-    finding->parts = width < PARTS ? width : PARTS;
-    for (unsigned i = 0; i < finding->parts; i++) {
-        double sum = 0;
-        for (unsigned j = from + i * width / finding->parts; j < from + (i + 1) * width / finding->parts; j++) {
-            sum += births[j];
-            late += 2 * (j - from) + 1 == width ? births[j] / 2 : 2 * (j - from) >= width ? births[j] : 0;
-        }
-        finding->busy += sum > 0;
-        all += sum;
+    *from = birth_of(family->first);
+    *behind = (last > family->first ? birth_of(last) : *from) + 1;
+}
+
+/* The sum of births up to a place, of which the last may be a half. */
+static double sum_births(const double births[PFA_BIRTHS], unsigned from, double behind)
+{
+    double sum = 0;
+    for (unsigned i = from; i < behind; i++) {
+        sum += births[i] * fmin(behind - i, 1);
     }
-    finding->late_half = all > 0 ? late / all : 0;
-    return all;
+    return sum;
+}
+
+/* With siblings, what counts is the share of chunks that stays, in each half: a group that allocates less as time goes by also
+ * leaks less. */
+static double find_late_half(const pfa_family_t *family, bool siblings, unsigned from, unsigned behind)
+{
+    double middle = (from + behind) / 2.0;
+    double early = sum_births(family->survivors->births, from, middle);
+    double late = sum_births(family->survivors->births, from, behind) - early;
+    if (siblings) {
+        double early_all = sum_births(family->births, from, middle);
+        double late_all = sum_births(family->births, from, behind) - early_all;
+        early = early_all > 0 ? early / early_all : 0;
+        late = late_all > 0 ? late / late_all : 0;
+    }
+    return early + late > 0 ? late / (early + late) : 0;
+}
+
+/* How births are spread over that time. Returns those of survivors in it. */
+static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+{
+    unsigned from;
+    unsigned behind;
+    find_time(leaks, family, finding, &from, &behind);
+    unsigned width = behind - from;
+    unsigned parts = width < PARTS ? width : PARTS;
+    for (unsigned i = 0; i < parts; i++) {
+        unsigned first = from + i * width / parts;
+        unsigned next = from + (i + 1) * width / parts;
+        finding->parts += !finding->siblings || sum_births(family->births, first, next) > 0;
+        finding->busy += sum_births(family->survivors->births, first, next) > 0;
+    }
+    finding->late_half = find_late_half(family, finding->siblings, from, behind);
+    return sum_births(family->survivors->births, from, behind);
 }
 
 /* More are overdue than would be by chance. */
@@ -130,6 +159,7 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
     double spread = finding->busy / parts_expected(finding->parts, all_rows * births / survivors->chunks);
     double width = survivors->last - survivors->first;
     double quarter = 1 - last_part * (1 - survivors->first);
+    double early = least_share(all_rows * (1 - finding->late_half), all_rows);
     if (survivors->at_start >= nearly_all * survivors->chunks) {
         say(finding, PFA_REASON_WARM_UP, least_share(all_rows * survivors->at_start / survivors->chunks, all_rows));
     } else if (all_rows < 1.5) {
@@ -140,8 +170,8 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
         say(finding, PFA_REASON_YOUNG, 0);
     } else if (width <= leaks->limits.warm_up) {
         say(finding, PFA_REASON_BURST, least_share(all_rows, all_rows));
-    } else if (finding->late_half <= late_half_least) {
-        say(finding, PFA_REASON_SLOWER, least_share(all_rows * (1 - finding->late_half), all_rows));
+    } else if (finding->late_half <= late_half_least && early > 0.5) { /* which is not by chance */
+        say(finding, PFA_REASON_SLOWER, early);
     } else if (!finding->siblings && survivors->last < quarter) {
         say(finding, PFA_REASON_ENDED, 0);
     } else if (spread < spread_least) {

@@ -66,7 +66,9 @@ typedef struct pfa_survivors {
 
 /* Of a group: what is known of all its chunks. */
 typedef struct pfa_family {
-    double freed; /* siblings, */
+    pfa_survivors_t *survivors;  /* NULL: none */
+    uint32_t counted[PFA_ROLES]; /* for pfa_counts_add */
+    double freed;                /* siblings, */
     double freed_bytes;
     double freed_rows;
     double same_thread; /* of these: freed by the thread that had allocated them, */
@@ -77,8 +79,8 @@ typedef struct pfa_family {
     double longest;
     double first; /* birth of any of its chunks, as a share of the run */
     double last;
+    double births[PFA_BIRTHS]; /* of all its chunks */
     double lives[PFA_LIVES_BINS];
-    pfa_survivors_t *survivors; /* NULL: none */
 } pfa_family_t;
 
 /* What is concluded of a group with survivors. */
@@ -92,9 +94,9 @@ typedef struct pfa_finding {
     double due;     /* so many nanoseconds, */
     double overdue_bytes;
     double expected;  /* and so many of them would be that old if all were freed as siblings are */
-    unsigned parts;   /* that the group's time is cut into, */
+    unsigned parts;   /* that the group's time is cut into, without those in which it allocated nothing, */
     unsigned busy;    /* and those in which survivors were born */
-    double late_half; /* the share of survivors born in the second half of that time */
+    double late_half; /* the share of survivors born in the second half of that time, as if it allocated evenly */
     double leaked;    /* bytes that are likely a leak; 0 if that is not the verdict */
 } pfa_finding_t;
 
