@@ -156,7 +156,8 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
     double all_rows = survivors->rows;
     double rows = finding->siblings ? all_rows * finding->overdue / survivors->chunks : all_rows;
     double births = find_spread(leaks, family, finding);
-    double spread = finding->busy / parts_expected(finding->parts, all_rows * births / survivors->chunks);
+    double expected = parts_expected(finding->parts, all_rows * births / survivors->chunks);
+    double spread = expected > 0 ? finding->busy / expected : 0;
     double width = survivors->last - survivors->first;
     double quarter = 1 - last_part * (1 - survivors->first);
     double early = least_share(all_rows * (1 - finding->late_half), all_rows);

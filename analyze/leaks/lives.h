@@ -13,6 +13,7 @@ double pfa_lives_edge(unsigned bin);
 
 static inline unsigned pfa_lives_bin(double ns)
 {
+    ns += 0x1p-10; /* lives of whole nanoseconds stay on their side of an edge, whatever was rounded on the way here */
     if (!(ns >= (double)(1u << PFA_LIVES_FIRST))) {
         return 0;
     }
