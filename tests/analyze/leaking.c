@@ -120,14 +120,11 @@ static void slow_down(void)
 static void keep_in_bursts(void)
 {
     rest(20000);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         for (unsigned j = 0; j < 50; j++) {
             keep(make_widget(100));
         }
-        rest(150000);
-    }
-    for (unsigned j = 0; j < 50; j++) {
-        keep(make_widget(100));
+        rest(i < 2 ? 150000 : 0);
     }
 }
 

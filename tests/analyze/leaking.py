@@ -53,7 +53,7 @@ def verdicts(folder):
     program, trace = build(folder), folder / "t.pa"
     for way, reason, chunks, status in (("cache", "warm-up", 200, 0), ("list", "never-freed", 200, 3), ("one-of-100", "overdue", 10, 3),
                                         ("half", "overdue", 400, 3), ("queue", "like-siblings", 50, 0), ("ended", "ended", 100, 0),
-                                        ("young", "young", 50, 0), ("burst", "burst", 50, 0), ("bursts", "bursts", 50, 0),
+                                        ("young", "young", 50, 0), ("burst", "burst", 50, 0), ("bursts", "bursts", 150, 0),
                                         ("levels", "slower", 60, 0), ("single", "one-chunk", 1, 0), ("threads", "overdue", 75, 3)):
         point = told(program, trace, way, reason=reason)
         equal(point["chunks"], chunks, f"chunks of {way}")

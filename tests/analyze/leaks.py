@@ -100,7 +100,7 @@ def several(folder):
 
 def folded(folder):
     """Deaths that are known in sums only are frees: nobody says that none is ever freed."""
-    make("ended", folder / "t.pa", 300, 4, "folded")
+    make("ended", folder / "t.pa", 3000, 4, "folded")
     data = leaks(folder / "t.pa")
     equal(sorted(p["folded"] for p in data["points"] if p["folded"]), [3, 4], "folded deaths")
     reference.check_leaks(data, folder / "t.pa")
