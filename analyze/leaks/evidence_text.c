@@ -101,7 +101,7 @@ static void print_freers(const pfa_siblings_t *siblings)
     }
 }
 
-static void print_siblings(const pfa_family_t *family, const pfa_siblings_t *siblings)
+static void print_siblings(const pfa_family_t *family, const pfa_siblings_t *siblings, bool asked)
 {
     char count[PFA_NUMBER_TEXT];
     char times[2][PFA_NUMBER_TEXT];
@@ -118,7 +118,9 @@ static void print_siblings(const pfa_family_t *family, const pfa_siblings_t *sib
     }
     if (siblings->freed <= 0 || siblings->cousins) {
         printf("%ssiblings  %s\n", indent,
-               family->folded > 0 ? "some are freed; how long they lived was not recorded" : "none is ever freed");
+               family->folded > 0 ? "some are freed; how long they lived was not recorded"
+               : asked            ? "none is ever freed"
+                                  : "none for which --where holds");
     }
     if (family->folded > 0) {
         printf("%s          %s more are freed that are known in sums only\n", indent,
@@ -211,7 +213,7 @@ void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_finding_t *finding)
     pfa_siblings_t siblings;
     pfa_siblings_find(&siblings, leaks, finding->group);
     print_growth(finding, family->survivors);
-    print_siblings(family, &siblings);
+    print_siblings(family, &siblings, leaks->siblings_asked);
     print_overdue(leaks, finding, family->survivors);
     print_survival(family);
     print_accesses(leaks, family->survivors);

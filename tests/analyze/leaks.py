@@ -163,6 +163,21 @@ def groups(folder):
               "--by", "thread", "--suppressions", folder / "s", folder / "t.pa")["live"]["leaked_bytes"]}, "suppressed by stack")
 
 
+def asked(folder):
+    """--where: of stacks, all is told of those; of chunks, nobody says that others are not freed."""
+    make("ended", folder / "t.pa", 5000, 1)
+    every = {p["id"]: p for p in leaks(folder / "t.pa")["points"]}
+    plain = leaks("--where", "function = plain_site", folder / "t.pa")["points"]
+    check(0 < len(plain) < len(every), f"{len(plain)} points")
+    for point in plain:
+        equal(point, every[point["id"]], "a point by itself")
+    data = leaks("--fail", "--where", "live", folder / "t.pa")
+    equal({(p["verdict"], p["freed"]) for p in data["points"]} - {("levels", 0), ("unsure", 0)}, {("grows", 0)}, "verdicts without siblings")
+    equal({p["id"]: p["chunks"] for p in data["points"]}, {i: p["chunks"] for i, p in every.items()}, "chunks")
+    check(any("siblings are only those for which --where holds" in r for r in data["remarks"]), str(data["remarks"]))
+    check("none for which --where holds" in tool("leaks", "--where", "live", folder / "t.pa")[0], "the text says it")
+
+
 def orders(folder):
     make("ended", folder / "t.pa", 3000, 1)
     for order, key in (("leak", "leaked_bytes"), ("bytes", "bytes"), ("count", "chunks"), ("rate", "bytes_per_second"), ("sure", "sure"),
@@ -239,5 +254,5 @@ def text(folder):
     check("profalloc leaks: " in tool("leaks", "--colour", status=2)[1], "an option that there is not")
 
 
-support.main(figures=figures, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, orders=orders,
+support.main(figures=figures, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, asked=asked, orders=orders,
              statuses=statuses, tiny=tiny, damaged=damaged, text=text)
