@@ -11,6 +11,9 @@ static const double pair_ns_assumed = 50;
 /* Copying of buffers that are not in the first cache. */
 static const double bytes_per_ns = 4;
 
+/* Of a program that has less at its peak, no memory is worth saving. */
+static const double peak_least = 1 << 20;
+
 enum { CACHE_LINE = 64, HOIST_LARGEST = 1 << 20 };
 
 const char *const pfa_advice_names[PFA_ADVICES] = {
@@ -52,8 +55,8 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, double byte
     one.ns = calls * findings->pair_ns + more_ns;
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
-    one.rank = (findings->run_ns > 0 ? fmin(one.ns / findings->run_ns, 1) : 0) +
-               (findings->peak > 0 ? fmin(one.bytes / findings->peak, 1) : 0);
+    one.rank =
+        (findings->run_ns > 0 ? fmin(one.ns / findings->run_ns, 1) : 0) + one.bytes / fmax(findings->peak, peak_least);
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
 }

@@ -2,7 +2,7 @@
  *
  * Bytes are those of the program's peak that would not be there; calls are pairs of allocation and free that would not be
  * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
- * of the peak. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
+ * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
 #define PFA_ANALYZE_ADVISE_FINDINGS_H
 

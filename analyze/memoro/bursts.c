@@ -30,6 +30,7 @@ static void widen(pfa_burst_t *to, const pfa_burst_t *from)
     to->lives += from->lives;
     to->chunks += from->chunks;
     to->bytes += from->bytes;
+    to->rows += from->rows;
 }
 
 static void insert(pfa_bursts_t *bursts, uint32_t at, const pfa_burst_t *one)
@@ -48,7 +49,7 @@ static int reaches(const pfa_burst_t *burst, double born, double threshold)
 
 void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes)
 {
-    pfa_burst_t one = {born, born, died, weight * (died - born), weight, bytes};
+    pfa_burst_t one = {born, born, died, weight * (died - born), weight, bytes, 1};
     uint32_t at = bursts->recent;
     /* Most chunks are of the group of the chunk before, inside of it, where nothing can be joined. */
     if (at < bursts->count && born >= bursts->list[at].first && born <= bursts->list[at].last) {
@@ -77,14 +78,20 @@ void pfa_bursts_free(pfa_bursts_t *bursts)
 double pfa_burst_score(const pfa_burst_t *burst)
 {
     double life = burst->end - burst->first;
-    return life > 0 ? burst->lives / (burst->chunks * life) : 1;
+    if (life <= 0) {
+        return burst->rows > 1 ? (double)NAN : 1;
+    }
+    return fmin(burst->lives / (burst->chunks * life), 1);
 }
 
 double pfa_bursts_score(const pfa_bursts_t *bursts)
 {
     double sum = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < bursts->count; i++) {
-        sum += pfa_burst_score(&bursts->list[i]);
+        double score = pfa_burst_score(&bursts->list[i]);
+        sum += isnan(score) ? 0 : score;
+        count += isnan(score) ? 0 : 1;
     }
-    return bursts->count != 0 ? sum / bursts->count : (double)NAN;
+    return count != 0 ? sum / count : (double)NAN;
 }

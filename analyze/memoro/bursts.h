@@ -15,6 +15,7 @@ typedef struct pfa_burst {
     double lives; /* sum of lifetimes, weighted as the next two */
     double chunks;
     double bytes;
+    double rows; /* chunks that were seen, not weighted */
 } pfa_burst_t;
 
 typedef struct pfa_bursts {
@@ -28,7 +29,8 @@ typedef struct pfa_bursts {
 void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes);
 void pfa_bursts_free(pfa_bursts_t *bursts);
 
-/* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. */
+/* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
+ * several chunks and took no time that could be measured. */
 double pfa_burst_score(const pfa_burst_t *burst);
 /* The mean of all groups' scores: the paper's S_l. NaN without any. */
 double pfa_bursts_score(const pfa_bursts_t *bursts);

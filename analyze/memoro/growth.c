@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 enum { GAP_NS = 10000, MOVED = 1 << 16 };
+static const double GROWTH = 1.2;
+/* Half of a life may be spent on copying from the one before and to the next. */
+static const double OVERLAP = 0.75;
 
 /* What realloc ended, by thread and number of the realloc; the next one with the same slot takes its place. */
 typedef struct moved {
@@ -93,24 +96,26 @@ static uint32_t find_predecessor(const pfa_growth_t *growth, const pfa_kind_t *k
 {
     const pfa_ended_t *ended = &growth->ended;
     uint32_t thread = thread_of(kind, kind->thread);
-    double earliest = fmax(chunk->born - GAP_NS, DBL_MIN);
+    double gap = GAP_NS + 1.001 * kind->source->step_ns;
+    double earliest = fmax(chunk->born - gap, DBL_MIN);
+    double latest = chunk->born + gap + (double)kind->size;
+    double most = (double)kind->size / GROWTH;
     uint32_t after = PFA_RUN_RECENT;
     uint32_t before = PFA_RUN_RECENT;
-    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
-        double died = ended->died[i];
-        if (died < earliest || ended->threads[i] != thread) {
+    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) { /* the oldest first */
+        uint32_t at = (ended->next + i) % PFA_RUN_RECENT;
+        double died = ended->died[at];
+        if (died < earliest || died > latest || ended->threads[at] != thread || (double)ended->sizes[at] > most) {
             continue;
         }
+        /* Times that are cut may be equal: then the first that died comes first. */
         if (died >= chunk->born) {
-            after = after == PFA_RUN_RECENT || died < ended->died[after] ? i : after;
+            after = after == PFA_RUN_RECENT || died < ended->died[after] ? at : after;
         } else {
-            before = before == PFA_RUN_RECENT || died > ended->died[before] ? i : before;
+            before = before == PFA_RUN_RECENT || died >= ended->died[before] ? at : before;
         }
     }
-    if (after != PFA_RUN_RECENT && ended->sizes[after] < kind->size) {
-        return after;
-    }
-    return before != PFA_RUN_RECENT && ended->sizes[before] < kind->size ? before : PFA_RUN_RECENT;
+    return after != PFA_RUN_RECENT ? after : before;
 }
 
 static pfa_run_t *begin_run(uint64_t size)
@@ -159,7 +164,7 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
             moved_slot(growths, thread_of(kind, kind->thread), chunk->event->type_link >> PFA_TYPE_BITS, &key);
         uint64_t born = chunk->event->alloc_time;
         uint64_t apart = born > moved->time ? born - moved->time : moved->time - born;
-        if (moved->key != key || (double)apart * kind->source->ns_per_tick > GAP_NS) {
+        if (moved->key != key || (double)apart * kind->source->ns_per_tick > GAP_NS + 1.001 * kind->source->step_ns) {
             return NULL;
         }
         pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size);
@@ -181,6 +186,8 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
     if (at == PFA_RUN_RECENT) {
         return NULL;
     }
+    growth->overlap += ended->died[at] - chunk->born;
+    growth->lives += chunk->life;
     pfa_run_t *run = ended->runs[at];
     ended->run_count -= run != NULL;
     run = run != NULL ? run : begin_run(ended->sizes[at]);
@@ -226,6 +233,10 @@ void pfa_growth_end(pfa_growth_t *growth, uint32_t least)
 {
     for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
         forget(growth, i, least);
+    }
+    if (growth->overlap > OVERLAP * growth->lives) {
+        growth->runs = growth->chunks = growth->bytes = growth->copied = 0;
+        growth->longest = (pfa_run_t){.length = 0};
     }
 }
 

@@ -1,9 +1,12 @@
 /* Runs of growing chunks: a buffer that is too small, its larger successor, and so on. A chunk is the successor of one that
  * died if it is larger, the same thread freed the one and allocated the other, and
  *   - realloc made the one into the other, or
- *   - they are of the same point, and the one was freed right after the other was allocated: the first death of this point
- *     after that birth (allocate, copy, free: std::vector), or
- *   - they are of the same point, and the other was allocated right after the one was freed (at most GAP_NS later).
+ *   - they are of the same point, it is larger by a fifth at least, and the one was freed right after the other was allocated: the
+ *     first death of this point after that birth (allocate, copy, free: std::vector), or
+ *   - likewise, and the other was allocated right after the one was freed.
+ * "Right" is GAP_NS, and what times are cut to, and, for copying, a nanosecond for each byte. Within a step of cut times that says
+ * little; but sums of cut times are right: if successors were alive together with the ones before for most of their lives,
+ * taken together, they are no successors, and the point has no runs.
  * Chunks come in about the order of their deaths, so a chunk's predecessor was seen before it, and was among the last that died
  * there: what is kept is these. Runs whose predecessors are forgotten by then are told as shorter than they were. */
 #ifndef PFA_ANALYZE_MEMORO_GROWTH_H
@@ -38,7 +41,9 @@ typedef struct pfa_growth {
     double runs; /* of at least as many chunks as asked for */
     double chunks;
     double bytes;
-    double copied; /* bytes of all but the last of each */
+    double copied;  /* bytes of all but the last of each */
+    double overlap; /* of steps that were not made by realloc: how long both were alive, */
+    double lives;   /* and how long the later one was */
     pfa_run_t longest;
     double *finals; /* runs by their last size: PFA_RUN_CLASSES of them, four to a power of two; NULL: none yet */
     double final_most;

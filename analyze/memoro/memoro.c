@@ -8,7 +8,11 @@
 void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
     *memoro = (pfa_memoro_t){.thresholds = *thresholds, .run_ns = query->end_ns, .sampled = query->sampled};
-    memoro->group_ns = thresholds->group * memoro->run_ns;
+    for (size_t i = 0; i < query->source_count; i++) {
+        memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
+    }
+    /* What lies one step apart may have been together. */
+    memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
     memoro->growths = pfa_growths_new((uint32_t)thresholds->run_chunks);
 }
 

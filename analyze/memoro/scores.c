@@ -15,8 +15,8 @@ const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES] = {
 
 static void score_point(pfa_memoro_point_t *point)
 {
-    double lifetime = pfa_bursts_score(&point->bursts);
-    point->scores[PFA_SCORE_LIFETIME] = isnan(lifetime) ? 1 : lifetime;
+    /* Without a short-lived chunk there is nothing bad about it. */
+    point->scores[PFA_SCORE_LIFETIME] = point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts);
     point->scores[PFA_SCORE_USAGE] = point->told_bytes > 0 ? point->used_bytes / point->told_bytes : (double)NAN;
     point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
 }

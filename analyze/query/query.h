@@ -23,6 +23,8 @@ typedef struct pfa_source {
     double end_ns;   /* the last that is known of it: its live chunks are counted as if they ended here */
     uint64_t end;    /* the same by its counter */
     double ns_per_tick;
+    double
+        step_ns; /* times of deaths, and births of those that died, are cut to steps of this; a tick if they are whole */
     bool has_accesses; /* what was done with its chunks is known */
     bool running;
     const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */

@@ -47,8 +47,11 @@ def groups_of(lives, threshold):
 
 
 def group_score(group):
+    """None: it has several chunks, and how long it took cannot be told."""
     span = max(l.died for l in group) - min(l.born for l in group)
-    return sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span) if span > 0 else 1
+    if span <= 0:
+        return 1 if len(group) == 1 else None
+    return sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span)
 
 
 def share(lives, holds):
@@ -72,12 +75,14 @@ def peak_between(lives, parts, run):
     return peak
 
 
-def reference(lives, run, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5):
+def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5):
     """What the report says of one point."""
-    threshold = group * run
+    threshold = max(group * run, 1.001 * step)
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
-    scores = {"lifetime": sum(map(group_score, groups)) / len(groups) if groups else 1, "usage": None, "useful_lifetime": None}
-    bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks and group_score(g) <= burst_score for l in g]
+    known = [score for score in map(group_score, groups) if score is not None]
+    scores = {"lifetime": sum(known) / len(known) if known else None if groups else 1, "usage": None, "useful_lifetime": None}
+    bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks
+              and group_score(g) is not None and group_score(g) <= burst_score for l in g]
     inferred = {"short_lived": share(lives, lambda l: id(l) in set(bursts))}
     told = [l for l in lives if l.known]
     if told:
@@ -142,7 +147,7 @@ def compare(path, chunks, options=(), step=1, what="", **how):
     for stack in {c.stack for c in chunks}:
         lives = [Life(c, end, step) for c in chunks if c.stack == stack]
         key = (len(lives), sum(l.weight * l.size for l in lives))
-        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = reference(lives, run, **how) | {"rows": len(lives)}
+        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = reference(lives, run, step, **how) | {"rows": len(lives)}
     points = [p for p in data["points"] if p["scores"] is not None]
     equal(len(points), len(expected), f"{what}: points")
     for point in points:
