@@ -112,11 +112,7 @@ static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chu
 {
     adding_t *adding = to;
     pfa_report_t *report = adding->report;
-    const pfa_event_t *event = chunk->event;
-    uint32_t number = kind->source->number;
-    const pfa_peak_result_t *peak = &report->files[number].peak;
-    if (report->together != NULL ? pfa_together_alive(report->together, number, event->alloc_time, event->free_time)
-                                 : event->alloc_time <= peak->time && peak->time < event->free_time) {
+    if (pfa_report_at_peak(report, kind->source->number, chunk->event)) {
         pfa_point_t *point = find_point(report, kind->group);
         point->peak_chunks += kind->weight;
         point->peak_bytes += kind->weight * (double)kind->size;

@@ -80,6 +80,8 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */
 bool pfa_report_peak_is_one(const pfa_report_t *report);
+/* Whether a chunk of that source was alive then. */
+bool pfa_report_at_peak(const pfa_report_t *report, uint32_t source, const pfa_event_t *event);
 /* Whether a file's process goes on, so that each walk saw another moment of it. */
 bool pfa_report_is_running(const pfa_report_t *report);
 

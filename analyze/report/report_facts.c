@@ -80,6 +80,13 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
     return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
+bool pfa_report_at_peak(const pfa_report_t *report, uint32_t source, const pfa_event_t *event)
+{
+    uint64_t time = report->files[source].peak.time;
+    return report->together != NULL ? pfa_together_alive(report->together, source, event->alloc_time, event->free_time)
+                                    : event->alloc_time <= time && time < event->free_time;
+}
+
 bool pfa_report_is_running(const pfa_report_t *report)
 {
     for (size_t i = 0; i < report->query.source_count; i++) {

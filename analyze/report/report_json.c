@@ -2,6 +2,7 @@
 #include "analyze/tool/json.h"
 #include "analyze/report/report.h"
 #include "analyze/query/keys.h"
+#include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -141,37 +142,6 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
-static const char *name_root(uint32_t root)
-{
-    static const char *const names[] = {[PFA_NODE_COMPLETE] = "complete",
-                                        [PFA_NODE_TRUNCATED] = "truncated",
-                                        [PFA_NODE_BROKEN] = "broken",
-                                        [PFA_NODE_UNKNOWN] = "unknown"};
-    return names[root < PFA_NODE_FIRST ? root : PFA_NODE_UNKNOWN];
-}
-
-static void put_stack(pfa_json_t *json, const pfa_lines_t *lines)
-{
-    pfa_json_begin(json, "stack", '[');
-    for (size_t i = 0; i < lines->count; i++) {
-        const pfa_line_t *line = &lines->list[i];
-        pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "function", line->symbol->function);
-        pfa_json_text(json, "file", line->symbol->file);
-        if (line->symbol->line != 0) {
-            pfa_json_whole(json, "line", line->symbol->line);
-        } else {
-            pfa_json_text(json, "line", NULL);
-        }
-        pfa_json_text(json, "module", line->module);
-        pfa_json_whole(json, "address", line->address);
-        pfa_json_bool(json, "inlined", line->symbol->inlined);
-        pfa_json_end(json, '}');
-    }
-    pfa_json_end(json, ']');
-    pfa_json_text(json, "stack_end", name_root(lines->root));
-}
-
 static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_order_t order)
 {
     uint32_t *numbers = pfa_report_order(report, order);
@@ -202,7 +172,7 @@ static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_o
         pfa_json_number(json, "peak_bytes", point->peak_bytes);
         pfa_access_json_point(json, report, numbers[i]);
         if (by_stack) {
-            put_stack(json, &lines);
+            pfa_place_json(json, &lines);
         }
         pfa_json_end(json, '}');
         pfa_progress_step(&progress, 1);
