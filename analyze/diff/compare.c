@@ -110,6 +110,47 @@ static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *s
     }
 }
 
+/* The mean of those runs that know it. */
+static pfa_estimate_t estimate_score(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_score_t score,
+                                     unsigned side)
+{
+    size_t count = comparison->sides[side].count;
+    size_t first = side == PFA_BASE ? 0 : comparison->sides[PFA_BASE].count;
+    double *values = pfa_memory_get(2 * count, sizeof *values);
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        double value = pfa_sums_score(&sums[first + i], score);
+        if (!isnan(value)) {
+            values[known++] = value;
+        }
+    }
+    memset(values + known, 0, (2 * count - known) * sizeof *values);
+    pfa_estimate_t found = pfa_estimate_of(values, values + known, known);
+    found.mean = known != 0 ? found.mean : (double)NAN;
+    free(values);
+    return found;
+}
+
+static void fill_scores(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_change_t scores[PFA_SCORES])
+{
+    static const double unseen[PFA_SIDES] = {0, 0};
+    for (unsigned i = 0; i < PFA_SCORES; i++) {
+        pfa_estimate_t base = estimate_score(comparison, sums, (pfa_score_t)i, PFA_BASE);
+        pfa_estimate_t other = estimate_score(comparison, sums, (pfa_score_t)i, PFA_NEW);
+        scores[i] = pfa_change_of(&base, &other, unseen);
+    }
+}
+
+bool pfa_pair_is_worse(const pfa_pair_t *pair)
+{
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        if (pair->scores[i].significant && pair->scores[i].difference <= -PFA_SCORE_TELLING) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static pfa_fate_t find_fate(const pfa_pair_t *pair)
 {
     bool differs = false;
@@ -132,6 +173,7 @@ static void fill_totals(pfa_comparison_t *comparison)
         sums[i] = run_of(comparison, i)->totals;
     }
     fill_changes(comparison, sums, comparison->totals);
+    fill_scores(comparison, sums, comparison->scores);
     free(sums);
 }
 
@@ -142,6 +184,7 @@ void pfa_comparison_make(pfa_comparison_t *comparison)
     for (size_t i = 0; i < comparison->count; i++) {
         pfa_pair_t *pair = &comparison->pairs[i];
         fill_changes(comparison, pair->sums, pair->changes);
+        fill_scores(comparison, pair->sums, pair->scores);
         pair->fate = find_fate(pair);
         comparison->fates[pair->fate]++;
         const pfa_change_t *live = &pair->changes[PFA_METRIC_live];

@@ -33,7 +33,11 @@ typedef struct pfa_pair {
     pfa_fate_t fate;
     pfa_sums_t *sums; /* by run: the base's, then the new ones */
     pfa_change_t changes[PFA_METRICS];
+    pfa_change_t scores[PFA_SCORES]; /* means are NaN where they are not known */
 } pfa_pair_t;
+
+/* Scores depend on times, which are never twice the same: what is less is not worth telling. */
+#define PFA_SCORE_TELLING 0.1
 
 typedef struct pfa_comparison {
     pfa_symbols_t *texts;
@@ -42,6 +46,7 @@ typedef struct pfa_comparison {
     pfa_pair_t *pairs;
     size_t count;
     pfa_change_t totals[PFA_METRICS];
+    pfa_change_t scores[PFA_SCORES]; /* geometric means over all points */
     /* By how much the bytes live at the end are significantly more, added up over the points where they are: what is less
      * elsewhere does not make good for it. */
     double leaked;
@@ -64,6 +69,8 @@ void pfa_comparison_make(pfa_comparison_t *comparison);
 /* Numbers of the pairs with the largest growth (`sign` 1) or shrinking (-1) in a metric first; with 0 the largest value on either
  * side. Equal ones by name. The caller frees them. */
 uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_metric_t metric, int sign);
+/* Whether a score is known on both sides, and fell by more than is left untold. */
+bool pfa_pair_is_worse(const pfa_pair_t *pair);
 const char *pfa_fate_name(pfa_fate_t fate);
 
 /* What texts and JSON of diff and gate share. (analyze/diff/tell.c) */
@@ -77,6 +84,8 @@ void pfa_tell_notes(FILE *to, const pfa_comparison_t *comparison);
 void pfa_tell_stack(FILE *to, const pfa_pair_t *pair, const char *indent);
 void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison);
 void pfa_tell_change_json(pfa_json_t *json, const char *key, const pfa_change_t *change);
+/* As the member "scores". */
+void pfa_tell_scores_json(pfa_json_t *json, const pfa_change_t scores[PFA_SCORES]);
 void pfa_tell_pair_json(pfa_json_t *json, const pfa_pair_t *pair);
 
 #endif

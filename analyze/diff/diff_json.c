@@ -72,6 +72,7 @@ void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_metric_t 
         pfa_tell_change_json(&json, pfa_metrics[i].name, &comparison->totals[i]);
     }
     pfa_json_end(&json, '}');
+    pfa_tell_scores_json(&json, comparison->scores);
     pfa_json_number(&json, "leaked", comparison->leaked);
     put_same(&json, comparison);
     put_points(&json, comparison, top, metric);

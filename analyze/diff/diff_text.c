@@ -1,6 +1,7 @@
 /* Owns the comparison as people read it: both sides, totals, then lists of points by what became of them. */
 #include "analyze/diff/diff.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,18 @@ static void print_both(const pfa_pair_t *pair, pfa_metric_t metric, const char *
     printf("%s", behind);
 }
 
+/* Both, if they are known and not nearly the same. */
+static void print_scores(const pfa_pair_t *pair)
+{
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        const pfa_change_t *score = &pair->scores[i];
+        if (score->significant && fabs(score->difference) >= PFA_SCORE_TELLING) {
+            printf("      %s score %.2f -> %.2f\n", pfa_score_names[i], score->of[PFA_BASE].mean,
+                   score->of[PFA_NEW].mean);
+        }
+    }
+}
+
 static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_metric_t metric)
 {
     char texts[3][PFA_NUMBER_TEXT];
@@ -64,7 +77,18 @@ static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_metric_t metric)
     print_both(pair, PFA_METRIC_peak, "at the peak ", "; ");
     print_both(pair, PFA_METRIC_live, "live ", " in ");
     print_both(pair, PFA_METRIC_live_count, "", "\n");
+    print_scores(pair);
     pfa_tell_stack(stdout, pair, "      ");
+}
+
+static void print_total_score(const pfa_change_t *score, const char *name)
+{
+    char label[64];
+    snprintf(label, sizeof label, "%s score", name);
+    if (!isnan(score->of[PFA_BASE].mean) && !isnan(score->of[PFA_NEW].mean)) {
+        printf("  %-32s %14.2f %14.2f %+14.2f\n", label, score->of[PFA_BASE].mean, score->of[PFA_NEW].mean,
+               score->difference);
+    }
 }
 
 /* Which pairs a list has. */
@@ -73,11 +97,15 @@ typedef struct choice {
     pfa_fate_t fate;
     pfa_metric_t metric;
     int sign;
+    bool worse; /* whatever became of it, by its scores */
 } choice_t;
 
 static bool is_in(const pfa_pair_t *pair, const choice_t *choice)
 {
     const pfa_change_t *change = &pair->changes[choice->metric];
+    if (choice->worse) {
+        return pfa_pair_is_worse(pair);
+    }
     return pair->fate == choice->fate &&
            (choice->fate != PFA_FATE_CHANGED || (change->significant && choice->sign * change->difference > 0));
 }
@@ -97,7 +125,8 @@ static void print_list(telling_t *telling, const choice_t *choice)
     }
     if (count > told) {
         printf("\n%s%s: %zu point%s", choice->title,
-               choice->fate == PFA_FATE_CHANGED ? pfa_metrics[choice->metric].label : "", count, count == 1 ? "" : "s");
+               choice->fate == PFA_FATE_CHANGED && !choice->worse ? pfa_metrics[choice->metric].label : "", count,
+               count == 1 ? "" : "s");
         printf(told != 0 ? ", %zu of them above\n" : "\n", told);
     }
     for (size_t i = 0; i < comparison->count && rank < telling->top; i++) {
@@ -142,16 +171,23 @@ void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_met
     for (unsigned i = 0; i < PFA_METRICS; i++) {
         print_total(comparison, (pfa_metric_t)i);
     }
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        print_total_score(&comparison->scores[i], pfa_score_names[i]);
+    }
     if (comparison->leaked > 0) {
         printf("  %-32s %14s %14s %14s\n", "more live at points that grew", "", "",
                pfa_tell_difference(leaked, PFA_METRIC_live, comparison->leaked));
     }
-    print_list(&telling, &(choice_t){"New", PFA_FATE_NEW, metrics[0], 1});
+    print_list(&telling, &(choice_t){.title = "New", .fate = PFA_FATE_NEW, .metric = metrics[0], .sign = 1});
     for (size_t i = 0; i < metric_count; i++) {
-        print_list(&telling, &(choice_t){"Grew, ", PFA_FATE_CHANGED, metrics[i], 1});
-        print_list(&telling, &(choice_t){"Shrank, ", PFA_FATE_CHANGED, metrics[i], -1});
+        choice_t choice = {.title = "Grew, ", .fate = PFA_FATE_CHANGED, .metric = metrics[i], .sign = 1};
+        print_list(&telling, &choice);
+        choice.title = "Shrank, ";
+        choice.sign = -1;
+        print_list(&telling, &choice);
     }
-    print_list(&telling, &(choice_t){"Gone", PFA_FATE_GONE, metrics[0], -1});
+    print_list(&telling, &(choice_t){.title = "Gone", .fate = PFA_FATE_GONE, .metric = metrics[0], .sign = -1});
+    print_list(&telling, &(choice_t){.title = "Worse scores", .metric = metrics[0], .worse = true});
     print_rest(comparison, PFA_FATE_UNSURE, "Not significant");
     print_rest(comparison, PFA_FATE_SAME, "The same");
     pfa_tell_notes(stdout, comparison);

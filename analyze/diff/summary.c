@@ -1,6 +1,7 @@
 /* Owns what a summary is made of. See analyze/diff/summary.h. */
 #include "analyze/diff/summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,15 @@ void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums)
         to->values[i] += sums->values[i];
         to->variances[i] += sums->variances[i];
     }
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        to->scored[i] += sums->scored[i];
+        to->scored_chunks[i] += sums->scored_chunks[i];
+    }
+}
+
+double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score)
+{
+    return sums->scored_chunks[score] > 0 ? sums->scored[score] / sums->scored_chunks[score] : (double)NAN;
 }
 
 pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, bool *is_new)

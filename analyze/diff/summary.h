@@ -5,6 +5,7 @@
 #define PFA_ANALYZE_DIFF_SUMMARY_H
 
 #include "analyze/diff/index.h"
+#include "analyze/memoro/memoro.h"
 #include "analyze/query/request.h"
 
 typedef enum pfa_metric {
@@ -28,8 +29,14 @@ pfa_metric_t pfa_metric_find(const char *name);
 typedef struct pfa_sums {
     double values[PFA_METRICS];
     double variances[PFA_METRICS]; /* of the values as estimates; 0 unless sampled */
+    /* Memoro's scores times the chunks that have them, and these chunks: means can be added up so. Of totals, the geometric mean
+     * over all points, and 1. */
+    double scored[PFA_SCORES];
+    double scored_chunks[PFA_SCORES];
 } pfa_sums_t;
 
+/* NaN: not known. */
+double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score);
 void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums);
 
 typedef struct pfa_summary_point {

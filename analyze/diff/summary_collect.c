@@ -1,11 +1,11 @@
-/* Owns the making of a summary of traces: a report, and, of sampled ones, a further walk that tells how sure its sums are. */
+/* Owns the making of a summary of traces: a report, whose points are called by their identities. */
 #include "analyze/diff/summary.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
 #include "analyze/report/report.h"
-#include "analyze/tool/commands.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,50 +13,9 @@ typedef struct collecting {
     pfa_report_t report;
     pfa_summary_t *summary;
     pfa_symbols_t *texts;
-    pfa_sums_t *sums; /* by group: variances only */
-    size_t room;
 } collecting_t;
 
-static pfa_sums_t *sums_of(collecting_t *collecting, uint32_t group)
-{
-    collecting->sums =
-        pfa_memory_grow(collecting->sums, &collecting->room, (size_t)group + 1, sizeof *collecting->sums);
-    return &collecting->sums[group];
-}
-
-/* Each chunk was recorded or not by itself, with the chance 1/weight: the variance of a sum of w*y is the sum of
- * w*(w-1)*y*y over those that were (Horvitz and Thompson). */
-static void add_variance(pfa_sums_t *sums, pfa_metric_t metric, double rows, const pfa_kind_t *kind)
-{
-    double each = rows * kind->weight * (kind->weight - 1);
-    sums->variances[metric] += each * (double)kind->size * (double)kind->size;
-    sums->variances[metric ^ 1u] += each;
-}
-
-static void add_kind(void *to, const pfa_kind_t *kind, double rows)
-{
-    pfa_sums_t *sums = sums_of(to, kind->group);
-    add_variance(sums, PFA_METRIC_bytes, rows, kind);
-    if (kind->live) {
-        add_variance(sums, PFA_METRIC_live, rows, kind);
-    }
-}
-
-static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
-{
-    collecting_t *collecting = to;
-    if (pfa_report_at_peak(&collecting->report, kind->source->number, chunk->event)) {
-        add_variance(sums_of(collecting, kind->group), PFA_METRIC_peak, 1, kind);
-    }
-}
-
-static int find_variances(collecting_t *collecting)
-{
-    pfa_look_t look = {.to = collecting, .kind = add_kind, .chunk = add_chunk};
-    return pfa_query_walk(&collecting->report.query, &look, "finding how sure this is");
-}
-
-static void fill_values(pfa_sums_t *sums, const pfa_point_t *point)
+static void fill_metrics(pfa_sums_t *sums, const pfa_point_t *point)
 {
     sums->values[PFA_METRIC_bytes] = point->bytes_freed + point->live_bytes;
     sums->values[PFA_METRIC_count] = point->frees + point->live_chunks;
@@ -64,6 +23,33 @@ static void fill_values(pfa_sums_t *sums, const pfa_point_t *point)
     sums->values[PFA_METRIC_peak_count] = point->peak_chunks;
     sums->values[PFA_METRIC_live] = point->live_bytes;
     sums->values[PFA_METRIC_live_count] = point->live_chunks;
+    sums->variances[PFA_METRIC_bytes] = point->bytes_variance;
+    sums->variances[PFA_METRIC_count] = point->chunks_variance;
+    sums->variances[PFA_METRIC_peak] = point->peak_variance;
+    sums->variances[PFA_METRIC_peak_count] = point->peak_chunks_variance;
+    sums->variances[PFA_METRIC_live] = point->live_variance;
+    sums->variances[PFA_METRIC_live_count] = point->live_chunks_variance;
+}
+
+static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t number)
+{
+    for (size_t i = 0; i < PFA_SCORES && number < memoro->point_count; i++) {
+        const pfa_memoro_point_t *point = &memoro->points[number];
+        if (point->rows > 0 && !isnan(point->scores[i])) {
+            sums->scored[i] = point->scores[i] * sums->values[PFA_METRIC_count];
+            sums->scored_chunks[i] = sums->values[PFA_METRIC_count];
+        }
+    }
+}
+
+/* Means of points are not those of the whole. */
+static void fill_total_scores(pfa_sums_t *totals, const pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        bool known = memoro->totals[i].points != 0 && !isnan(memoro->totals[i].geometric);
+        totals->scored[i] = known ? memoro->totals[i].geometric : 0;
+        totals->scored_chunks[i] = known;
+    }
 }
 
 /* Threads have other numbers in each run: "worker (1234) of a.pa" is "worker". */
@@ -119,8 +105,9 @@ static void add_points(collecting_t *collecting)
     pfa_progress_t progress;
     pfa_progress_begin(&progress, "finding names", report->point_count);
     for (size_t i = 0; i < report->point_count; i++) {
-        pfa_sums_t sums = numbers[i] < collecting->room ? collecting->sums[numbers[i]] : (pfa_sums_t){.values = {0}};
-        fill_values(&sums, &report->points[numbers[i]]);
+        pfa_sums_t sums = {.values = {0}};
+        fill_metrics(&sums, &report->points[numbers[i]]);
+        fill_scores(&sums, &report->memoro, numbers[i]);
         if (sums.values[PFA_METRIC_count] > 0) {
             pfa_summary_point_t *point = put_group(collecting, numbers[i], &lines);
             point->stacks++;
@@ -129,6 +116,7 @@ static void add_points(collecting_t *collecting)
         }
         pfa_progress_step(&progress, 1);
     }
+    fill_total_scores(&collecting->summary->totals, &report->memoro);
     collecting->summary->totals.values[PFA_METRIC_peak] = pfa_report_peak(report).bytes;
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
@@ -186,16 +174,13 @@ int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, ch
     if (status >= 0) {
         return status;
     }
-    pfa_report_collect(&collecting.report, &query);
-    if (collecting.report.query.sampled && collecting.report.query.status == 0 && find_variances(&collecting) != 0) {
-        collecting.report.query.status = PFA_EXIT_FAILED;
-    }
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_report_collect(&collecting.report, &query, &thresholds);
     status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
     if (status < 0) {
         add_points(&collecting);
         fill_facts(&collecting, request);
     }
-    free(collecting.sums);
     pfa_report_free(&collecting.report);
     return status;
 }

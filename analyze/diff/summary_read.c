@@ -92,6 +92,21 @@ static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
     return true;
 }
 
+static bool read_scored(reading_t *reading, char *rest, pfa_sums_t *sums)
+{
+    char *name = next_word(&rest);
+    size_t score = 0;
+    while (name != NULL && score < PFA_SCORES && strcmp(pfa_score_names[score], name) != 0) {
+        score++;
+    }
+    if (name == NULL || score == PFA_SCORES || sums->scored_chunks[score] > 0) {
+        return fail(reading, "there is no such score, or it is there twice");
+    }
+    return (read_number(next_word(&rest), &sums->scored[score]) &&
+            read_number(next_word(&rest), &sums->scored_chunks[score]) && rest == NULL) ||
+           fail(reading, "a score times chunks, and these chunks, are expected");
+}
+
 static bool end_point(reading_t *reading)
 {
     bool is_new;
@@ -149,6 +164,17 @@ static bool read_file(reading_t *reading, char *rest)
 static bool read_total(reading_t *reading, char *rest)
 {
     return read_sums(reading, rest, &reading->run->totals);
+}
+
+static bool read_total_score(reading_t *reading, char *rest)
+{
+    return read_scored(reading, rest, &reading->run->totals);
+}
+
+static bool read_score(reading_t *reading, char *rest)
+{
+    return reading->has_point ? read_scored(reading, rest, &reading->point.sums)
+                              : fail(reading, "there is no point that this score could be of");
 }
 
 static bool read_value(reading_t *reading, char *rest)
@@ -231,9 +257,11 @@ typedef struct word {
     bool (*read)(reading_t *reading, char *rest);
 } word_t;
 
-static const word_t words[] = {{"by", read_by},       {"where", read_where}, {"file", read_file},
-                               {"total", read_total}, {"point", read_point}, {"value", read_value},
-                               {"frame", read_frame}, {"end", read_end}};
+static const word_t words[] = {{"by", read_by},       {"where", read_where},
+                               {"file", read_file},   {"total", read_total},
+                               {"point", read_point}, {"value", read_value},
+                               {"frame", read_frame}, {"end", read_end},
+                               {"score", read_score}, {"total-score", read_total_score}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)

@@ -26,11 +26,16 @@ static void put_word(FILE *to, const char *word, const char *text)
     putc('\n', to);
 }
 
-static void put_sums(FILE *to, const char *word, const pfa_sums_t *sums)
+static void put_sums(FILE *to, const char *word, const char *score, const pfa_sums_t *sums)
 {
     for (size_t i = 0; i < PFA_METRICS; i++) {
         if (sums->values[i] != 0 || sums->variances[i] != 0) {
             fprintf(to, "%s %s %.17g %.17g\n", word, pfa_metrics[i].name, sums->values[i], sums->variances[i]);
+        }
+    }
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        if (sums->scored_chunks[i] > 0) {
+            fprintf(to, "%s %s %.17g %.17g\n", score, pfa_score_names[i], sums->scored[i], sums->scored_chunks[i]);
         }
     }
 }
@@ -54,7 +59,7 @@ static void put_point(FILE *to, const pfa_summary_point_t *point)
     for (size_t i = 0; i < point->lines.count; i++) {
         put_line(to, &point->lines.list[i]);
     }
-    put_sums(to, "value", &point->sums);
+    put_sums(to, "value", "score", &point->sums);
 }
 
 static void put_run(FILE *to, const pfa_summary_t *run)
@@ -67,7 +72,7 @@ static void put_run(FILE *to, const pfa_summary_t *run)
     for (size_t i = 0; i < run->files.count; i++) {
         put_word(to, "file", run->files.list[i]);
     }
-    put_sums(to, "total", &run->totals);
+    put_sums(to, "total", "total-score", &run->totals);
     for (size_t i = 0; i < run->count; i++) {
         put_point(to, &run->points[i]);
     }

@@ -140,6 +140,21 @@ void pfa_tell_change_json(pfa_json_t *json, const char *key, const pfa_change_t 
     pfa_json_end(json, '}');
 }
 
+void pfa_tell_scores_json(pfa_json_t *json, const pfa_change_t scores[PFA_SCORES])
+{
+    pfa_json_begin(json, "scores", '{');
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        bool known = !isnan(scores[i].of[PFA_BASE].mean) && !isnan(scores[i].of[PFA_NEW].mean);
+        pfa_json_begin(json, pfa_score_names[i], '{');
+        pfa_json_number(json, "base", scores[i].of[PFA_BASE].mean); /* null if not known */
+        pfa_json_number(json, "new", scores[i].of[PFA_NEW].mean);
+        pfa_json_number(json, "difference", known ? scores[i].difference : (double)NAN);
+        pfa_json_number(json, "margin", scores[i].margin);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, '}');
+}
+
 void pfa_tell_pair_json(pfa_json_t *json, const pfa_pair_t *pair)
 {
     char id[24];
@@ -154,6 +169,7 @@ void pfa_tell_pair_json(pfa_json_t *json, const pfa_pair_t *pair)
     for (unsigned i = 0; i < PFA_METRICS; i++) {
         pfa_tell_change_json(json, pfa_metrics[i].name, &pair->changes[i]);
     }
+    pfa_tell_scores_json(json, pair->scores);
     if (pair->shown->lines.count != 0) {
         pfa_place_json(json, &pair->shown->lines);
     }

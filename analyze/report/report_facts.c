@@ -80,13 +80,6 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
     return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
-bool pfa_report_at_peak(const pfa_report_t *report, uint32_t source, const pfa_event_t *event)
-{
-    uint64_t time = report->files[source].peak.time;
-    return report->together != NULL ? pfa_together_alive(report->together, source, event->alloc_time, event->free_time)
-                                    : event->alloc_time <= time && time < event->free_time;
-}
-
 bool pfa_report_is_running(const pfa_report_t *report)
 {
     for (size_t i = 0; i < report->query.source_count; i++) {
@@ -121,6 +114,25 @@ uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
         return 0;
     }
     return largest != 0 && largest < map->words ? (uint32_t)largest : map->words;
+}
+
+pfa_point_t pfa_report_sum(const pfa_report_t *report)
+{
+    pfa_point_t sum = {.frees = 0};
+    for (size_t i = 0; i < report->point_count; i++) {
+        const pfa_point_t *point = &report->points[i];
+        sum.frees += point->frees;
+        sum.bytes_freed += point->bytes_freed;
+        sum.live_chunks += point->live_chunks;
+        sum.live_bytes += point->live_bytes;
+        sum.peak_chunks += point->peak_chunks;
+        sum.peak_bytes += point->peak_bytes;
+        sum.chunks_variance += point->chunks_variance;
+        sum.bytes_variance += point->bytes_variance;
+        sum.live_variance += point->live_variance;
+        sum.peak_variance += point->peak_variance;
+    }
+    return sum;
 }
 
 pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report)
