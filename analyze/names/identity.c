@@ -41,16 +41,22 @@ static size_t plain_function(const char *name)
     return length;
 }
 
-/* Without arguments, and without the numbers of lambdas. */
+/* A lambda that was inlined has no name but this one, one that was not has its scope and its number, which changes. */
+static bool is_lambda(const char *name)
+{
+    return strcmp(name, "operator()") == 0 || strstr(name, "{lambda(") != NULL;
+}
+
+/* Without arguments. */
 static uint64_t hash_loosely(const char *name)
 {
     char text[1024];
     size_t size = 0;
-    size_t length = plain_function(name);
+    size_t length = is_lambda(name) ? 0 : plain_function(name);
     unsigned depth = 0;
     for (size_t i = 0; i < length && size < sizeof text; i++) {
         depth += name[i] == '(';
-        if (depth == 0 && !(i > 0 && name[i - 1] == '#' && isdigit((unsigned char)name[i]))) {
+        if (depth == 0) {
             text[size++] = name[i];
         }
         depth -= name[i] == ')' && depth != 0;

@@ -3,8 +3,8 @@
  * functions that it made of others. No addresses, no lines; only of a frame without a name its place in the module. What called
  * main is left out: it is of the C library.
  *
- * A looser name, for points that are not found under the first: the named functions alone, without arguments, without those of
- * the C++ library, which are there or not as the compiler likes. */
+ * A looser name, for points that are not found under the first: the named functions alone, without arguments, all lambdas as
+ * one, without those of the C++ library, which are there or not as the compiler likes. */
 #ifndef PFA_ANALYZE_NAMES_IDENTITY_H
 #define PFA_ANALYZE_NAMES_IDENTITY_H
 

@@ -320,7 +320,7 @@ def build(folder, name, text, *options, source="program.c"):
     place.mkdir(exist_ok=True)
     (place / source).write_text(text)
     compiler = os.environ["CC"] if source.endswith(".c") else os.environ.get("CXX", "c++")
-    subprocess.run([compiler, "-g", *options, "-o", place / "program", place / source], check=True)
+    subprocess.run([compiler, "-g", "-o", place / "program", place / source, *options], check=True)
     return place / "program"
 
 
@@ -420,31 +420,45 @@ __attribute__((noinline)) int serve(int n)
 """
 
 
+CALLER = "int serve(int n);\nint main(void)\n{\n    int n = 0;\n    while (n < 100)\n        n = serve(n);\n    return n == 0;\n}\n"
+
+
 def libraries(folder):
-    """A shared library of another version, and a program without names."""
+    """A shared library of another version; then programs without names, too."""
     if not HAS_LIBRARY:
         return
-    traces, stripped = [], []
+    named, stripped = [], []
     for version, more in ((1, ""), (2, "int other(int n);\nint other(int n)\n{\n    return n * 3;\n}")):
         place = folder / str(version)
         place.mkdir()
         (place / "thing.c").write_text(LIBRARY % more)
         library = place / f"libthing.so.{version}.{version}"
         subprocess.run([os.environ["CC"], "-g", "-O2", "-shared", "-fPIC", "-o", library, place / "thing.c"], check=True)
-        program = build(folder, str(version), "int serve(int n);\nint main(void)\n{\n    int n = 0;\n    while (n < 100)\n        n = serve(n);\n    return n == 0;\n}\n",
-                        "-O2", library, f"-Wl,-rpath,{place}")
-        traces.append(record(program))
+        program = build(folder, str(version), CALLER, "-O2", library, f"-Wl,-rpath,{place}")
+        tool("pack", record(program), "-o", place / "named.pa")
+        named.append(place / "named.pa")
         subprocess.run(["objcopy", "--strip-all", program], check=True)
-        program.with_suffix(".pa").rename(place / "named.pa")
         stripped.append(record(program))
-    named = [folder / str(v) / "named.pa" for v in (1, 2)]
-    equal(diff(*stripped)["same"]["points"] >= 1, True, "the function that allocates has a name")
-    data = diff(stripped[0], stripped[0])
-    equal(data["points"], [], "without names it is the same as itself")
-    for trace in named:
-        tool("pack", trace)  # says that there are no names, which is fine
-    data = diff(*stripped)
-    equal([(p["fate"], p["name"]) for p in data["points"]], [], "points that differ")
+    for traces in (named, stripped):
+        data = diff(*traces)
+        equal([(p["fate"], p["name"]) for p in data["points"]], [], "points that differ")
+        equal(data["same"]["count"], 100, "chunks")
+
+
+def nameless(folder):
+    """Without any names points of the same build are found by their addresses; of another build nothing is claimed."""
+    if not HAS_LIBRARY:
+        return
+    traces = []
+    for name, text in (("old", OLD), ("new", NEW)):
+        program = build(folder, name, text, "-O2")
+        subprocess.run(["objcopy", "--strip-all", program], check=True)
+        traces.append(record(program))
+        again = record(program)
+        equal(diff(traces[-1], again)["points"], [], "another run of the same build")
+    data = diff(*traces)
+    equal(data["totals"]["count"]["new"], 401, "totals are known")
+    check({p["fate"] for p in data["points"]} <= {"new", "gone"}, "none is taken for another")
 
 
 def sampled(folder):
@@ -452,8 +466,7 @@ def sampled(folder):
     if not HAS_LIBRARY:
         return
     program = build(folder, "base", OLD.replace("load(1, 200)", "load(1, 20000)"), "-O2")
-    whole = record(program)
-    (folder / "base" / "program.pa").rename(folder / "whole.pa")
+    record(program).rename(folder / "whole.pa")
     part = record(program, "--sample", "4096")
     for files in ((folder / "whole.pa", part), (part, folder / "whole.pa")):
         data = diff(*files)
@@ -464,8 +477,7 @@ def sampled(folder):
         equal([innermost(p) for p in lost], [], "a point that samples missed is not gone")
     text, _ = tool("diff", folder / "whole.pa", part)
     check("sampled: one in" in text and "+-" in text, text)
-    del whole
 
 
 support.main(made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, rates=rates, wishes=wishes, rebuilt=rebuilt,
-             changed=changed, containers=containers, libraries=libraries, sampled=sampled)
+             changed=changed, containers=containers, libraries=libraries, nameless=nameless, sampled=sampled)
