@@ -71,8 +71,10 @@ void pfa_summary_set_lines(pfa_summary_point_t *point, const pfa_lines_t *lines,
                                          .file = keep(texts, line->symbol->file),
                                          .line = line->symbol->line,
                                          .inlined = line->symbol->inlined};
-        point->lines.list[i] =
-            (pfa_line_t){.symbol = &point->named[i], .module = keep(texts, line->module), .address = line->address};
+        point->lines.list[i] = (pfa_line_t){.symbol = &point->named[i],
+                                            .module = keep(texts, line->module),
+                                            .build = keep(texts, line->build),
+                                            .address = line->address};
     }
 }
 

@@ -208,7 +208,7 @@ static const char *keep_column(reading_t *reading, char **rest)
 {
     char *text = strsep(rest, "\t");
     if (text == NULL) {
-        (void)fail(reading, "module, function and file are expected, with tabs before them");
+        (void)fail(reading, "module, function, file and build are expected, with tabs before them");
         return NULL;
     }
     return text[0] != '\0' ? keep(reading, text) : NULL;
@@ -235,8 +235,9 @@ static bool read_frame(reading_t *reading, char *rest)
     reading->named[lines->count] = (pfa_symbol_t){.line = (uint32_t)line, .inlined = inlined != 0};
     reading->named[lines->count].function = keep_column(reading, &columns);
     reading->named[lines->count].file = keep_column(reading, &columns);
+    lines->list[lines->count].build = keep_column(reading, &columns);
     lines->count++;
-    return reading->wrong == NULL && (columns == NULL || fail(reading, "there is more than the file"));
+    return reading->wrong == NULL && (columns == NULL || fail(reading, "there is more than the build"));
 }
 
 static bool read_end(reading_t *reading, char *rest)

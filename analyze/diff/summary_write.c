@@ -48,6 +48,8 @@ static void put_line(FILE *to, const pfa_line_t *line)
     put_text(to, line->symbol->function);
     putc('\t', to);
     put_text(to, line->symbol->file);
+    putc('\t', to);
+    put_text(to, line->symbol->function == NULL ? line->build : NULL); /* names do without */
     putc('\n', to);
 }
 

@@ -71,6 +71,7 @@ static uint64_t hash_line(uint64_t hash, const pfa_line_t *line)
     if (line->symbol->function != NULL) {
         return hash_text(hash, line->symbol->function, plain_function(line->symbol->function));
     }
+    hash = line->build != NULL && line->build[0] != '\0' ? hash_text(hash, line->build, strlen(line->build)) : hash;
     return pfa_checksum_mix(hash, line->address);
 }
 

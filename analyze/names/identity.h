@@ -1,7 +1,7 @@
 /* What an allocation point is called so that it is the same in another run and another build: the functions of its stack,
  * inlined ones too, and the modules they are in, without their versions and without what the compiler adds to names of
- * functions that it made of others. No addresses, no lines; only of a frame without a name its place in the module. What called
- * main is left out: it is of the C library.
+ * functions that it made of others. No addresses, no lines; only of a frame without a name its place in this build of the
+ * module. What called main is left out: it is of the C library.
  *
  * A looser name, for points that are not found under the first: the named functions alone, without arguments, all lambdas as
  * one, without those of the C++ library, which are there or not as the compiler likes. */

@@ -189,7 +189,7 @@ def hostile(folder):
     for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
         refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
         refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
-    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz\tmore", b"value colour 1 0",
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0",
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
