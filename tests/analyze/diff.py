@@ -233,6 +233,20 @@ def by_keys(folder):
             equal((point["count"]["base"], point["count"]["new"]), (sum(c.size == size for c in a), sum(c.size == size for c in b)), f"size {size}")
 
 
+def asked(folder):
+    """--where is of both sides."""
+    a = make("ended", folder / "a.pa", 2000, 1)
+    b = make("ended", folder / "b.pa", 1500, 2, "sampled")
+    for where, holds in (("size > 100", lambda c: c.size > 100), ("live", lambda c: not c.died), ("size < 0", lambda c: False)):
+        data = diff("--where", where, folder / "a.pa", folder / "b.pa")
+        equal(data["where"], where, "what was asked for")
+        check_diff(data, [[[c for c in a if holds(c)]], [[c for c in b if holds(c)]]], [False, True])
+    tool("gate", "--save", folder / "base.txt", "--where", "size > 100", folder / "a.pa")
+    equal(diff("--where", "size > 100", folder / "base.txt", folder / "a.pa")["points"], [], "a baseline of the same chunks")
+    _, said = tool("diff", folder / "base.txt", folder / "a.pa", status=2)
+    check("where size > 100" in said and "cannot be compared" in said, said)
+
+
 def rates(folder):
     make("ended", folder / "a.pa", 2000, 1)
     make("ended", folder / "b.pa", 1000, 1)
@@ -479,5 +493,5 @@ def sampled(folder):
     check("sampled: one in" in text and "+-" in text, text)
 
 
-support.main(made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, rates=rates, wishes=wishes, rebuilt=rebuilt,
+support.main(made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
              changed=changed, containers=containers, libraries=libraries, nameless=nameless, sampled=sampled)
