@@ -32,16 +32,16 @@ typedef struct pfa_limit {
     bool percent; /* of the base */
 } pfa_limit_t;
 
-typedef enum pfa_verdict {
-    PFA_VERDICT_WITHIN,
-    PFA_VERDICT_UNSURE, /* beyond, but not by more than it is sure */
-    PFA_VERDICT_EXCEEDED
-} pfa_verdict_t;
+typedef enum pfa_judgement {
+    PFA_JUDGED_WITHIN,
+    PFA_JUDGED_UNSURE, /* beyond, but not by more than it is sure */
+    PFA_JUDGED_EXCEEDED
+} pfa_judgement_t;
 
 /* What came of a limit. */
 typedef struct pfa_finding {
     pfa_limit_number_t number;
-    pfa_verdict_t verdict;
+    pfa_judgement_t verdict;
     double base;
     double now;
     double difference;
@@ -74,7 +74,7 @@ bool pfa_limit_parse_bytes(const char *text, double *value);
 /* Fills the findings. */
 void pfa_gate_judge(pfa_gate_t *gate);
 void pfa_gate_free(pfa_gate_t *gate);
-const char *pfa_verdict_name(pfa_verdict_t verdict);
+const char *pfa_judgement_name(pfa_judgement_t verdict);
 
 void pfa_gate_text(const pfa_gate_t *gate);
 void pfa_gate_json(const pfa_gate_t *gate);

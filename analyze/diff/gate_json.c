@@ -11,7 +11,7 @@ static void put_finding(pfa_json_t *json, const pfa_gate_t *gate, const pfa_find
     pfa_json_text(json, "name", facts->option);
     pfa_json_text(json, "metric", pfa_metrics[facts->metric].name);
     pfa_json_text(json, "limit", gate->limits[finding->number].text);
-    pfa_json_text(json, "verdict", pfa_verdict_name(finding->verdict));
+    pfa_json_text(json, "verdict", pfa_judgement_name(finding->verdict));
     if (!of_points) {
         pfa_json_number(json, "base", finding->base);
         pfa_json_number(json, "new", finding->now);

@@ -6,9 +6,9 @@
 
 static const char *name_verdict(const pfa_finding_t *finding)
 {
-    static const char *const names[] = {[PFA_VERDICT_WITHIN] = "within",
-                                        [PFA_VERDICT_UNSURE] = "within, as far as is sure",
-                                        [PFA_VERDICT_EXCEEDED] = "EXCEEDED"};
+    static const char *const names[] = {[PFA_JUDGED_WITHIN] = "within",
+                                        [PFA_JUDGED_UNSURE] = "within, as far as is sure",
+                                        [PFA_JUDGED_EXCEEDED] = "EXCEEDED"};
     return names[finding->verdict];
 }
 
@@ -104,7 +104,7 @@ void pfa_gate_text(const pfa_gate_t *gate)
         print_finding(gate, &gate->findings[i]);
     }
     for (size_t i = 0; i < gate->finding_count; i++) {
-        if (gate->findings[i].verdict == PFA_VERDICT_EXCEEDED) {
+        if (gate->findings[i].verdict == PFA_JUDGED_EXCEEDED) {
             print_points(gate, &gate->findings[i]);
         }
     }

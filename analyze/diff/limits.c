@@ -11,10 +11,10 @@ const pfa_limit_facts_t pfa_limits[PFA_LIMITS] = {
 #undef PFA_LIMIT
 };
 
-const char *pfa_verdict_name(pfa_verdict_t verdict)
+const char *pfa_judgement_name(pfa_judgement_t verdict)
 {
     static const char *const names[] = {
-        [PFA_VERDICT_WITHIN] = "within", [PFA_VERDICT_UNSURE] = "not significant", [PFA_VERDICT_EXCEEDED] = "exceeded"};
+        [PFA_JUDGED_WITHIN] = "within", [PFA_JUDGED_UNSURE] = "not significant", [PFA_JUDGED_EXCEEDED] = "exceeded"};
     return names[verdict];
 }
 
@@ -78,15 +78,15 @@ static double allowed_of(const pfa_limit_t *limit, double base)
     return limit->percent ? base * limit->value / 100 : limit->value;
 }
 
-static pfa_verdict_t judge(const pfa_limit_t *limit, const pfa_change_t *change, double *margin)
+static pfa_judgement_t judge(const pfa_limit_t *limit, const pfa_change_t *change, double *margin)
 {
     static const double rounding = 1e-9;
     double beyond = change->difference - allowed_of(limit, change->of[PFA_BASE].mean);
     *margin = pfa_change_margin(change, limit->percent ? 1 + limit->value / 100 : 1);
     if (beyond <= rounding * change->of[PFA_NEW].mean) {
-        return PFA_VERDICT_WITHIN;
+        return PFA_JUDGED_WITHIN;
     }
-    return beyond > *margin ? PFA_VERDICT_EXCEEDED : PFA_VERDICT_UNSURE;
+    return beyond > *margin ? PFA_JUDGED_EXCEEDED : PFA_JUDGED_UNSURE;
 }
 
 /* Those that grew, the most first. */
@@ -113,7 +113,7 @@ static void judge_total(const pfa_gate_t *gate, pfa_finding_t *finding)
     finding->difference = change->difference;
     finding->allowed = allowed_of(limit, finding->base);
     finding->verdict = judge(limit, change, &finding->margin);
-    if (finding->verdict != PFA_VERDICT_WITHIN) {
+    if (finding->verdict != PFA_JUDGED_WITHIN) {
         find_worst(gate, finding, metric);
     }
 }
@@ -128,7 +128,7 @@ static void judge_leak(const pfa_gate_t *gate, pfa_finding_t *finding)
     finding->difference = gate->comparison.leaked;
     finding->allowed = allowed_of(limit, finding->base);
     if (finding->difference > finding->allowed) {
-        finding->verdict = PFA_VERDICT_EXCEEDED;
+        finding->verdict = PFA_JUDGED_EXCEEDED;
         find_worst(gate, finding, PFA_METRIC_live);
     }
 }
@@ -148,10 +148,10 @@ static void judge_points(const pfa_gate_t *gate, pfa_finding_t *finding)
     for (size_t i = 0; i < gate->comparison.count; i++) {
         const pfa_change_t *change = &gate->comparison.pairs[numbers[i]].changes[metric];
         double margin;
-        pfa_verdict_t verdict =
-            is_small(gate, limit, metric, change->difference) ? PFA_VERDICT_WITHIN : judge(limit, change, &margin);
+        pfa_judgement_t verdict =
+            is_small(gate, limit, metric, change->difference) ? PFA_JUDGED_WITHIN : judge(limit, change, &margin);
         finding->verdict = verdict > finding->verdict ? verdict : finding->verdict;
-        if (verdict == PFA_VERDICT_EXCEEDED) {
+        if (verdict == PFA_JUDGED_EXCEEDED) {
             numbers[count++] = numbers[i];
         }
     }
@@ -170,7 +170,7 @@ void pfa_gate_judge(pfa_gate_t *gate)
             pfa_finding_t *finding = &gate->findings[gate->finding_count++];
             *finding = (pfa_finding_t){.number = (pfa_limit_number_t)i};
             judges[pfa_limits[i].scope](gate, finding);
-            gate->exceeded = gate->exceeded || finding->verdict == PFA_VERDICT_EXCEEDED;
+            gate->exceeded = gate->exceeded || finding->verdict == PFA_JUDGED_EXCEEDED;
         }
     }
 }

@@ -205,7 +205,7 @@ static void put_results(writing_t *writing)
     pfa_json_begin(&writing->json, "results", '[');
     for (size_t i = 0; i < gate->finding_count; i++) {
         const pfa_finding_t *finding = &gate->findings[i];
-        if (finding->verdict != PFA_VERDICT_EXCEEDED) {
+        if (finding->verdict != PFA_JUDGED_EXCEEDED) {
             continue;
         }
         if (pfa_limits[finding->number].scope != PFA_SCOPE_POINT) {
