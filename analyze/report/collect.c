@@ -57,6 +57,7 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
     point->chunks_variance += variance;
     point->bytes_variance += bytes_variance;
     point->live_variance += kind->live ? bytes_variance : 0;
+    point->live_chunks_variance += kind->live ? variance : 0;
     point->largest = kind->size > point->largest ? kind->size : point->largest;
     *(kind->live ? &point->live_chunks : &point->frees) += chunks;
     *(kind->live ? &point->live_bytes : &point->bytes_freed) += bytes;
@@ -127,6 +128,7 @@ static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chu
         point->peak_chunks += kind->weight;
         point->peak_bytes += kind->weight * (double)kind->size;
         point->peak_variance += kind->weight * (kind->weight - 1) * (double)kind->size * (double)kind->size;
+        point->peak_chunks_variance += kind->weight * (kind->weight - 1);
     }
 }
 

@@ -22,7 +22,9 @@ typedef struct pfa_point {
     double bytes_variance;
     double live_variance; /* of live bytes, */
     double peak_variance; /* and of those at the peak */
-    uint64_t largest;     /* size that was asked for */
+    double live_chunks_variance;
+    double peak_chunks_variance;
+    uint64_t largest; /* size that was asked for */
 } pfa_point_t;
 
 typedef enum pfa_order { PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK, PFA_BY_LIVE, PFA_ORDERS } pfa_order_t;

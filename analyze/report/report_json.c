@@ -2,6 +2,7 @@
 #include "analyze/tool/json.h"
 #include "analyze/report/report.h"
 #include "analyze/query/keys.h"
+#include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -142,37 +143,6 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
-static const char *name_root(uint32_t root)
-{
-    static const char *const names[] = {[PFA_NODE_COMPLETE] = "complete",
-                                        [PFA_NODE_TRUNCATED] = "truncated",
-                                        [PFA_NODE_BROKEN] = "broken",
-                                        [PFA_NODE_UNKNOWN] = "unknown"};
-    return names[root < PFA_NODE_FIRST ? root : PFA_NODE_UNKNOWN];
-}
-
-static void put_stack(pfa_json_t *json, const pfa_lines_t *lines)
-{
-    pfa_json_begin(json, "stack", '[');
-    for (size_t i = 0; i < lines->count; i++) {
-        const pfa_line_t *line = &lines->list[i];
-        pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "function", line->symbol->function);
-        pfa_json_text(json, "file", line->symbol->file);
-        if (line->symbol->line != 0) {
-            pfa_json_whole(json, "line", line->symbol->line);
-        } else {
-            pfa_json_text(json, "line", NULL);
-        }
-        pfa_json_text(json, "module", line->module);
-        pfa_json_whole(json, "address", line->address);
-        pfa_json_bool(json, "inlined", line->symbol->inlined);
-        pfa_json_end(json, '}');
-    }
-    pfa_json_end(json, ']');
-    pfa_json_text(json, "stack_end", name_root(lines->root));
-}
-
 static bool is_by_stack(const pfa_report_t *report)
 {
     return report->query.key == NULL || report->query.key == &pfa_keys[0];
@@ -212,7 +182,7 @@ void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t numb
     if (is_by_stack(report)) {
         pfa_lines_t lines = {.list = NULL};
         pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
-        put_stack(json, &lines);
+        pfa_place_json(json, &lines);
         pfa_lines_free(&lines);
     }
 }
