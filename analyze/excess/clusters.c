@@ -37,8 +37,7 @@ static pfa_spot_t *make_points(const pfa_excess_t *excess)
     span_t x = {.low = INFINITY, .high = -INFINITY};
     span_t y = x;
     for (size_t i = 0; i < objects->count; i++) {
-        points[i] =
-            (pfa_spot_t){scaled(excess, objects->list[i].frequency), scaled(excess, objects->list[i].lifetime)};
+        points[i] = (pfa_spot_t){scaled(excess, objects->list[i].frequency), scaled(excess, objects->list[i].lifetime)};
         widen(&x, points[i].x);
         widen(&y, points[i].y);
     }

@@ -60,7 +60,6 @@ typedef enum pfa_verdict {
 typedef struct pfa_excess {
     const pfa_excess_options_t *options;
     pfa_query_t *query;
-    pfa_wrappers_t *wrappers;
     pfa_routines_t routines;
     pfa_objects_t objects;
     double folded; /* deaths that are known in sums only: left out */

@@ -112,9 +112,9 @@ void pfa_excess_text(pfa_excess_t *excess)
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_objects_t *objects = &excess->objects;
     char *reason = pfa_excess_reason(excess);
-    printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s", pfa_text_count(texts[0], (double)objects->count),
-           pfa_text_plural((double)objects->count), pfa_text_count(texts[1], round(objects->chunks)),
-           pfa_text_duration(texts[2], excess->run_ns));
+    printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s",
+           pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
+           pfa_text_count(texts[1], round(objects->chunks)), pfa_text_duration(texts[2], excess->run_ns));
     printf("; %s never freed\n", pfa_text_count(texts[0], round(objects->live)));
     if (excess->k != 0) {
         print_clusters(excess);

@@ -21,7 +21,7 @@ enum {
 typedef struct pfa_clusters {
     unsigned count; /* at most as many as there are different points */
     pfa_spot_t centres[PFA_KMEANS_MOST];
-    double cost; /* the sum of squared distances to the centres */
+    double cost;  /* the sum of squared distances to the centres */
     bool settled; /* no point is nearer to the centre of another cluster */
 } pfa_clusters_t;
 

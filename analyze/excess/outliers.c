@@ -60,7 +60,7 @@ void pfa_excess_outliers(pfa_excess_t *excess)
     excess->mu = excess->options->mu >= 0 ? excess->options->mu : excess->quartiles.range;
     excess->threshold = excess->quartiles.third + excess->mu * excess->quartiles.range;
     for (size_t i = 0; i < objects->count; i++) {
-        excess->suspect[i] = objects->list[i].ratio * factor > excess->threshold &&
-                             objects->list[i].destroyer != PFA_ROUTINE_NEVER;
+        excess->suspect[i] =
+            objects->list[i].ratio * factor > excess->threshold && objects->list[i].destroyer != PFA_ROUTINE_NEVER;
     }
 }
