@@ -22,7 +22,7 @@ static const char usage[] =
     "  --scale SCALE      kmeans: linear (default) or log\n"
     "  --seed N           kmeans: another seed; the same one gives the same clusters\n"
     "  --mu X             iqr: above Q3 + X * IQR is an outlier; else X is the value of the IQR\n"
-    "  --unit UNIT        iqr: of lifetimes: ns, us, ms, s; else that in which the IQR is between 1 and 1000\n"
+    "  --unit UNIT        iqr: of lifetimes: ns, 10ns, ... ms, s; else that in which the IQR is from 1 to 10\n"
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 1%\n"
     "  --pair-cost NS     what an allocation and its free take; 50 unless the trace tells\n"
@@ -165,7 +165,7 @@ static bool take_word(pfa_excess_options_t *options, int option, const char *val
         return true;
     default:
         options->unit = pfa_time_unit_find(value);
-        return options->unit != NULL || refuse("--unit takes ns, us, ms or s", value);
+        return options->unit != NULL || refuse("--unit takes ns, us, ms or s, or 10 or 100 of them as in 10us", value);
     }
 }
 
@@ -209,11 +209,30 @@ static bool take_option(void *to, int option, const char *value)
     }
 }
 
+static void begin_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+{
+    pfa_excess_t *excess = to;
+    if (begins) {
+        excess->cut = ((uint64_t)1 << trace->shift) - 1;
+        excess->step = trace->shift != 0 ? ldexp(source->ns_per_tick, (int)trace->shift) : 0;
+        excess->longest_step = fmax(excess->longest_step, excess->step);
+    }
+}
+
 static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_excess_t *excess = to;
-    uint32_t destroyer = kind->live ? PFA_ROUTINE_NEVER : pfa_routines_of_stack(&excess->routines, kind->free_stack);
-    pfa_objects_take(&excess->objects, kind->stack, kind->size, destroyer, kind->weight, chunk->life);
+    const pfa_event_t *event = chunk->event;
+    /* The first deaths of a trace are written with whole times. */
+    bool cut = !kind->live && ((event->alloc_time | event->free_time) & excess->cut) == 0;
+    pfa_taken_t taken = {.stack = kind->stack,
+                         .destroyer = kind->live ? PFA_ROUTINE_NEVER
+                                                 : pfa_routines_of_stack(&excess->routines, kind->free_stack),
+                         .size = kind->size,
+                         .weight = kind->weight,
+                         .life = chunk->life,
+                         .step = cut ? excess->step : 0};
+    pfa_objects_take(&excess->objects, &taken);
 }
 
 static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
@@ -229,7 +248,7 @@ static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint
 /* A file that can no longer be read is no longer in the query: then all is collected anew. */
 static void collect(pfa_excess_t *excess)
 {
-    pfa_look_t look = {.to = excess, .chunk = take_chunk, .fold = take_fold};
+    pfa_look_t look = {.to = excess, .chunk = take_chunk, .source = begin_source, .fold = take_fold};
     size_t before;
     do {
         before = excess->query->source_count;
@@ -249,10 +268,17 @@ static double least_lifetime(const pfa_query_t *query)
     return least;
 }
 
-static void tell_left_out(pfa_excess_t *excess)
+/* What is good to know about the figures. */
+static void add_remarks(pfa_excess_t *excess)
 {
-    char texts[2][PFA_NUMBER_TEXT];
+    char texts[3][PFA_NUMBER_TEXT];
     double hidden = 0;
+    if (excess->longest_step > 1000) {
+        pfa_notes_add(&excess->query->remarks,
+                      "times were written in steps of %s: lifetimes of objects with few chunks are rough; record with "
+                      "--conf time_step:1 for exact ones",
+                      pfa_text_duration(texts[2], excess->longest_step));
+    }
     for (size_t i = 0; i < excess->objects.count; i++) {
         const pfa_object_t *object = &excess->objects.list[i];
         hidden += excess->routines.list[object->destroyer].wrapper ? object->frequency : 0;
@@ -282,7 +308,7 @@ static int analyze(const line_t *line, pfa_query_t *query, bool json)
     if (query->source_count != 0) {
         pfa_objects_finish(&excess.objects, &excess.routines, least_lifetime(query));
         pfa_excess_detect(&excess);
-        tell_left_out(&excess);
+        add_remarks(&excess);
         (json ? pfa_excess_json : pfa_excess_text)(&excess);
         int error = pfa_excess_draw(&excess);
         status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;

@@ -62,8 +62,11 @@ typedef struct pfa_excess {
     pfa_query_t *query;
     pfa_routines_t routines;
     pfa_objects_t objects;
-    double folded; /* deaths that are known in sums only: left out */
-    double run_ns; /* of all recordings together */
+    double folded;       /* deaths that are known in sums only: left out */
+    uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
+    double step;         /* what they are multiples of, nanoseconds, */
+    double longest_step; /* and the largest of all sources */
+    double run_ns;       /* of all recordings together */
     double pair_ns;
     bool pair_measured;
     pfa_verdict_t verdict;

@@ -59,13 +59,13 @@ void pfa_cells_free(pfa_cells_t *cells)
     *cells = (pfa_cells_t){.list = NULL};
 }
 
-void pfa_objects_take(pfa_objects_t *objects, uint32_t stack, uint64_t size, uint32_t destroyer, double weight,
-                      double life)
+void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken)
 {
-    pfa_cell_t *cell = pfa_cells_get(&objects->cells, stack, size, destroyer);
-    cell->chunks += weight;
-    cell->life += weight * life;
-    cell->variance += weight * (weight - 1);
+    pfa_cell_t *cell = pfa_cells_get(&objects->cells, taken->stack, taken->size, taken->destroyer);
+    cell->chunks += taken->weight;
+    cell->life += taken->weight * taken->life;
+    cell->variance += taken->weight * (taken->weight - 1);
+    cell->step = fmaxf(cell->step, (float)taken->step);
 }
 
 /* Of equal frequency: by what does not change from run to run. */
@@ -94,6 +94,7 @@ static void join_cells(pfa_cells_t *cells, pfa_routines_t *routines, pfa_cells_t
         sum->chunks += cell->chunks;
         sum->life += cell->life;
         sum->variance += cell->variance;
+        sum->step = fmaxf(sum->step, cell->step);
         cell->next = sum->next;
         sum->next = (uint32_t)i;
     }
@@ -101,7 +102,7 @@ static void join_cells(pfa_cells_t *cells, pfa_routines_t *routines, pfa_cells_t
 
 static pfa_object_t make_object(const pfa_cell_t *sum, double least)
 {
-    double lifetime = fmax(sum->life / sum->chunks, least);
+    double lifetime = fmax(fmax(sum->life, (double)sum->step) / sum->chunks, least);
     return (pfa_object_t){.size = sum->size,
                           .caller = sum->from,
                           .destroyer = sum->to,

@@ -15,6 +15,7 @@ typedef struct pfa_cell {
     uint32_t from; /* a stack; of objects, a routine */
     uint32_t to;   /* a routine */
     uint32_t next; /* of the same object; of an object, its first. PFA_CELL_NONE: no more */
+    float step;    /* nanoseconds: what the times of some of its chunks were cut to; 0: to nothing */
     double chunks;
     double life;     /* nanoseconds of all together */
     double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
@@ -54,10 +55,20 @@ typedef struct pfa_objects {
     double bytes;
 } pfa_objects_t;
 
-/* Adds a chunk that stands for `weight` chunks. */
-void pfa_objects_take(pfa_objects_t *objects, uint32_t stack, uint64_t size, uint32_t destroyer, double weight,
-                      double life);
-/* Makes the list of the cells. Lifetimes are not below `least`, what the clock can tell apart. */
+/* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`: a lifetime then is off by up to that,
+ * and the mean of many is right nevertheless. */
+typedef struct pfa_taken {
+    uint32_t stack;
+    uint32_t destroyer;
+    uint64_t size;
+    double weight;
+    double life;
+    double step;
+} pfa_taken_t;
+
+void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken);
+/* Makes the list of the cells. Lifetimes are not below `least`, what the clock can tell apart; and where times were cut,
+ * those of all chunks together not below one step. */
 void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least);
 void pfa_objects_free(pfa_objects_t *objects);
 

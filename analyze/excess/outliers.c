@@ -4,16 +4,18 @@
  * The paper takes lifetimes in milliseconds and proposes the value of that distance as mu. A value that has a unit makes the
  * answer depend on it: the distance was 1.7 per ms there, and is millions per ms where chunks live for microseconds, so that
  * nothing would ever be an outlier. So lifetimes are told, unless asked otherwise, in the unit in which the distance is a
- * number from 1 to below 1000, as it was in the paper. */
+ * number from 1 to below 10, as it was in the paper. */
 #include "analyze/excess/excess.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const pfa_time_unit_t pfa_time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
+const pfa_time_unit_t pfa_time_units[] = {{"ns", 1},      {"10ns", 1e1},  {"100ns", 1e2}, {"us", 1e3},    {"10us", 1e4},
+                                          {"100us", 1e5}, {"ms", 1e6},    {"10ms", 1e7},  {"100ms", 1e8}, {"s", 1e9},
+                                          {"10s", 1e10},  {"100s", 1e11}, {NULL, 0}};
 
-enum { MILLISECONDS = 2, SECONDS = 3 };
+enum { MILLISECONDS = 6 };
 
 const pfa_time_unit_t *pfa_time_unit_find(const char *name)
 {
@@ -31,11 +33,11 @@ static const pfa_time_unit_t *choose_unit(double distance)
     if (distance <= 0) {
         return &pfa_time_units[MILLISECONDS];
     }
-    size_t i = 0;
-    while (i < SECONDS && distance * pfa_time_units[i].ns < 1) {
-        i++;
+    const pfa_time_unit_t *unit = pfa_time_units;
+    while (unit[1].name != NULL && distance * unit->ns < 1) {
+        unit++;
     }
-    return &pfa_time_units[i];
+    return unit;
 }
 
 static pfa_quartiles_t quartiles_by_ns(const pfa_objects_t *objects)

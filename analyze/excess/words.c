@@ -10,14 +10,12 @@ enum { FEW_BYTES = 1024 }; /* that a stack has room for in any function */
 
 const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns)
 {
-    const pfa_time_unit_t *unit = pfa_time_units;
-    while (unit[1].name != NULL && ns >= unit[1].ns) {
-        unit++;
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    for (; unit < 3 && ns >= 999.5; unit++) {
+        ns /= 1000;
     }
-    snprintf(text, PFA_NUMBER_TEXT, "%.3g %s", ns / unit->ns, unit->name);
-    if (ns >= 1e3 * unit->ns) {
-        snprintf(text, PFA_NUMBER_TEXT, "%.0f %s", ns / unit->ns, unit->name);
-    }
+    snprintf(text, PFA_NUMBER_TEXT, ns >= 999.5 ? "%.0f %s" : "%.3g %s", ns, names[unit]);
     return text;
 }
 
