@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_EXCESSIVE = 3, USUAL_LINES = 12 };
+enum { EXIT_EXCESSIVE = 3, USUAL_LINES = 12, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 
 /* Of a pair in a usual allocator. Recording costs more; that is not the program's fault. */
 #define USUAL_PAIR_NS 50.0
@@ -219,19 +219,26 @@ static void begin_source(void *to, const pfa_source_t *source, pfa_trace_t *trac
     }
 }
 
+/* What a chunk's times can be off by. The first deaths of a trace are written with whole times; and where calls come thick and
+ * fast the library counts most of them instead of reading the clock, which tells no less than a moment (meta/clock.h). */
+static double step_of(const pfa_excess_t *excess, const pfa_event_t *event)
+{
+    if (((event->alloc_time | event->free_time) & excess->cut) == 0 && excess->step > MOMENT_NS) {
+        return excess->step;
+    }
+    return event->free_time - event->alloc_time < COUNTED_CALLS ? MOMENT_NS : 0;
+}
+
 static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_excess_t *excess = to;
-    const pfa_event_t *event = chunk->event;
-    /* The first deaths of a trace are written with whole times. */
-    bool cut = !kind->live && ((event->alloc_time | event->free_time) & excess->cut) == 0;
     pfa_taken_t taken = {.stack = kind->stack,
                          .destroyer = kind->live ? PFA_ROUTINE_NEVER
                                                  : pfa_routines_of_stack(&excess->routines, kind->free_stack),
                          .size = kind->size,
                          .weight = kind->weight,
                          .life = chunk->life,
-                         .step = cut ? excess->step : 0};
+                         .step = kind->live ? 0 : step_of(excess, chunk->event)};
     pfa_objects_take(&excess->objects, &taken);
 }
 
