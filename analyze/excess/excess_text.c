@@ -80,7 +80,7 @@ static void print_hit(pfa_excess_t *excess, const pfa_object_t *object, size_t r
     if (excess->query->sampled) {
         printf(" ±%s", pfa_text_count(texts[0], round(pfa_object_spread(object))));
     }
-    printf(" times %s byte%s, alive for %s on average; calls take about %s, %.2g %% of the run\n",
+    printf(" times %s byte%s, alive for %s on average; calls take about %s, %.3g %% of the run\n",
            pfa_text_count(texts[1], (double)object->size), pfa_text_plural((double)object->size),
            pfa_text_duration(texts[2], object->lifetime), pfa_text_duration(texts[3], pfa_excess_cost(excess, object)),
            100 * share);

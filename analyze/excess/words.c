@@ -82,7 +82,7 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
     case PFA_EXCESS_NO_OUTLIER:
         return make_text("no freed object has a ratio above the threshold");
     case PFA_EXCESS_LITTLE:
-        return make_text("%s object%s could be meant, and calls for them take about %.2g %% of the run time: less than "
+        return make_text("%s object%s could be meant, and calls for them take about %.3g %% of the run time: less than "
                          "%.3g %% together, or each less than a tenth of that (--min-share)",
                          pfa_text_count(text, (double)excess->suspect_count),
                          pfa_text_plural((double)excess->suspect_count), 100 * share, 100 * excess->options->min_share);
@@ -91,8 +91,8 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
     }
     return excess->options->method == PFA_EXCESS_KMEANS
                ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime; calls for "
-                           "its objects take about %.2g %% of the run time",
+                           "its objects take about %.3g %% of the run time",
                            100 * share)
-               : make_text("objects have ratios above the threshold; calls for them take about %.2g %% of the run time",
+               : make_text("objects have ratios above the threshold; calls for them take about %.3g %% of the run time",
                            100 * share);
 }
