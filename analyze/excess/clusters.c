@@ -122,7 +122,7 @@ void pfa_excess_cluster(pfa_excess_t *excess)
     find_extremes(excess);
     for (size_t i = 0; i < objects->count; i++) {
         excess->suspect[i] = excess->most_frequent == excess->shortest && labels[i] == excess->shortest &&
-                             objects->list[i].destroyer != PFA_ROUTINE_NEVER;
+                             pfa_excess_may_be(excess, &objects->list[i]);
     }
     free(labels);
     free(points);

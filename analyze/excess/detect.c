@@ -2,7 +2,9 @@
  *
  * Beyond the paper: some cluster is always the most frequent, and some ratio the largest, however little a program allocates.
  * So suspects are hits only if their calls together take min_share of the run time, and of these only such that take a tenth
- * of that by themselves. With a share of 0 all are. */
+ * of that by themselves. And what lives for more than max_life of a run is no short-lived object, whatever the others are:
+ * most of its chunks are there at the same time, so that a pool or a free list would have nothing to hand out again, which is
+ * the paper's own reason to ask for short lives. */
 #include "analyze/excess/excess.h"
 
 #include <math.h>
@@ -19,6 +21,12 @@ double pfa_excess_cost(const pfa_excess_t *excess, const pfa_object_t *object)
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     return excess->run_ns > 0 ? object->frequency * object->lifetime / excess->run_ns : 0;
+}
+
+bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
+{
+    double run = excess->run_ns / (double)excess->query->source_count;
+    return object->destroyer != PFA_ROUTINE_NEVER && object->lifetime <= excess->options->max_life * run;
 }
 
 static void sum_suspects(pfa_excess_t *excess)

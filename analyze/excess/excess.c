@@ -25,6 +25,7 @@ static const char usage[] =
     "  --unit UNIT        iqr: of lifetimes: ns, 10ns, ... ms, s; else that in which the IQR is from 1 to 10\n"
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 1%\n"
+    "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
     "  --pair-cost NS     what an allocation and its free take; 50 unless the trace tells\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
     "                     arguments. May be repeated\n"
@@ -48,6 +49,7 @@ enum {
     MU,
     UNIT,
     MIN_SHARE,
+    MAX_LIFE,
     PAIR_COST,
     WRAPPER,
     WRAPPERS,
@@ -66,6 +68,7 @@ static const struct option own_options[] = {{"method", required_argument, NULL, 
                                             {"mu", required_argument, NULL, MU},
                                             {"unit", required_argument, NULL, UNIT},
                                             {"min-share", required_argument, NULL, MIN_SHARE},
+                                            {"max-life", required_argument, NULL, MAX_LIFE},
                                             {"pair-cost", required_argument, NULL, PAIR_COST},
                                             {"wrapper", required_argument, NULL, WRAPPER},
                                             {"wrappers", required_argument, NULL, WRAPPERS},
@@ -135,6 +138,8 @@ static bool take_number(pfa_excess_options_t *options, int option, const char *v
         return pfa_request_number(value, 0, 1e30, &options->mu) || refuse("--mu takes a number from 0 on", value);
     case MIN_SHARE:
         return read_share(value, &options->min_share) || refuse("--min-share takes a share such as 0.01 or 1%", value);
+    case MAX_LIFE:
+        return read_share(value, &options->max_life) || refuse("--max-life takes a share such as 0.1 or 10%", value);
     case PAIR_COST:
         return pfa_request_number(value, 1e-3, 1e9, &options->pair_ns) ||
                refuse("--pair-cost takes a number of nanoseconds", value);
@@ -296,8 +301,8 @@ static void add_remarks(pfa_excess_t *excess)
     }
     if (hidden > 0) {
         pfa_notes_add(&excess->query->remarks,
-                      "of %s chunk%s no more is known of who freed them than an allocation wrapper; record with "
-                      "--conf free_depth:8 to see its callers",
+                      "of %s chunk%s no more is known of who freed them than an allocation wrapper; record with a "
+                      "larger --conf free_depth:N to see its callers",
                       pfa_text_count(texts[1], round(hidden)), pfa_text_plural(round(hidden)));
     }
 }
@@ -331,7 +336,7 @@ static int analyze(const line_t *line, pfa_query_t *query, bool json)
 int pfa_command_excess(int argc, char **argv)
 {
     pfa_request_t request = {.command = "excess", .usage = usage, .no_by = true, .no_sort = true};
-    line_t line = {.options = {.seed = 1, .mu = -1, .min_share = 0.01, .lines = USUAL_LINES}};
+    line_t line = {.options = {.seed = 1, .mu = -1, .min_share = 0.01, .max_life = 0.1, .lines = USUAL_LINES}};
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, own_options, take_option, &line);
     if (status < 0) {

@@ -32,6 +32,7 @@ typedef struct pfa_excess_options {
     double mu;                   /* below 0: the value of the quartiles' distance */
     const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
     double min_share;            /* of the run time, that hits take together */
+    double max_life;             /* of the run time, that a short-lived object lives on average */
     double pair_ns;              /* what an allocation and its free take; 0: as the traces tell, or usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
@@ -93,6 +94,8 @@ extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
+/* Whether an object may be excessive at all: it was freed, and it lived short. */
+bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
 /* Marks suspects by one method or the other; there is at least one object. */
 void pfa_excess_cluster(pfa_excess_t *excess);
 void pfa_excess_outliers(pfa_excess_t *excess);

@@ -167,6 +167,7 @@ void pfa_excess_json(pfa_excess_t *excess)
     pfa_json_number(&json, "pair_ns", excess->pair_ns);
     pfa_json_bool(&json, "pair_measured", excess->pair_measured);
     pfa_json_number(&json, "min_share", excess->options->min_share);
+    pfa_json_number(&json, "max_life", excess->options->max_life);
     pfa_json_whole(&json, "object_count", excess->objects.count);
     pfa_json_number(&json, "chunks", excess->objects.chunks);
     pfa_json_number(&json, "never_freed", excess->objects.live);

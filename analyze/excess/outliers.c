@@ -63,6 +63,6 @@ void pfa_excess_outliers(pfa_excess_t *excess)
     excess->threshold = excess->quartiles.third + excess->mu * excess->quartiles.range;
     for (size_t i = 0; i < objects->count; i++) {
         excess->suspect[i] =
-            objects->list[i].ratio * factor > excess->threshold && objects->list[i].destroyer != PFA_ROUTINE_NEVER;
+            objects->list[i].ratio * factor > excess->threshold && pfa_excess_may_be(excess, &objects->list[i]);
     }
 }

@@ -90,10 +90,16 @@ uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
     return *slot;
 }
 
+static bool is_wrapper(pfa_routines_t *routines, const pfa_line_t *line)
+{
+    uint32_t number = pfa_routines_of_line(routines, line); /* which may move the list */
+    return routines->list[number].wrapper;
+}
+
 size_t pfa_routines_first(pfa_routines_t *routines, const pfa_lines_t *lines)
 {
     size_t i = 0;
-    while (i + 1 < lines->count && routines->list[pfa_routines_of_line(routines, &lines->list[i])].wrapper) {
+    while (i + 1 < lines->count && is_wrapper(routines, &lines->list[i])) {
         i++;
     }
     return i;

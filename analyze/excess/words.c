@@ -62,7 +62,10 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_excess_cluster_t *frequent = &excess->clusters[excess->most_frequent];
     if (excess->most_frequent == excess->shortest) {
-        return make_text("the most frequent and shortest-lived objects were never freed");
+        return make_text(
+            "the most frequent and shortest-lived objects were never freed, or live for more than %.3g %% of "
+            "the run time (--max-life)",
+            100 * excess->options->max_life);
     }
     return make_text("the cluster with the highest mean frequency (%s) lives for %s on average, and another for %s",
                      pfa_text_count(texts[0], round(frequent->frequency)),
@@ -80,7 +83,9 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
     case PFA_EXCESS_NO_CLUSTER:
         return reason_of_clusters(excess);
     case PFA_EXCESS_NO_OUTLIER:
-        return make_text("no freed object has a ratio above the threshold");
+        return make_text("no object that was freed within %.3g %% of the run time (--max-life) has a ratio above the "
+                         "threshold",
+                         100 * excess->options->max_life);
     case PFA_EXCESS_LITTLE:
         return make_text("%s object%s could be meant, and calls for them take about %.3g %% of the run time: less than "
                          "%.3g %% together, or each less than a tenth of that (--min-share)",
