@@ -123,7 +123,8 @@ static void report_it(void)
         return;
     }
     pfa_report_t report;
-    pfa_report_collect(&report, &query);
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_report_collect(&report, &query, &thresholds);
     if (report.query.source_count != 0) {
         pfa_report_json(&report, 20, PFA_BY_COUNT);
         pfa_report_text(&report, 5, orders, 2);

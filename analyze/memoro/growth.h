@@ -1,0 +1,59 @@
+/* Runs of growing chunks: a buffer that is too small, its larger successor, and so on. A chunk is the successor of one that
+ * died if it is larger, the same thread freed the one and allocated the other, and
+ *   - realloc made the one into the other, or
+ *   - they are of the same point, and the one was freed right after the other was allocated: the first death of this point
+ *     after that birth (allocate, copy, free: std::vector), or
+ *   - they are of the same point, and the other was allocated right after the one was freed (at most GAP_NS later).
+ * Chunks come in about the order of their deaths, so a chunk's predecessor was seen before it, and was among the last that died
+ * there: what is kept is these. Runs whose predecessors are forgotten by then are told as shorter than they were. */
+#ifndef PFA_ANALYZE_MEMORO_GROWTH_H
+#define PFA_ANALYZE_MEMORO_GROWTH_H
+
+#include "analyze/query/query.h"
+
+enum { PFA_RUN_SIZES = 16, PFA_RUN_RECENT = 16, PFA_RUN_CLASSES = 256 };
+
+/* A run that goes on. */
+typedef struct pfa_run {
+    uint32_t length;
+    bool by_realloc;               /* all steps were */
+    double bytes;                  /* of all its chunks */
+    uint64_t sizes[PFA_RUN_SIZES]; /* the first ones, and in the last place the last */
+} pfa_run_t;
+
+/* One of the last that died. */
+typedef struct pfa_ended {
+    double died;
+    uint64_t size;
+    uint32_t thread; /* source and thread */
+    bool taken;      /* it has a successor */
+    pfa_run_t *run;  /* NULL: it is not the end of one */
+} pfa_ended_t;
+
+/* Of an allocation point. */
+typedef struct pfa_growth {
+    pfa_ended_t recent[PFA_RUN_RECENT]; /* a ring */
+    uint32_t next;
+    double runs; /* of at least as many chunks as asked for */
+    double chunks;
+    double bytes;
+    double copied; /* bytes of all but the last of each */
+    pfa_run_t longest;
+    double *finals; /* runs by their last size: PFA_RUN_CLASSES of them, four to a power of two; NULL: none yet */
+    double final_most;
+} pfa_growth_t;
+
+typedef struct pfa_growths pfa_growths_t;
+
+/* For runs of at least so many chunks. */
+pfa_growths_t *pfa_growths_new(uint32_t least);
+void pfa_growths_free(pfa_growths_t *growths);
+void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+/* Once all chunks were added: runs that were still open are counted. */
+void pfa_growth_end(pfa_growth_t *growth, uint32_t least);
+void pfa_growths_end(pfa_growths_t *growths);
+void pfa_growth_free(pfa_growth_t *growth);
+/* The size that this share of runs did not outgrow. */
+double pfa_growth_final(const pfa_growth_t *growth, double share);
+
+#endif
