@@ -73,9 +73,27 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
                      pfa_text_duration(texts[2], excess->clusters[excess->shortest].lifetime));
 }
 
-char *pfa_excess_reason(const pfa_excess_t *excess)
+/* Together or each by itself. */
+static char *reason_of_little(const pfa_excess_t *excess, double share)
 {
     char text[PFA_NUMBER_TEXT];
+    double wanted = excess->options->min_share;
+    pfa_text_count(text, (double)excess->suspect_count);
+    if (share >= wanted) {
+        return make_text(
+            "calls for %s objects take about %.3g %% of the run time, and for each of them less than %.3g %% "
+            "(a tenth of --min-share)",
+            text, 100 * share, 10 * wanted);
+    }
+    return make_text(
+        "%s object%s could be meant, and calls for %s take about %.3g %% of the run time: less than %.3g %% "
+        "(--min-share)",
+        text, pfa_text_plural((double)excess->suspect_count), excess->suspect_count == 1 ? "it" : "them", 100 * share,
+        100 * wanted);
+}
+
+char *pfa_excess_reason(const pfa_excess_t *excess)
+{
     double share = excess->run_ns > 0 ? excess->suspect_ns / excess->run_ns : 0;
     switch (excess->verdict) {
     case PFA_EXCESS_NOTHING:
@@ -87,10 +105,7 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
                          "threshold",
                          100 * excess->options->max_life);
     case PFA_EXCESS_LITTLE:
-        return make_text("%s object%s could be meant, and calls for them take about %.3g %% of the run time: less than "
-                         "%.3g %% together, or each less than a tenth of that (--min-share)",
-                         pfa_text_count(text, (double)excess->suspect_count),
-                         pfa_text_plural((double)excess->suspect_count), 100 * share, 100 * excess->options->min_share);
+        return reason_of_little(excess, share);
     case PFA_EXCESS_FOUND:
         break;
     }
