@@ -1,6 +1,7 @@
 /* Owns the finding of runs of growing chunks. See analyze/memoro/growth.h. */
 #include "analyze/memoro/growth.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,36 +76,41 @@ static void count_final(pfa_growth_t *growth, const pfa_run_t *run, uint64_t siz
     growth->final_most = fmax(growth->final_most, (double)size);
 }
 
-static void forget(pfa_growth_t *growth, pfa_ended_t *ended, uint32_t least)
+static void forget(pfa_growth_t *growth, uint32_t at, uint32_t least)
 {
-    if (ended->run != NULL) {
-        count_final(growth, ended->run, ended->size, least);
-        free(ended->run);
+    pfa_ended_t *ended = &growth->ended;
+    if (ended->runs[at] != NULL) {
+        count_final(growth, ended->runs[at], ended->sizes[at], least);
+        free(ended->runs[at]);
+        ended->runs[at] = NULL;
+        ended->run_count--;
     }
-    *ended = (pfa_ended_t){.taken = true};
+    ended->died[at] = 0;
 }
 
-/* The one that was freed for this one's sake. */
-static pfa_ended_t *find_predecessor(pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+/* The one that was freed for this one's sake; PFA_RUN_RECENT: none. */
+static uint32_t find_predecessor(const pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
+    const pfa_ended_t *ended = &growth->ended;
     uint32_t thread = thread_of(kind, kind->thread);
-    pfa_ended_t *after = NULL;
-    pfa_ended_t *before = NULL;
-    for (size_t i = 0; i < PFA_RUN_RECENT; i++) {
-        pfa_ended_t *one = &growth->recent[i];
-        if (one->taken || one->thread != thread || one->size == 0) {
+    double earliest = fmax(chunk->born - GAP_NS, DBL_MIN);
+    uint32_t after = PFA_RUN_RECENT;
+    uint32_t before = PFA_RUN_RECENT;
+    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
+        double died = ended->died[i];
+        if (died < earliest || ended->threads[i] != thread) {
             continue;
         }
-        if (one->died >= chunk->born) {
-            after = after == NULL || one->died < after->died ? one : after;
-        } else if (one->died >= chunk->born - GAP_NS) {
-            before = before == NULL || one->died > before->died ? one : before;
+        if (died >= chunk->born) {
+            after = after == PFA_RUN_RECENT || died < ended->died[after] ? i : after;
+        } else {
+            before = before == PFA_RUN_RECENT || died > ended->died[before] ? i : before;
         }
     }
-    if (after != NULL && after->size < kind->size) {
+    if (after != PFA_RUN_RECENT && ended->sizes[after] < kind->size) {
         return after;
     }
-    return before != NULL && before->size < kind->size ? before : NULL;
+    return before != PFA_RUN_RECENT && ended->sizes[before] < kind->size ? before : PFA_RUN_RECENT;
 }
 
 static pfa_run_t *begin_run(uint64_t size)
@@ -166,13 +172,20 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
         lengthen(growth, run, kind->size, true, growths->least);
         return run;
     }
-    pfa_ended_t *ended = find_predecessor(growth, kind, chunk);
-    if (ended == NULL) {
+    /* Nothing that is smaller died here: nothing need be looked for. */
+    if (growth->smallest == 0 || growth->smallest >= kind->size) {
         return NULL;
     }
-    pfa_run_t *run = ended->run != NULL ? ended->run : begin_run(ended->size);
-    ended->run = NULL;
-    ended->taken = true;
+    pfa_ended_t *ended = &growth->ended;
+    uint32_t at = find_predecessor(growth, kind, chunk);
+    if (at == PFA_RUN_RECENT) {
+        return NULL;
+    }
+    pfa_run_t *run = ended->runs[at];
+    ended->run_count -= run != NULL;
+    run = run != NULL ? run : begin_run(ended->sizes[at]);
+    ended->runs[at] = NULL;
+    ended->died[at] = 0;
     lengthen(growth, run, kind->size, false, growths->least);
     return run;
 }
@@ -192,26 +205,34 @@ void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kin
         remember_moved(growths, kind, chunk, run);
         return;
     }
-    pfa_ended_t *ended = &growth->recent[growth->next++ % PFA_RUN_RECENT];
-    forget(growth, ended, growths->least);
-    *ended = (pfa_ended_t){.died = chunk->died,
-                           .size = kind->size,
-                           .thread = thread_of(kind, kind->live ? kind->thread : kind->free_thread),
-                           .taken = kind->live,
-                           .run = run};
+    pfa_ended_t *ended = &growth->ended;
+    uint32_t at = ended->next++ % PFA_RUN_RECENT;
+    if (ended->run_count != 0) {
+        forget(growth, at, growths->least);
+    }
+    ended->died[at] = kind->live ? 0 : chunk->died;
+    ended->sizes[at] = kind->size;
+    ended->threads[at] = thread_of(kind, kind->free_thread);
+    if (run != NULL) {
+        ended->runs[at] = run;
+        ended->run_count++;
+    }
+    if (kind->size != 0 && (growth->smallest == 0 || kind->size < growth->smallest)) {
+        growth->smallest = kind->size;
+    }
 }
 
 void pfa_growth_end(pfa_growth_t *growth, uint32_t least)
 {
-    for (size_t i = 0; i < PFA_RUN_RECENT; i++) {
-        forget(growth, &growth->recent[i], least);
+    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
+        forget(growth, i, least);
     }
 }
 
 void pfa_growth_free(pfa_growth_t *growth)
 {
     for (size_t i = 0; i < PFA_RUN_RECENT; i++) {
-        free(growth->recent[i].run);
+        free(growth->ended.runs[i]);
     }
     free(growth->finals);
 }

@@ -21,19 +21,20 @@ typedef struct pfa_run {
     uint64_t sizes[PFA_RUN_SIZES]; /* the first ones, and in the last place the last */
 } pfa_run_t;
 
-/* One of the last that died. */
+/* The last that died, in a ring; what is looked at first lies together. */
 typedef struct pfa_ended {
-    double died;
-    uint64_t size;
-    uint32_t thread; /* source and thread */
-    bool taken;      /* it has a successor */
-    pfa_run_t *run;  /* NULL: it is not the end of one */
+    double died[PFA_RUN_RECENT]; /* 0: none, or one that has a successor */
+    uint64_t sizes[PFA_RUN_RECENT];
+    uint32_t threads[PFA_RUN_RECENT]; /* source and thread */
+    pfa_run_t *runs[PFA_RUN_RECENT];  /* NULL: it is not the end of one */
+    uint32_t next;
+    uint32_t run_count;
 } pfa_ended_t;
 
 /* Of an allocation point. */
 typedef struct pfa_growth {
-    pfa_ended_t recent[PFA_RUN_RECENT]; /* a ring */
-    uint32_t next;
+    uint64_t smallest; /* size so far; 0: none */
+    pfa_ended_t ended;
     double runs; /* of at least as many chunks as asked for */
     double chunks;
     double bytes;

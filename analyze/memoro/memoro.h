@@ -69,7 +69,6 @@ typedef struct pfa_memoro_point {
     uint64_t smallest;
     uint64_t largest;
     pfa_bursts_t bursts;
-    pfa_growth_t growth;
     /* Of chunks whose accesses are known: */
     double told_chunks;
     double told_bytes;
@@ -93,6 +92,7 @@ typedef struct pfa_memoro_point {
     bool top_bytes;            /* among the points with the highest own peak */
     bool top_chunks;           /* among those with most chunks */
     double scores[PFA_SCORES]; /* NaN: cannot be told */
+    pfa_growth_t growth;
 } pfa_memoro_point_t;
 
 typedef struct pfa_score_total {

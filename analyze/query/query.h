@@ -97,6 +97,9 @@ typedef struct pfa_chunk {
 typedef struct pfa_look {
     void *to;
     bool accesses; /* chunks are to be told with them */
+    /* Chunks are told group by group, some ten thousand at a time, so that what is kept of a group stays in the cache; within a
+     * group in the same order as else. Those that realloc made or ended come before the others, in order. */
+    bool grouped;
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);

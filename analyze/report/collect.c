@@ -263,7 +263,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     adding_t adding = {.report = report};
     pfa_look_t first = {
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
-    pfa_look_t at_peak = {.to = &adding, .chunk = add_at_peak};
+    pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
     report->files = pfa_memory_get(report->query.source_count, sizeof *report->files);
     report->together = begin_together(&report->query);
     pfa_memoro_begin(&report->memoro, &report->query, thresholds);

@@ -26,7 +26,7 @@ static void print_scores(const pfa_report_t *report)
         char text[PFA_NUMBER_TEXT];
         if (total->points == 0) {
             printf("  %-16s    -  not known: %s\n", titles[i],
-                   i == PFA_SCORE_LIFETIME ? "there is no chunk" : "build with profalloc-cc to record accesses");
+                   i == PFA_SCORE_LIFETIME ? "there is no chunk" : "what was done with the chunks is not recorded");
             continue;
         }
         printf("  %-16s %4s  variance %.3f, %zu point%s: %s\n", titles[i], score(text, total->geometric),
@@ -145,7 +145,7 @@ void pfa_score_text(pfa_report_t *report, size_t top)
     pfa_findings_make(&findings, report);
     if (findings.count == 0) {
         printf("\nNothing to improve was found%s\n",
-               report->has_accesses ? "" : "; with access data (profalloc-cc) more could be");
+               report->has_accesses ? "" : "; what chunks were used for is not known");
     } else {
         printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.count);
     }

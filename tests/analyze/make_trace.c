@@ -5,6 +5,7 @@
  *   FORM   ended    with a final picture
  *          killed   not ended, with a live table: the last deaths are only in rings
  *          big      ended, CHUNKS chunks in order, some of them alive at the end
+ *          many     ended, CHUNKS chunks of many points, in order of their deaths, some of them alive at the end
  *   WORD   after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
@@ -29,10 +30,12 @@
  *          bits=N    of counters of accesses
  *          old       COUNTERS do not tell of instrumented modules
  *          unmerged  COUNTERS do not tell whether these join accesses
+ *          points=N  (many) so many points; 1000
  *          boot=N    the machine had been up for so many nanoseconds more
  *
- * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
+ * bytes, chunks alive. */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -329,11 +332,13 @@ int main(int argc, char **argv)
     made_t made = {.path = argv[2], .pid = 1u << 30, .bits = 31}; /* no process has that one */
     char **words = argv + 5;
     uint64_t chunks = strtoull(argv[3], NULL, 0);
+    uint32_t points = 1000;
     for (char **word = words; *word != NULL; word++) {
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
         made.run = strncmp(*word, "run=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.run;
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
+        points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
     }
     const char *slash = strrchr(made.path, '/');
@@ -354,7 +359,8 @@ int main(int argc, char **argv)
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     must(fd >= 0 && made.batch != NULL && made.bytes != NULL);
-    bool big = strcmp(argv[1], "big") == 0;
+    bool many = strcmp(argv[1], "many") == 0;
+    bool big = many || strcmp(argv[1], "big") == 0;
     make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
     if (made.instrumented) {
         make_accesses(&made, &heap, strtoull(argv[4], NULL, 0));
@@ -370,12 +376,16 @@ int main(int argc, char **argv)
     bool ended = strcmp(argv[1], "ended") == 0;
     uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
     uint32_t first = has(words, "roots") ? 0 : PFA_NODE_FIRST;
-    pfa_tracefile_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
-                        heap.pcs + first);
+    if (!many) {
+        pfa_tracefile_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
+                            heap.pcs + first);
+    }
     if (ended || big) {
         write_names(&made, &heap);
     }
-    if (big) {
+    if (many) {
+        make_many(&made, &heap, chunks, strtoull(argv[4], NULL, 0), points);
+    } else if (big) {
         make_big(&made, &heap, chunks, strtoull(argv[4], NULL, 0));
     } else {
         (ended ? make_ended : make_killed)(&made, &heap, words);
