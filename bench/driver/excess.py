@@ -36,9 +36,9 @@ class Program:
     arguments: tuple
     stdin: str = ""
 
-    def job(self, settings):
+    def job(self, settings, pin=True):
         more = {"stdin_path": self.stdin} if self.stdin else {}
-        return Job([self.path, *self.arguments], settings, pin=True, **more)
+        return Job([self.path, *self.arguments], settings, pin=pin, **more)
 
 
 class Builder:
@@ -98,11 +98,13 @@ def ask(build_dir, trace, method, wrappers):
 
 
 def record(build_dir, program, wrappers):
-    """What both methods say of a recorded run."""
+    """What both methods say of a recorded run. It is not pinned: the thread that writes the trace would share the processor,
+    and the run time, of which excess tells shares, would be that of both."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="profalloc-excess-", dir=instrumented.SHARED_MEMORY))
     try:
         run_in_turns([program.job({"LD_PRELOAD": str(build_dir / "libprofalloc.so"),
-                                   "PROFALLOC_CONF": f"prof:true,sample:1,free_depth:16,out:{folder}/trace.pa"})])
+                                   "PROFALLOC_CONF": f"prof:true,sample:1,free_depth:16,out:{folder}/trace.pa"},
+                                  pin=False)])
         return {method: ask(build_dir, folder / "trace.pa", method, wrappers) for method in ("kmeans", "iqr")}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
