@@ -96,6 +96,18 @@ static void fill_numbers(double *numbers, const pfa_kind_t *kind)
         kind->source->has_accesses ? (double)((kind->flags & PFA_RECORD_SHARED) != 0) : (double)NAN;
 }
 
+/* What the answers about texts are remembered by. */
+static void fill_ids(pfa_subject_t *subject, const pfa_kind_t *kind)
+{
+    uint64_t source = (uint64_t)kind->source->number << 32;
+    subject->stack = kind->stack;
+    subject->free_stack = kind->free_stack;
+    subject->ids[PFA_FIELD_thread] = source | kind->thread;
+    subject->ids[PFA_FIELD_free_thread] = source | (kind->live ? UINT32_MAX >> 1 : kind->free_thread);
+    subject->ids[PFA_FIELD_tag] = source | kind->tag;
+    subject->ids[PFA_FIELD_trace] = source;
+}
+
 static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
 {
     pfa_where_t *where = walking->query->where;
@@ -103,8 +115,7 @@ static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
         return PFA_YES;
     }
     walking->asked.kind = &met->kind;
-    walking->subject.stack = met->kind.stack;
-    walking->subject.free_stack = met->kind.free_stack;
+    fill_ids(&walking->subject, &met->kind);
     fill_numbers(walking->subject.numbers, &met->kind);
     pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &met->slot);
     met->open = truth == PFA_OPEN;
@@ -318,8 +329,7 @@ static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
         return false;
     }
     walking->asked.kind = kind;
-    walking->subject.stack = kind->stack;
-    walking->subject.free_stack = kind->free_stack;
+    fill_ids(&walking->subject, kind);
     fill_numbers(walking->subject.numbers, kind);
     pfa_where_batch(where);
     return pfa_where_kind(where, &walking->subject, &slot) == PFA_YES;
