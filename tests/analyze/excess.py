@@ -241,9 +241,13 @@ def objects(folder):
 
 def cut_times(folder):
     """Times in long steps: short lives are 0 or a step, and not shorter than a step together."""
-    make("ended", folder / "t.pa", 3000, 5, "shift")  # of 64, which is no more than a moment
-    data = excess(folder / "t.pa")
-    check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"], shift=6))
+    for shift in (6, 13):  # no more than a moment, and much more
+        make("ended", folder / "t.pa", 3000, 5, f"shift={shift}")
+        data = excess(folder / "t.pa")
+        check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"], shift=shift))
+        floors = sum(o["lifetime_ns"] * o["frequency"] < 2**shift * 1.001 for o in data["objects"])
+        equal(any("steps of" in r for r in data["remarks"]), shift == 13, "which is said")
+    check(floors > 10, f"{floors} objects live for a step together")
 
 
 def clusters(folder):
