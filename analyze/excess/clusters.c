@@ -1,9 +1,9 @@
 /* Owns the detection by clusters: objects as points of frequency and lifetime, the number of clusters, and the cluster with
  * the highest mean frequency and the lowest mean lifetime of all.
  *
- * Both axes are scaled to 0..1, so that neither unit decides. That is linear unless asked otherwise: on a logarithmic scale
- * objects that are rare and live even shorter are a cluster of their own, and whatever is frequent is then never the shortest
- * (docs/excess.md has figures). */
+ * Both axes are scaled to 0..1, so that neither unit decides. That is linear unless asked otherwise: a logarithmic scale sets
+ * objects that are rare and live even shorter apart from the frequent ones, which then are not the shortest. How often that
+ * happens depends on how finely times were recorded (docs/excess.md has figures). */
 #include "analyze/excess/excess.h"
 
 #include <math.h>
