@@ -182,6 +182,5 @@ void pfa_excess_json(pfa_excess_t *excess)
     put_lists(excess, &json);
     pfa_query_tell_json(excess->query, &json);
     pfa_json_end(&json, '}');
-    putchar('\n');
     free(reason);
 }
