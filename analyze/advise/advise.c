@@ -131,7 +131,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
     pfa_report_collect(&report, query, &asked->thresholds);
     if (report.query.source_count != 0) {
         pfa_findings_make(&findings, &report);
-        if (request->sort != NULL) {
+        if (request->sort != NULL && findings.count != 0) {
             qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);
         }
         if (request->json) {

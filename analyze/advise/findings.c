@@ -250,9 +250,11 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
             find_all(&finder);
         }
     }
-    qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
-    join_pools(findings, report);
-    qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+    if (findings->count != 0) {
+        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+        join_pools(findings, report);
+        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+    }
 }
 
 void pfa_findings_free(pfa_findings_t *findings)

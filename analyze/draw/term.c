@@ -2,6 +2,7 @@
 #include "analyze/draw/glyphs.h"
 #include "analyze/draw/term_canvas.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -105,8 +106,7 @@ pfa_cell_t *pfa_canvas_at(pfa_canvas_t *canvas, unsigned column, unsigned row)
 
 static unsigned cell_of(double place, unsigned count)
 {
-    unsigned cell = (unsigned)(place * count);
-    return cell < count ? cell : count - 1;
+    return (unsigned)lround(place * (count - 1));
 }
 
 unsigned pfa_canvas_column(const pfa_canvas_t *canvas, double value)

@@ -66,7 +66,29 @@ static size_t series_at(const drawing_t *drawing, double height)
     return series;
 }
 
-/* A cell is of the series at its middle; with block characters, of two: the one at its floor and the one above that. */
+/* Two of them share a cell: the one at its floor, and the one above that. Where all end in it, that is what is shown. */
+static void fill_parts(drawing_t *drawing, pfa_cell_t *cell, size_t series, unsigned row)
+{
+    const pfa_area_t *chart = drawing->chart;
+    double end = drawing->tops[chart->series_count - 1] - row;
+    size_t above = chart->series_count;
+    double part = end;
+    if (end >= 15 / 16.0) {
+        part = drawing->tops[series] - row;
+        above = series_at(drawing, row + (part + 1) / 2);
+    } else {
+        series = series_at(drawing, row + end / 2);
+    }
+    unsigned eighths = (unsigned)lround(8 * part);
+    eighths = eighths != 0 ? eighths : 1;
+    cell->front = (uint8_t)colour_of(chart, series);
+    if (eighths < 8) {
+        cell->glyph = PFA_GLYPH_EIGHTH + eighths;
+        cell->back = (uint8_t)(above < chart->series_count ? colour_of(chart, above) : 0);
+    }
+}
+
+/* A cell is of the series at its middle, unless it can be shown in parts. */
 static void fill_cell(drawing_t *drawing, unsigned column, unsigned row)
 {
     const pfa_area_t *chart = drawing->chart;
@@ -76,13 +98,10 @@ static void fill_cell(drawing_t *drawing, unsigned column, unsigned row)
     if (series == chart->series_count) {
         return;
     }
-    unsigned eighths = (unsigned)lround(8 * (drawing->tops[series] - row));
     cell->front = (uint8_t)colour_of(chart, series);
     cell->glyph = full_glyph(drawing, series);
-    if (blocks && eighths < 8) {
-        size_t above = series_at(drawing, row + (eighths + 8) / 16.0);
-        cell->glyph = PFA_GLYPH_EIGHTH + (eighths != 0 ? eighths : 1);
-        cell->back = (uint8_t)(above < chart->series_count ? colour_of(chart, above) : 0);
+    if (blocks) {
+        fill_parts(drawing, cell, series, row);
     }
 }
 

@@ -24,7 +24,7 @@ typedef struct pfa_canvas {
 
 enum { PFA_CANVAS_LABELS = 10, PFA_COLOUR_REST = 21, PFA_COLOUR_MARKED = 22 };
 
-/* `eight` of eight parts of a column are filled. */
+/* And one to eight: so many eighths of a cell, from its floor. */
 enum { PFA_GLYPH_EIGHTH = 0x2580 };
 
 pfa_canvas_t pfa_canvas_new(FILE *to, const pfa_term_t *term);

@@ -98,7 +98,9 @@ static void put_bar(FILE *to, const pfa_term_t *term, double length, unsigned co
     pfa_canvas_colour(to, term, 0, 0);
 }
 
-/* How wide the columns of a list of bars are. */
+/* How wide the columns of a list of bars are, and what lies between them. */
+enum { BETWEEN = 4, BAR_LEAST = 6 };
+
 typedef struct widths {
     size_t names;
     size_t figures;
@@ -115,9 +117,12 @@ static widths_t measure(const pfa_term_t *term, const pfa_bars_t *chart)
         widths.names = name > widths.names ? name : widths.names;
         widths.figures = figure > widths.figures ? figure : widths.figures;
     }
-    widths.names = widths.names < term->width / 2 ? widths.names : term->width / 2;
-    size_t used = widths.names + widths.figures + 4;
-    widths.bars = term->width > used ? term->width - used : 1;
+    size_t most = term->width / 2 - BETWEEN;
+    widths.figures = widths.figures < most ? widths.figures : most;
+    most = term->width - widths.figures - BETWEEN - BAR_LEAST;
+    most = most < term->width / 2 ? most : term->width / 2;
+    widths.names = widths.names < most ? widths.names : most;
+    widths.bars = term->width - widths.names - widths.figures - BETWEEN;
     return widths;
 }
 
@@ -128,7 +133,8 @@ static void put_bar_line(FILE *to, const pfa_term_t *term, const pfa_bars_t *cha
     const char *figure = pfa_unit_text(chart->y.unit, bar->value, text);
     fprintf(to, "%c ", bar->marked ? '*' : ' ');
     size_t used = pfa_term_put(to, term, bar->name, widths->names);
-    fprintf(to, "%*s ", (int)(widths->names - used + widths->figures - pfa_glyphs_count(figure)), "");
+    size_t length = pfa_glyphs_count(figure);
+    fprintf(to, "%*s ", (int)(widths->names - used + (widths->figures > length ? widths->figures - length : 0)), "");
     pfa_term_put(to, term, figure, widths->figures);
     fputc(' ', to);
     put_bar(to, term, pfa_scale_place(scale, bar->value) * (double)widths->bars, bar->marked ? PFA_COLOUR_MARKED : 1);

@@ -33,6 +33,8 @@
  *          unmerged  COUNTERS do not tell whether these join accesses
  *          points=N  (many) so many points; 1000
  *          boot=N    the machine had been up for so many nanoseconds more
+ *          size=N    all chunks are of this size
+ *          alive     no chunk dies
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
  * bytes, chunks alive. */
@@ -81,7 +83,16 @@ static pfa_event_t random_event(uint64_t *random, uint64_t now, bool sampled)
     return event;
 }
 
-static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
+/* What the words of the command line ask for; what is random stays as it is. */
+static void change_event(const made_t *made, pfa_event_t *event)
+{
+    if (made->sized) {
+        event->size_flags &= ((uint64_t)1 << PFA_RECORD_SIZE_SHIFT) - 1;
+        event->size_flags |= made->size << PFA_RECORD_SIZE_SHIFT;
+    }
+}
+
+static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t seed)
 {
     uint64_t now = heap->start = 1000000;
     heap->deaths = calloc(chunks + 1, sizeof *heap->deaths);
@@ -89,8 +100,9 @@ static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
     must(heap->deaths != NULL && heap->lives != NULL);
     for (size_t i = 0; i < chunks; i++) {
         now += 1 + random_below(&seed, 40);
-        life_t life = {.event = random_event(&seed, now, sampled)};
-        if (random_below(&seed, 20) == 0) {
+        life_t life = {.event = random_event(&seed, now, made->sampled)};
+        change_event(made, &life.event);
+        if (random_below(&seed, 20) == 0 || made->alive) {
             heap->lives[heap->live_count++] = life;
             continue;
         }
@@ -342,6 +354,8 @@ int main(int argc, char **argv)
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
         points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
+        made.sized = made.sized || strncmp(*word, "size=", 5) == 0;
+        made.size = strncmp(*word, "size=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.size;
     }
     const char *slash = strrchr(made.path, '/');
     const char *name = slash != NULL ? slash + 1 : made.path;
@@ -356,6 +370,7 @@ int main(int argc, char **argv)
     made.maps = has(words, "maps");
     made.merged = has(words, "merged");
     made.gap = has(words, "gap");
+    made.alive = has(words, "alive");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
@@ -363,7 +378,7 @@ int main(int argc, char **argv)
     must(fd >= 0 && made.batch != NULL && made.bytes != NULL);
     bool many = strcmp(argv[1], "many") == 0;
     bool big = many || strcmp(argv[1], "big") == 0;
-    make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
+    make_heap(&made, &heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0));
     if (made.instrumented) {
         make_accesses(&made, &heap, strtoull(argv[4], NULL, 0));
     }

@@ -47,8 +47,11 @@ typedef struct made {
     bool accesses;     /* there is room for them, */
     bool instrumented; /* and something to tell */
     bool maps;
-    bool merged;    /* one of two modules joins accesses */
-    bool gap;       /* the final picture is without */
+    bool merged; /* one of two modules joins accesses */
+    bool gap;    /* the final picture is without */
+    bool alive;  /* no chunk dies */
+    bool sized;  /* all chunks are of this */
+    uint64_t size;
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */
     uint64_t boot;  /* and by the one since the boot alone */

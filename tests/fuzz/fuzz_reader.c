@@ -49,6 +49,15 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
     (void)to;
 }
 
+bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left)
+{
+    (void)dwarf;
+    (void)visit;
+    (void)to;
+    (void)left;
+    return true;
+}
+
 static void remove_files(void)
 {
     (void)unlink(trace_path);
@@ -173,6 +182,8 @@ static void run_commands(void)
     (void)unlink(packed_path);
     bool packed = run(pfa_command_pack, "pack", "-o", packed_path, trace_path) == 0;
     (void)run(pfa_command_report, "report", "--json", packed ? packed_path : trace_path, cut_path);
+    (void)run(pfa_command_mprof, "mprof", "-offsets", packed ? packed_path : trace_path, NULL);
+    (void)run(pfa_command_mprof, "mprof", "--json", trace_path, cut_path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
