@@ -13,6 +13,7 @@
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
+ *          shift=N   or by so many
  *          sizes     batches of deaths have a column of sizes
  *          bare      without COUNTERS
  *          roots     nodes are written from 0 on
@@ -349,6 +350,7 @@ int main(int argc, char **argv)
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
         made.run = strncmp(*word, "run=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.run;
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
+        made.shift = strncmp(*word, "shift=", 6) == 0 ? (uint32_t)strtoull(*word + 6, NULL, 0) : made.shift;
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
         points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
@@ -362,7 +364,7 @@ int main(int argc, char **argv)
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
     made.unwritten = has(words, "unwritten");
-    made.shift = has(words, "shift") ? 6 : 0;
+    made.shift = has(words, "shift") ? 6 : made.shift;
     made.instrumented = has(words, "accesses");
     made.accesses = made.instrumented || has(words, "idle");
     made.maps = has(words, "maps");
