@@ -180,7 +180,7 @@ int main(int argc, char **argv)
         forget(800, 2);
     } else if (strcmp(way, "ended") == 0) {
         keep_some(100, 1000);
-        rest(80000);
+        rest(55000);
     } else if (strcmp(way, "young") == 0) {
         rest(300000);
         keep_some(50, 0);
