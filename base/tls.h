@@ -46,6 +46,7 @@ typedef struct pfa_tls {
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
     int32_t clock_skips;     /* times to give out before the counter is read again */
     uint32_t clock_dense;    /* calls in a row that came right after one another */
+    int32_t measure_left;    /* calls before the next one measured, less clock_skips (meta/measure.h) */
     uint32_t link;           /* number of the last realloc (export/format/live.h) */
     uint32_t region_backoff; /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
@@ -56,7 +57,8 @@ typedef struct pfa_tls {
     uint8_t rcu_ready;      /* is it registered with RCU? (alloc/intervalmap.h) */
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
-    uint8_t in_depot; /* is it adding a node? */
+    uint8_t in_depot;     /* is it adding a node? */
+    uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
     uint8_t locks;    /* how many of ours it holds (base/lock.h) */
 } pfa_tls_t;
 

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "hooks/hooks.h"
 #include "meta/depot.h"
+#include "meta/measure.h"
 
 #include <errno.h>
 #include <string.h>
@@ -111,16 +112,45 @@ static inline void make_background_thread(void)
         }                                                                                                              \
     } while (0)
 
-PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
+static PFA_NOINLINE void *alloc_measured(size_t size, size_t align, uint64_t flags)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t began = pfa_measure_begin(tls);
+    TAKE_STACK(tls);
+    void *chunk = pfa_chunk_alloc(tls, size, align, flags);
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        chunk = unrecorded(tls, size, align, flags);
+    }
+    pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+    return chunk;
+}
+
+static PFA_NOINLINE void *alloc_reading_clock(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
     uint64_t weight = 0;
     make_background_thread();
-    if (PFA_UNLIKELY(!records_all(tls)) && !is_due(tls, size, &weight)) {
+    if (PFA_LIKELY(records_all(tls))) {
+        if (pfa_measure_is_due(tls)) {
+            return alloc_measured(size, align, flags);
+        }
+    } else if (!is_due(tls, size, &weight)) {
         return plain(size, align, flags);
     }
     TAKE_STACK(tls);
     void *chunk = pfa_chunk_alloc(tls, size, align, flags | weight);
+    return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
+}
+
+/* While the clock is skipped nothing has changed: see pfa_slow_malloc. Reached by a jump, and so is what it jumps to. */
+PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (pfa_measure_is_near(tls)) {
+        return alloc_reading_clock(size, align, flags);
+    }
+    TAKE_STACK(tls);
+    void *chunk = pfa_chunk_alloc(tls, size, align, flags);
     return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
 }
 
@@ -148,13 +178,37 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
     return PFA_LIKELY(!settle) ? chunk : settle_live(chunk);
 }
 
+/* The same as it is below, between two readings of the counter. */
+static PFA_NOINLINE PFA_FLATTEN void *malloc_measured(size_t size)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t began = pfa_measure_begin(tls);
+    TAKE_STACK(tls);
+    if (!pfa_clock_is_skipping(tls)) {
+        pfa_backing_heap_tend(tls->region_heap);
+    }
+    pfa_measure_own_begin(tls);
+    void *chunk = pfa_backing_heap_pop(tls->region_heap, pfa_life_slot_size(size));
+    pfa_measure_own_end(tls);
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        chunk = allocate_plainly_asked(size);
+    } else if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, 0), pfa_clock_now(tls))) {
+        pfa_live_settle(tls);
+    }
+    pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+    return chunk;
+}
+
 static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_clock_stop_skipping(tls);
     make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
-        return pfa_slow_alloc(size, 0, 0);
+        return alloc_reading_clock(size, 0, 0);
+    }
+    if (pfa_measure_is_due(tls)) {
+        return malloc_measured(size);
     }
     TAKE_STACK(tls);
     pfa_backing_heap_tend(tls->region_heap);
@@ -195,7 +249,9 @@ static void free_for(void *chunk, const void *caller)
         return;
     }
     if (finding.verdict == PFA_CHUNK_PLAIN) {
+        pfa_measure_own_begin(tls);
         pfa_backing_free(chunk);
+        pfa_measure_own_end(tls);
     } else {
         refuse(chunk, &finding, caller, "free");
     }
@@ -208,19 +264,19 @@ static PFA_COLD void take_free_stack(pfa_tls_t *tls, const pfa_unwind_start_t *s
                                                   : pfa_stack_take_some(tls, start, (unsigned)pfa_options.free_depth);
 }
 
-/* Reached from free by jumps alone, so its own return address is the program's. */
-static PFA_NOINLINE void free_otherwise(void *chunk)
-{
-    pfa_tls_t *tls = &pfa_tls;
-    if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {
-        pfa_unwind_start_t start;
-        PFA_UNWIND_HERE(&start);
-        take_free_stack(tls, &start);
-    }
-    tls->free_site = (uintptr_t)__builtin_return_address(0);
-    free_for(chunk, __builtin_return_address(0));
-    tls->free_stack = 0;
-}
+/* The long way through a free, in a function that is reached from free by jumps alone, so that its own return address is
+ * the program's. */
+#define FREE_OTHERWISE(tls, chunk)                                                                                     \
+    do {                                                                                                               \
+        if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {                        \
+            pfa_unwind_start_t start_;                                                                                 \
+            PFA_UNWIND_HERE(&start_);                                                                                  \
+            take_free_stack((tls), &start_);                                                                           \
+        }                                                                                                              \
+        (tls)->free_site = (uintptr_t)__builtin_return_address(0);                                                     \
+        free_for((chunk), __builtin_return_address(0));                                                                \
+        (tls)->free_stack = 0;                                                                                         \
+    } while (0)
 
 static PFA_NOINLINE void settle_and_free(void *chunk)
 {
@@ -228,12 +284,72 @@ static PFA_NOINLINE void settle_and_free(void *chunk)
     pfa_backing_free(chunk);
 }
 
-/* Recording everything, this is free: kept short, all that is rare a tail call. */
+/* Of a chunk in R, is it a free of the frequent kind? */
+static inline bool is_short(const pfa_tls_t *tls, const void *chunk)
+{
+    return PFA_LIKELY(pfa_options.free_depth == 1) && pfa_life_may_end(tls, (uintptr_t)chunk);
+}
+
+static PFA_NOINLINE PFA_FLATTEN void free_measured(void *chunk)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_UNLIKELY(!records_all(tls))) { /* then one is due all the time */
+        tls->measure_left = 0;
+        pfa_clock_stop_skipping(tls);
+        FREE_OTHERWISE(tls, chunk);
+        return;
+    }
+    uint64_t began = pfa_measure_begin(tls);
+    tls->free_site = (uintptr_t)__builtin_return_address(0);
+    pfa_ending_t ending =
+        is_short(tls, chunk) ? pfa_life_end(tls, (uintptr_t)chunk, pfa_clock_is_skipping(tls)) : PFA_LIFE_NOT;
+    if (PFA_UNLIKELY(ending == PFA_LIFE_NOT)) {
+        FREE_OTHERWISE(tls, chunk);
+    } else {
+        if (ending == PFA_LIFE_ENDED_SETTLE) {
+            pfa_live_settle(tls);
+        }
+        pfa_measure_own_begin(tls);
+        pfa_backing_free_first_here(chunk);
+        pfa_measure_own_end(tls);
+    }
+    pfa_measure_end(tls, PFA_TIMES_FREES, 0, began);
+}
+
+/* The long way asks the clock itself. */
+static PFA_NOINLINE void free_otherwise(void *chunk)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    tls->clock_skips++;
+    FREE_OTHERWISE(tls, chunk);
+}
+
+static PFA_NOINLINE void free_elsewhere(void *chunk)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (chunk != NULL && pfa_measure_is_near(tls) && records_all(tls) && pfa_measure_is_due(tls)) {
+        free_measured(chunk);
+    } else {
+        FREE_OTHERWISE(tls, chunk);
+    }
+}
+
+/* Recording everything, this is free: kept short, all that is rare a tail call. The clock is asked before the chunk's
+ * record is looked at: that may have to come from memory, and is part of what a measured call takes. */
 PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
     pfa_tls_t *tls = &pfa_tls;
     tls->free_site = (uintptr_t)__builtin_return_address(0);
-    switch (PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT) {
+    if (PFA_UNLIKELY(!is_short(tls, chunk))) {
+        free_elsewhere(chunk);
+        return;
+    }
+    bool skips = pfa_clock_may_skip(tls);
+    if (PFA_UNLIKELY(!skips) && pfa_measure_is_due(tls)) {
+        free_measured(chunk);
+        return;
+    }
+    switch (pfa_life_end(tls, (uintptr_t)chunk, skips)) {
     case PFA_LIFE_ENDED:
         pfa_backing_free_first_here(chunk);
         break;
@@ -287,7 +403,9 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
             pfa_chunk_missed(tls);
         }
     }
+    pfa_measure_own_begin(tls);
     memcpy(moved, chunk, usable < size ? usable : size);
+    pfa_measure_own_end(tls);
     tls->moved_time = recorded ? tls->clock : 0; /* the time of the birth */
     free_for(chunk, (const void *)tls->free_site);
     tls->moved_time = 0;
@@ -295,16 +413,9 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
     return moved;
 }
 
-void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
+/* Of a chunk that is there and gets another size. For the function that is reached by a jump. */
+PFA_INLINE void *reallocate(void *chunk, size_t size, const void *caller)
 {
-    if (chunk == NULL) {
-        return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
-    }
-    if (size == 0) {
-        pfa_tls.free_site = (uintptr_t)caller;
-        free_for(chunk, caller);
-        return NULL;
-    }
     pfa_finding_t finding;
     pfa_chunk_find((uintptr_t)chunk, &finding);
     if (!is_chunk(&finding)) {
@@ -333,4 +444,24 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         return chunk;
     }
     return move(chunk, usable, size, due, weight);
+}
+
+void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (chunk == NULL) {
+        return tls->countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
+    }
+    if (size == 0) {
+        tls->free_site = (uintptr_t)caller;
+        free_for(chunk, caller);
+        return NULL;
+    }
+    bool measured = pfa_measure_is_near(tls) && records_all(tls) && pfa_measure_is_due(tls);
+    uint64_t began = measured ? pfa_measure_begin(tls) : 0;
+    void *moved = reallocate(chunk, size, caller);
+    if (PFA_UNLIKELY(measured)) {
+        pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+    }
+    return moved;
 }
