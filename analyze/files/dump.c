@@ -77,9 +77,11 @@ static void print_accesses(const pfa_trace_t *trace, const pfa_event_t *event, c
     printf("%s", (event->size_flags & PFA_RECORD_SHARED) != 0 ? " shared" : "");
 }
 
-static void dump_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live)
+static void dump_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                     double weight, bool live)
 {
     dump_t *dump = to;
+    (void)kind;
     pfa_json_t *json = &dump->json;
     uint64_t flags = event->size_flags & PFA_EVENT_FLAGS;
     bool moved = !live && (flags & PFA_EVENT_MOVED) != 0;
@@ -283,7 +285,7 @@ static void dump_span(void *to, const pfa_live_span_t *span)
     bool told = span->accesses != NULL && pfa_trace_has_accesses(dump->trace);
     for (size_t i = 0; i < span->count; i++) {
         if ((span->events[i].size_flags & PFA_EVENT_BEFORE) == 0) {
-            dump_row(dump, &span->events[i], told ? &span->accesses[i] : NULL,
+            dump_row(dump, 0, &span->events[i], told ? &span->accesses[i] : NULL,
                      pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
         }
     }
@@ -295,7 +297,7 @@ static void dump_record(void *to, const pfa_live_record_t *record, const pfa_eve
     pfa_event_t event = pfa_live_event(record);
     if (!pfa_trace_has_died(dump->trace, record)) {
         accesses = pfa_trace_has_accesses(dump->trace) ? accesses : NULL;
-        dump_row(dump, &event, accesses, pfa_trace_weight(dump->trace, event.size_flags), true);
+        dump_row(dump, 0, &event, accesses, pfa_trace_weight(dump->trace, event.size_flags), true);
     }
 }
 

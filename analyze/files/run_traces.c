@@ -99,23 +99,22 @@ static void seal(const char *path)
 
 static void summarise(const char *path)
 {
-    char *why = NULL;
-    pfa_trace_t *trace = pfa_trace_open(path, &why);
-    if (trace == NULL) {
-        pfa_tool_say("run", "%s", why != NULL ? why : path);
-        free(why);
+    pfa_query_t query;
+    pfa_report_t report;
+    char *paths[] = {(char *)(uintptr_t)path};
+    pfa_query_open(&query, "run", paths, 1);
+    if (query.source_count == 0) {
+        pfa_query_close(&query);
         return;
     }
-    pfa_report_t report;
-    pfa_report_begin(&report);
-    if (pfa_report_add(&report, trace) == 0) {
+    pfa_report_collect(&report, &query);
+    if (report.query.source_count != 0) {
         pfa_report_summary(&report);
-    }
-    for (size_t i = 0; i < report.files[0].missing.count; i++) {
-        fprintf(stderr, "  missing    %s\n", report.files[0].missing.list[i]);
+        for (size_t i = 0; i < report.query.sources[0].missing.count; i++) {
+            fprintf(stderr, "  missing    %s\n", report.query.sources[0].missing.list[i]);
+        }
     }
     pfa_report_free(&report);
-    pfa_trace_close(trace);
 }
 
 static char *find_program(const char *name)

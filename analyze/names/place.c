@@ -1,6 +1,6 @@
 /* Owns how places in programs are told in few words: functions with long names, and the frame of a stack that is the
  * program's own. */
-#include "analyze/report/report.h"
+#include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -34,7 +34,6 @@ void pfa_place_function(FILE *to, const char *name)
     }
 }
 
-/* The last part of a path; "?" for none. */
 const char *pfa_place_base_name(const char *path)
 {
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
@@ -76,31 +75,69 @@ static bool is_library(const pfa_symbol_t *symbol)
            (strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL);
 }
 
-static void print_place(FILE *to, const pfa_lines_t *lines)
+bool pfa_place_find(pfa_stacks_t *stacks, uint32_t stack, pfa_line_t *line)
 {
-    if (lines->count == 0) {
+    pfa_lines_t lines = {.list = NULL};
+    size_t own = 0;
+    pfa_stacks_lines(stacks, stack, &lines);
+    bool found = lines.count != 0;
+    while (own < lines.count && is_library(lines.list[own].symbol)) {
+        own++;
+    }
+    if (found) {
+        *line = lines.list[own < lines.count ? own : 0];
+    }
+    pfa_lines_free(&lines);
+    return found;
+}
+
+void pfa_place_print(FILE *to, pfa_stacks_t *stacks, uint32_t stack)
+{
+    pfa_line_t line;
+    if (!pfa_place_find(stacks, stack, &line)) {
         fputs("a place that is not known", to);
         return;
     }
-    size_t own = 0;
-    while (own < lines->count && is_library(lines->list[own].symbol)) {
-        own++;
-    }
-    const pfa_line_t *line = &lines->list[own < lines->count ? own : 0];
-    if (line->symbol->function != NULL) {
-        pfa_place_function(to, line->symbol->function);
+    if (line.symbol->function != NULL) {
+        pfa_place_function(to, line.symbol->function);
     } else {
-        fprintf(to, "%s+0x%" PRIx64, pfa_place_base_name(line->module), line->address);
+        fprintf(to, "%s+0x%" PRIx64, pfa_place_base_name(line.module), line.address);
     }
-    if (line->symbol->file != NULL) {
-        fprintf(to, " (%s:%" PRIu32 ")", pfa_place_base_name(line->symbol->file), line->symbol->line);
+    if (line.symbol->file != NULL) {
+        fprintf(to, " (%s:%" PRIu32 ")", pfa_place_base_name(line.symbol->file), line.symbol->line);
     }
 }
 
-void pfa_place_print(FILE *to, pfa_report_t *report, uint32_t stack)
+static void print_line(FILE *to, const pfa_line_t *line, const char *indent, bool first)
 {
+    const pfa_symbol_t *symbol = line->symbol;
+    fprintf(to, "%s%s ", indent, first ? "at" : "by");
+    if (symbol->function != NULL) {
+        pfa_place_function(to, symbol->function);
+    } else {
+        fprintf(to, "0x%" PRIx64, line->address);
+    }
+    if (symbol->file != NULL) {
+        fprintf(to, "  (%s:%" PRIu32 ")", pfa_place_base_name(symbol->file), symbol->line);
+    }
+    fprintf(to, "%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
+}
+
+void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent)
+{
+    static const char *const ends[] = {[PFA_NODE_COMPLETE] = NULL,
+                                       [PFA_NODE_TRUNCATED] = "... deeper than was recorded",
+                                       [PFA_NODE_BROKEN] = "... the stack could not be followed further",
+                                       [PFA_NODE_UNKNOWN] = "... not recorded"};
     pfa_lines_t lines = {.list = NULL};
-    pfa_stacks_lines(&report->stacks, stack, &lines);
-    print_place(to, &lines);
+    pfa_stacks_lines(stacks, stack, &lines);
+    for (size_t i = 0; i < lines.count; i++) {
+        print_line(to, &lines.list[i], indent, i == 0);
+    }
+    if (lines.root < PFA_NODE_FIRST && ends[lines.root] != NULL) {
+        fprintf(to, "%s%s\n", indent, ends[lines.root]);
+    } else if (lines.count == 0) {
+        fprintf(to, "%s(the stack is empty)\n", indent);
+    }
     pfa_lines_free(&lines);
 }

@@ -85,6 +85,11 @@ static const char *keep_text(pfa_symbols_t *symbols, const char *text)
     return *slot;
 }
 
+const char *pfa_symbols_text(pfa_symbols_t *symbols, const char *text)
+{
+    return keep_text(symbols, text);
+}
+
 static entry_t *entry_slot(entry_t *entries, size_t slots, uint32_t module, uint64_t address)
 {
     uint64_t hash = (address ^ (uint64_t)module << 48) * 0x9e3779b97f4a7c15u;

@@ -31,6 +31,8 @@ const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t module, ui
 /* Makes known what is there. Texts are copied. */
 void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t address, const pfa_symbol_t *list,
                      size_t count);
+/* A text as it is kept here, once: equal texts have the same address. */
+const char *pfa_symbols_text(pfa_symbols_t *symbols, const char *text);
 /* Modules that could not be asked, with the reason, and whether servers of debug information did not answer. */
 void pfa_symbols_tell(const pfa_symbols_t *symbols, pfa_notes_t *remarks);
 

@@ -8,6 +8,7 @@
 
 #include "analyze/names/stacks.h"
 #include "analyze/query/where.h"
+#include "analyze/tool/json.h"
 #include "analyze/trace/tally.h"
 
 /* One trace of a query. */
@@ -18,27 +19,29 @@ typedef struct pfa_source {
     uint32_t number; /* in the query */
     pfa_trace_start_t start;
     bool known_start;
-    double start_ns;      /* when its recording began; 0 if the times of the traces cannot be compared */
-    double end_ns;        /* the last that is known of it: its live chunks are counted as if they ended here */
-    uint64_t end;         /* the same by its counter */
+    double start_ns; /* when its recording began; 0 if the times of the traces cannot be compared */
+    double end_ns;   /* the last that is known of it: its live chunks are counted as if they ended here */
+    uint64_t end;    /* the same by its counter */
     double ns_per_tick;
-    bool has_accesses;    /* what was done with its chunks is known */
+    bool has_accesses; /* what was done with its chunks is known */
     bool running;
-    const char *ending;   /* "exit", "killed", "stopped", "running", "unknown" */
+    const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */
-    uint64_t folded;      /* deaths that are known in sums only */
-    uint32_t *stack_of;   /* by node: its number in the query's stacks; 0: not asked for yet */
+    uint64_t folded;               /* deaths that are known in sums only */
+    bool bad_names;                /* its block of names makes no sense */
+    uint32_t *stack_of;            /* by node: its number in the query's stacks; 0: not asked for yet */
     uint32_t node_count;
     pfa_trace_thread_t *threads; /* by number, */
     size_t thread_count;         /* up to the highest; tid 0: not known */
     char **tags;                 /* likewise; NULL: not known */
     size_t tag_count;
-    pfa_tally_t tally;    /* of all its chunks, whatever is asked for; after the first walk */
-    pfa_notes_t missing;
+    pfa_tally_t tally;   /* of all its chunks, whatever is asked for; after the first walk */
+    pfa_notes_t missing; /* likewise */
     pfa_notes_t remarks;
 } pfa_source_t;
 
 typedef struct pfa_key pfa_key_t;
+typedef struct pfa_groups pfa_groups_t;
 
 typedef struct pfa_query {
     const char *command;
@@ -52,11 +55,13 @@ typedef struct pfa_query {
     bool has_accesses;    /* any of them */
     pfa_where_t *where;   /* NULL: all chunks */
     const pfa_key_t *key; /* what groups are made by; NULL: by stack */
-    struct pfa_groups *groups;
-    pfa_notes_t unread;   /* files that were given and are not in this */
+    pfa_groups_t *groups;
+    pfa_notes_t unread; /* files that were given and are not in this */
     pfa_notes_t remarks;
-    int status;           /* to end with: a file could not be read */
-    bool walked;
+    int status;      /* to end with: a file could not be read */
+    bool walked;     /* once, to the end */
+    bool sets_known; /* those of `where` */
+    double unasked;  /* folded deaths that were left out: what is asked of them is not known */
 } pfa_query_t;
 
 /* What chunks have in common, looked up once for many of them. */
@@ -77,8 +82,8 @@ typedef struct pfa_kind {
 
 typedef struct pfa_chunk {
     double born;
-    double died; /* a live one: the end of its recording */
-    double life; /* died - born */
+    double died;              /* a live one: the end of its recording */
+    double life;              /* died - born */
     const pfa_event_t *event; /* in the trace's own terms: links of reallocs */
     /* NULL: not known. Then the rest means nothing. */
     const pfa_event_accesses_t *accesses;
@@ -95,22 +100,28 @@ typedef struct pfa_look {
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    /* A source begins or ends. */
+    void (*source)(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins);
     /* Deaths that are known in sums only. */
     void (*fold)(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
 } pfa_look_t;
 
-/* Opens a query over files. What cannot be read is said and left out; the query may then have no source at all. */
+/* Opens a query over files. What cannot be read is said and left out; the query may then have no source at all. The caller
+ * may then set `where` and `key`; the query owns the former. */
 void pfa_query_open(pfa_query_t *query, const char *command, char **paths, size_t count);
 void pfa_query_close(pfa_query_t *query);
 
 /* One walk through all chunks that are asked for: first those that died, in about the order of their deaths within each
- * thread, then those that are alive, source by source. 0, or an error number that was said: a file can no longer be read. */
+ * thread, then those that are alive, source by source. 0, or an error number: a file can no longer be read, which was said,
+ * and is no longer a source; what was collected has chunks of it, so that all is to be collected anew. */
 int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progress);
 
 /* The number of groups that walks have met. */
 size_t pfa_query_groups(const pfa_query_t *query);
 /* The stack of a group, if groups are made by stack; else PFA_NODE_UNKNOWN. */
 uint32_t pfa_query_group_stack(const pfa_query_t *query, uint32_t group);
+/* The group of a stack's chunks, if groups are made by what depends on the stack alone and there is one; else UINT32_MAX. */
+uint32_t pfa_query_stack_group(const pfa_query_t *query, uint32_t stack);
 /* What a group is called; it stays until the query is closed. */
 const char *pfa_query_group_name(pfa_query_t *query, uint32_t group);
 
@@ -118,7 +129,10 @@ const char *pfa_query_group_name(pfa_query_t *query, uint32_t group);
 const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread);
 const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
 
-/* What keeps this from being complete, and what is good to know, as text and as JSON. */
+/* Whether nothing is missing, after a walk. */
+bool pfa_query_complete(const pfa_query_t *query);
+/* What keeps this from being complete, and what is good to know: as text behind the answer, and as members of an object. */
 void pfa_query_tell(pfa_query_t *query, FILE *to);
+void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json);
 
 #endif

@@ -57,6 +57,7 @@ void pfa_where_free(pfa_where_t *where);
 pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count);
 /* Whether it asks for accesses, for single chunks at all, or for nothing but stacks. */
 bool pfa_where_needs_accesses(const pfa_where_t *where);
+bool pfa_where_needs_chunks(const pfa_where_t *where);
 bool pfa_where_is_of_stacks(const pfa_where_t *where);
 
 /* A batch of kinds begins: what was answered of kinds is forgotten. */

@@ -19,79 +19,40 @@ static unsigned counter_bits(const char *options)
     return BITS;
 }
 
-pfa_access_scale_t pfa_access_scale(const pfa_trace_t *trace)
+uint32_t pfa_access_full(const pfa_trace_t *trace)
 {
-    enum { TICKS = 1 << 30 };
-    double ns = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9;
-    return (pfa_access_scale_t){.start = trace->start.counter,
-                                .ns_per_tick = ns / TICKS,
-                                .full = UINT32_MAX >> (32 - counter_bits(trace->options))};
+    return UINT32_MAX >> (32 - counter_bits(trace->options));
 }
 
-void pfa_access_bytes(const pfa_event_accesses_t *accesses, uint64_t size, uint64_t *low, uint64_t *behind)
+static void add_times(pfa_access_total_t *total, const pfa_chunk_t *chunk, double weight)
 {
-    uint32_t unit = pfa_access_unit(size);
-    *low = (uint64_t)accesses->low << unit;
-    *behind = ((uint64_t)accesses->low + accesses->length) << unit;
-    *behind = *behind < size ? *behind : size;
-    *low = *low < *behind ? *low : *behind;
+    total->idle_before += weight * (chunk->first - chunk->born);
+    total->idle_after += weight * (chunk->died - chunk->last);
+    total->lifetime += weight * chunk->life;
 }
 
-/* Ticks from one time to a later one. */
-static double between(uint64_t from, uint64_t to)
+void pfa_access_add(pfa_access_total_t *total, const pfa_kind_t *kind, const pfa_chunk_t *chunk, uint32_t full)
 {
-    return to > from ? (double)(to - from) : 0;
-}
-
-static void add_times(pfa_access_total_t *total, const pfa_access_scale_t *scale, const pfa_event_t *event,
-                      const pfa_event_accesses_t *accesses, double weight)
-{
-    double scaled = weight * scale->ns_per_tick;
-    total->idle_before += scaled * between(event->alloc_time, accesses->first);
-    if (event->free_time == UINT64_MAX) {
-        total->open_chunks += weight;
-        total->open_born += scaled * between(scale->start, event->alloc_time);
-        total->open_last += scaled * between(scale->start, accesses->last);
-    } else {
-        total->idle_after += scaled * between(accesses->last, event->free_time);
-        total->lifetime += scaled * between(event->alloc_time, event->free_time);
-    }
-}
-
-void pfa_access_add(pfa_access_total_t *total, const pfa_access_scale_t *scale, const pfa_event_t *event,
-                    const pfa_event_accesses_t *accesses, double weight)
-{
-    uint64_t size = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
-    double bytes = weight * (double)size;
-    bool touched = accesses->length != 0 || accesses->reads != 0 || accesses->writes != 0;
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double weight = kind->weight;
+    double bytes = weight * (double)kind->size;
     bool unread = accesses->reads == 0 && accesses->writes != 0;
-    uint64_t low;
-    uint64_t behind;
-    pfa_access_bytes(accesses, size, &low, &behind);
     total->chunks += weight;
     total->bytes += bytes;
     total->reads += weight * accesses->reads;
     total->writes += weight * accesses->writes;
-    total->bytes_touched += weight * (double)(behind - low);
+    total->bytes_touched += weight * chunk->touched;
     total->never_read += accesses->reads == 0 ? weight : 0;
     total->never_written += accesses->writes == 0 ? weight : 0;
-    total->never_touched += touched ? 0 : weight;
-    total->untouched_bytes += touched ? 0 : bytes;
+    total->never_touched += chunk->is_touched ? 0 : weight;
+    total->untouched_bytes += chunk->is_touched ? 0 : bytes;
     total->unread_chunks += unread ? weight : 0;
     total->unread_bytes += unread ? bytes : 0;
-    total->saturated += accesses->reads >= scale->full || accesses->writes >= scale->full ? weight : 0;
-    total->shared += (event->size_flags & PFA_RECORD_SHARED) != 0 ? weight : 0;
+    total->saturated += accesses->reads >= full || accesses->writes >= full ? weight : 0;
+    total->shared += (kind->flags & PFA_RECORD_SHARED) != 0 ? weight : 0;
     if (accesses->length != 0) {
-        add_times(total, scale, event, accesses, weight);
+        add_times(total, chunk, weight);
     }
-}
-
-void pfa_access_settle(pfa_access_total_t *total, const pfa_access_scale_t *scale, uint64_t end)
-{
-    double all = total->open_chunks * between(scale->start, end) * scale->ns_per_tick;
-    total->idle_after += all > total->open_last ? all - total->open_last : 0;
-    total->lifetime += all > total->open_born ? all - total->open_born : 0;
-    total->open_chunks = total->open_born = total->open_last = 0;
 }
 
 void pfa_access_sum(pfa_access_total_t *to, const pfa_access_total_t *from)

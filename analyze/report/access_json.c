@@ -37,7 +37,7 @@ void pfa_access_json(pfa_json_t *json, const pfa_report_t *report)
 void pfa_access_json_remarks(pfa_report_t *report)
 {
     if (report->maps_are_merged) {
-        pfa_notes_add(&report->remarks, PFA_MERGED_WHAT ", so that " PFA_MERGED_WORDS "; " PFA_MERGED_HELP);
+        pfa_notes_add(&report->query.remarks, PFA_MERGED_WHAT ", so that " PFA_MERGED_WORDS "; " PFA_MERGED_HELP);
     }
 }
 

@@ -48,7 +48,7 @@ static void print_point(pfa_report_t *report, size_t rank, uint32_t number)
            pfa_text_count(texts[1], total->reads), pfa_text_count(texts[2], total->writes),
            percent(texts[3], total->idle_before, total->lifetime),
            percent(texts[4], total->idle_after, total->lifetime), percent(texts[5], total->shared, total->chunks));
-    pfa_place_print(stdout, report, report->points[number].stack);
+    pfa_report_place(stdout, report, number);
     putchar('\n');
 }
 
@@ -94,7 +94,7 @@ static void print_useless_point(pfa_report_t *report, const useless_t *useless, 
     printf("  %-5s %10s in %s of %s chunk%s: ", rank, pfa_text_bytes(texts[0], useless->bytes),
            pfa_text_count(texts[1], useless->chunks), pfa_text_count(texts[2], total->chunks),
            pfa_text_plural(total->chunks));
-    pfa_place_print(stdout, report, report->points[useless->number].stack);
+    pfa_report_place(stdout, report, useless->number);
     putchar('\n');
 }
 
@@ -219,7 +219,7 @@ static void print_map(pfa_report_t *report, size_t rank, uint32_t number)
     size_t count = find_runs(map, words, true, runs);
     count = count > MAP_LINES ? find_runs(map, words, false, runs) : count;
     printf("  #%-4zu ", rank);
-    pfa_place_print(stdout, report, report->points[number].stack);
+    pfa_report_place(stdout, report, number);
     putchar('\n');
     for (size_t i = 0; i < count && i < MAP_LINES; i++) {
         print_run(&runs[i], report->points[number].largest);
@@ -255,8 +255,8 @@ static void print_maps(pfa_report_t *report, size_t top, const uint32_t *numbers
 
 static void say_none(const pfa_report_t *report)
 {
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (report->files[i].instrumented != 0) {
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        if (report->query.sources[i].counters.instrumented != 0) {
             printf("\nno access data: it was recorded without, by accesses:false or as the library said then\n");
             return;
         }

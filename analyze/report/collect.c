@@ -1,80 +1,26 @@
-/* Owns the collecting of a report: two or three walks through the rows of each trace, one trace after the other. */
+/* Owns the collecting of a report: two or three walks through the chunks of a query. */
 #include "analyze/report/report.h"
-#include "analyze/names/symbolblock.h"
+#include "analyze/query/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* While one trace is added. */
+/* While a report is collected. */
 typedef struct adding {
     pfa_report_t *report;
-    pfa_trace_t *trace;
-    pfa_file_total_t *file;
-    uint32_t *known;             /* stacks, by node */
-    uint32_t *point_at;          /* the point's number and one, by node */
+    pfa_peak_t *peak;            /* of the source that is walked through; NULL: not looked for */
+    bool together;               /* the peak of all sources is looked for */
     pfa_thread_total_t *threads; /* by number */
     size_t thread_room;
-    pfa_peak_t *peak;
-    pfa_together_t *together; /* NULL: none is looked for */
-    size_t number;            /* of the trace, there */
-    uint64_t last_time;       /* of any row */
-    pfa_access_scale_t scale;
-    bool touched; /* one of the chunks was */
+    uint32_t full;
+    bool touched; /* one of the source's chunks was */
 } adding_t;
 
-void pfa_report_begin(pfa_report_t *report)
+static pfa_point_t *find_point(pfa_report_t *report, uint32_t group)
 {
-    *report = (pfa_report_t){.symbols = pfa_symbols_new()};
-    pfa_stacks_begin(&report->stacks, report->symbols);
-}
-
-void pfa_report_free(pfa_report_t *report)
-{
-    for (size_t i = 0; i < report->file_count; i++) {
-        pfa_file_total_t *file = &report->files[i];
-        free(file->path);
-        free(file->program);
-        free(file->command);
-        pfa_notes_free(&file->missing);
-        pfa_notes_free(&file->remarks);
-    }
-    pfa_stacks_free(&report->stacks);
-    pfa_symbols_free(report->symbols);
-    pfa_notes_free(&report->unread);
-    pfa_notes_free(&report->remarks);
-    pfa_together_free(report->together);
-    for (size_t i = 0; i < report->map_room; i++) {
-        free(report->maps[i].counters);
-    }
-    free(report->maps);
-    free(report->accesses);
-    free(report->files);
-    free(report->threads);
-    free(report->points);
-    free(report->point_of);
-}
-
-static uint32_t make_point(pfa_report_t *report, uint32_t stack)
-{
-    report->point_of =
-        pfa_memory_grow(report->point_of, &report->point_of_room, (size_t)stack + 1, sizeof *report->point_of);
-    if (report->point_of[stack] == 0) {
-        report->points =
-            pfa_memory_grow(report->points, &report->point_room, report->point_count + 1, sizeof *report->points);
-        report->points[report->point_count++] = (pfa_point_t){.stack = stack};
-        report->point_of[stack] = (uint32_t)report->point_count;
-    }
-    return report->point_of[stack];
-}
-
-static pfa_point_t *find_point(adding_t *adding, uint32_t node)
-{
-    node = node < adding->trace->node_count ? node : PFA_NODE_UNKNOWN;
-    if (adding->point_at[node] == 0) {
-        uint32_t stack = pfa_stacks_add(&adding->report->stacks, adding->trace, node, adding->known);
-        adding->point_at[node] = make_point(adding->report, stack);
-    }
-    return &adding->report->points[adding->point_at[node] - 1];
+    report->points = pfa_memory_grow(report->points, &report->point_room, (size_t)group + 1, sizeof *report->points);
+    report->point_count = group >= report->point_count ? (size_t)group + 1 : report->point_count;
+    return &report->points[group];
 }
 
 static pfa_thread_total_t *find_thread(adding_t *adding, uint32_t number)
@@ -92,265 +38,272 @@ static void add_size(pfa_report_t *report, uint64_t size, double chunks)
     to->bytes += chunks * (double)size;
 }
 
-static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
+static void add_tally(pfa_tally_t *tally, double rows, double chunks, double bytes, bool live)
+{
+    *(live ? &tally->live_chunks : &tally->frees) += chunks;
+    *(live ? &tally->live_bytes : &tally->bytes_freed) += bytes;
+    *(live ? &tally->lives : &tally->deaths) += (uint64_t)rows;
+}
+
+static void add_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     adding_t *adding = to;
-    pfa_point_t *point = find_point(adding, kind->stack);
-    uint64_t size = kind->size_flags >> PFA_RECORD_SIZE_SHIFT;
-    double chunks = weight * kind->rows;
-    double bytes = chunks * (double)size;
-    point->largest = size > point->largest ? size : point->largest;
-    *(live ? &point->live_chunks : &point->frees) += chunks;
-    *(live ? &point->live_bytes : &point->bytes_freed) += bytes;
+    pfa_report_t *report = adding->report;
+    pfa_point_t *point = find_point(report, kind->group);
+    double chunks = kind->weight * rows;
+    double bytes = chunks * (double)kind->size;
+    point->largest = kind->size > point->largest ? kind->size : point->largest;
+    *(kind->live ? &point->live_chunks : &point->frees) += chunks;
+    *(kind->live ? &point->live_bytes : &point->bytes_freed) += bytes;
     pfa_thread_total_t *thread = find_thread(adding, kind->thread);
     thread->allocations += chunks;
     thread->bytes += bytes;
-    if (!live) {
+    if (!kind->live) {
         find_thread(adding, kind->free_thread)->frees += chunks;
     }
-    add_size(adding->report, size, chunks);
-    pfa_tally_kind(&adding->file->tally, adding->trace, kind, weight, live);
+    add_size(report, kind->size, chunks);
+    add_tally(&report->tally, rows, chunks, bytes, kind->live);
+    add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
 }
 
-static void add_accesses(adding_t *adding, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                         double weight)
-{
-    pfa_report_t *report = adding->report;
-    size_t number = (size_t)(find_point(adding, event->stack) - report->points);
-    report->accesses = pfa_memory_grow(report->accesses, &report->access_room, number + 1, sizeof *report->accesses);
-    pfa_access_add(&report->accesses[number], &adding->scale, event, accesses, weight);
-    adding->touched = adding->touched || accesses->reads != 0 || accesses->writes != 0;
-}
-
-static void add_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live)
+static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
 {
     adding_t *adding = to;
-    if (accesses != NULL) {
-        add_accesses(adding, event, accesses, weight);
-    }
-    uint64_t time = live ? event->alloc_time : event->free_time;
-    adding->last_time = time > adding->last_time ? time : adding->last_time;
-    double bytes = weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
-    pfa_peak_add(adding->peak, event->alloc_time, event->free_time, bytes);
-    if (adding->together != NULL) {
-        pfa_together_add(adding->together, event->alloc_time, event->free_time, bytes);
-    }
+    pfa_point_t *point = find_point(adding->report, group);
+    (void)stack;
+    point->frees += chunks;
+    point->bytes_freed += bytes;
+    add_tally(&adding->report->tally, 0, chunks, bytes, false);
+    add_tally(&adding->report->files[source->number].tally, 0, chunks, bytes, false);
 }
 
-static void add_together(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
-                         bool live)
+static void add_accesses(adding_t *adding, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_report_t *report = adding->report;
+    report->accesses =
+        pfa_memory_grow(report->accesses, &report->access_room, (size_t)kind->group + 1, sizeof *report->accesses);
+    pfa_access_add(&report->accesses[kind->group], kind, chunk, adding->full);
+    adding->touched = adding->touched || chunk->accesses->reads != 0 || chunk->accesses->writes != 0;
+}
+
+static void add_to_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     adding_t *adding = to;
-    (void)accesses;
-    (void)live;
-    pfa_together_add(adding->together, event->alloc_time, event->free_time,
-                     weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT));
+    const pfa_event_t *event = chunk->event;
+    double bytes = kind->weight * (double)kind->size;
+    if (adding->peak != NULL) {
+        pfa_peak_add(adding->peak, event->alloc_time, event->free_time, bytes);
+    }
+    if (adding->together) {
+        pfa_together_add(adding->report->together, event->alloc_time, event->free_time, bytes);
+    }
 }
 
-static void add_at_peak(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
-                        bool live)
+static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     adding_t *adding = to;
-    uint64_t time = adding->file->peak.time;
-    (void)accesses;
-    (void)live;
-    if (adding->together != NULL
-            ? pfa_together_alive(adding->together, adding->number, event->alloc_time, event->free_time)
-            : event->alloc_time <= time && time < event->free_time) {
-        pfa_point_t *point = find_point(adding, event->stack);
-        point->peak_chunks += weight;
-        point->peak_bytes += weight * (double)(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    if (chunk->accesses != NULL) {
+        add_accesses(adding, kind, chunk);
     }
+    add_to_peak(to, kind, chunk);
 }
 
-static void add_folds(adding_t *adding)
+static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    const pfa_trace_t *trace = adding->trace;
-    pfa_tally_folds(&adding->file->tally, trace);
-    for (size_t i = 0; i < trace->fold_count; i++) {
-        pfa_point_t *point = find_point(adding, trace->folds[i].stack);
-        point->frees += (double)trace->folds[i].chunks / 1024;
-        point->bytes_freed += (double)trace->folds[i].bytes;
+    adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    const pfa_event_t *event = chunk->event;
+    uint32_t number = kind->source->number;
+    const pfa_peak_result_t *peak = &report->files[number].peak;
+    if (report->together != NULL ? pfa_together_alive(report->together, number, event->alloc_time, event->free_time)
+                                 : event->alloc_time <= peak->time && peak->time < event->free_time) {
+        pfa_point_t *point = find_point(report, kind->group);
+        point->peak_chunks += kind->weight;
+        point->peak_bytes += kind->weight * (double)kind->size;
     }
 }
 
-static void add_maps(adding_t *adding)
+/* Maps are by stack: there is no telling which of its words are of the chunks that were asked for. */
+static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa_trace_t *trace)
+{
+    for (size_t i = 0; i < trace->maps.count; i++) {
+        pfa_kind_t kind = {
+            .source = source,
+            .stack = pfa_stacks_add(&report->query.stacks, trace, trace->maps.list[i].stack, source->stack_of)};
+        uint32_t number = report->query.where != NULL ? pfa_query_stack_group(&report->query, kind.stack)
+                                                      : pfa_groups_find(&report->query, &kind, true);
+        if (number == UINT32_MAX) {
+            continue;
+        }
+        (void)find_point(report, number);
+        report->maps = pfa_memory_grow(report->maps, &report->map_room, (size_t)number + 1, sizeof *report->maps);
+        pfa_map_add(&report->maps[number], &trace->maps.list[i]);
+    }
+}
+
+static void add_threads(adding_t *adding, const pfa_source_t *source)
 {
     pfa_report_t *report = adding->report;
-    const pfa_maps_t *maps = &adding->trace->maps;
-    for (size_t i = 0; i < maps->count; i++) {
-        size_t number = (size_t)(find_point(adding, maps->list[i].stack) - report->points);
-        report->maps = pfa_memory_grow(report->maps, &report->map_room, number + 1, sizeof *report->maps);
-        pfa_map_add(&report->maps[number], &maps->list[i]);
-    }
-}
-
-/* What is left to be done about accesses once the last time is known. */
-static void end_accesses(adding_t *adding)
-{
-    pfa_report_t *report = adding->report;
-    const pfa_trace_t *trace = adding->trace;
-    bool told = trace->counters.instrumented != 0 || adding->touched;
-    for (size_t i = 0; i < report->access_room; i++) {
-        pfa_access_settle(&report->accesses[i], &adding->scale, adding->file->last_time);
-    }
-    if (pfa_trace_has_accesses(trace) && told) {
-        report->has_accesses = true;
-        report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
-        add_maps(adding);
-    }
-}
-
-static int walk(adding_t *adding)
-{
-    const pfa_trace_t *trace = adding->trace;
-    pfa_visitor_t first = {.to = adding, .accesses = true, .kind = add_kind, .row = add_row};
-    pfa_visitor_t again = {.to = adding, .row = add_row};
-    pfa_visitor_t at_peak = {.to = adding, .row = add_at_peak};
-    adding->peak = pfa_peak_new(trace->start.counter, trace->last_time);
-    if (adding->together != NULL) {
-        pfa_together_begin(adding->together, adding->number, trace);
-    }
-    int error = pfa_rows_walk(adding->trace, &first, true, "reading");
-    uint64_t last_time = adding->last_time > trace->last_time ? adding->last_time : trace->last_time;
-    adding->file->last_time = last_time;
-    end_accesses(adding);
-    if (adding->together != NULL) {
-        pfa_together_end(adding->together, last_time);
-        adding->together = NULL; /* one walk is enough, so far */
-    }
-    if (error == 0 && pfa_peak_again(adding->peak)) {
-        error = pfa_rows_walk(adding->trace, &again, false, "finding the peak");
-    }
-    adding->file->peak = pfa_peak_finish(adding->peak);
-    pfa_peak_free(adding->peak);
-    if (error == 0 && adding->file->peak.bytes > 0 && adding->report->together == NULL) {
-        error = pfa_rows_walk(adding->trace, &at_peak, false, "looking at the peak");
-    }
-    return error;
-}
-
-static void add_threads(adding_t *adding)
-{
-    pfa_report_t *report = adding->report;
-    for (size_t i = 0; i < adding->trace->thread_count; i++) {
-        const pfa_trace_thread_t *thread = &adding->trace->threads[i];
-        pfa_thread_total_t *total = find_thread(adding, thread->number);
-        total->tid = thread->tid;
-        memcpy(total->name, thread->name, sizeof thread->name);
+    bool all = report->query.where == NULL;
+    for (uint32_t i = 0; all && i < source->thread_count; i++) {
+        (void)find_thread(adding, i);
     }
     for (uint32_t i = 0; i < adding->thread_room; i++) {
         pfa_thread_total_t *thread = &adding->threads[i];
+        if (i < source->thread_count) {
+            thread->tid = source->threads[i].tid;
+            memcpy(thread->name, source->threads[i].name, sizeof thread->name);
+        }
         thread->number = i;
-        thread->file = (uint32_t)report->file_count - 1;
-        if (thread->tid != 0 || thread->allocations > 0 || thread->frees > 0) {
+        thread->file = source->number;
+        if ((all && thread->tid != 0) || thread->allocations > 0 || thread->frees > 0) {
             report->threads =
                 pfa_memory_grow(report->threads, &report->thread_room, report->thread_count + 1, sizeof *thread);
             report->threads[report->thread_count++] = *thread;
         }
     }
+    free(adding->threads);
+    adding->threads = NULL;
+    adding->thread_room = 0;
 }
 
-static const char *name_end(const pfa_trace_t *trace)
+static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
 {
-    static const char *const names[] = {
-        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped"};
-    if (trace->has_end) {
-        return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
-                                                                                                : "unknown";
+    adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    if (begins) {
+        adding->full = pfa_access_full(trace);
+        adding->touched = false;
+        adding->peak = pfa_peak_new(source->start.counter, source->end);
+        if (adding->together) {
+            pfa_together_begin(report->together, source->number, trace);
+        }
+        return;
     }
-    if (trace->running || trace->live == NULL) {
-        return trace->running ? "running" : "unknown";
+    if (pfa_trace_has_accesses(trace) && (trace->counters.instrumented != 0 || adding->touched)) {
+        report->has_accesses = true;
+        report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
+        add_maps(report, source, trace);
     }
-    return trace->live->head->ended == PFA_LIVE_LEFT ? "exit" : "killed";
-}
-
-static pfa_file_total_t *make_file(pfa_report_t *report, const pfa_trace_t *trace)
-{
-    report->files = pfa_memory_grow(report->files, &report->file_room, report->file_count + 1, sizeof *report->files);
-    pfa_file_total_t *file = &report->files[report->file_count++];
-    *file = (pfa_file_total_t){.path = pfa_memory_text(trace->path, strlen(trace->path)),
-                               .pid = trace->start.pid,
-                               .parent_pid = trace->start.parent_pid,
-                               .forked = trace->start.origin == PFA_ORIGIN_FORK,
-                               .unix_ns = trace->start.unix_ns,
-                               .sample = trace->start.sample,
-                               .seconds = pfa_trace_seconds(trace, trace->last_time),
-                               .end = name_end(trace),
-                               .counted_peak = trace->has_counters ? trace->counters.peak_bytes : 0,
-                               .folded = trace->counters.folded,
-                               .instrumented = trace->counters.instrumented,
-                               .merged = trace->counters.merged};
-    file->program = trace->program != NULL ? pfa_memory_text(trace->program, strlen(trace->program)) : NULL;
-    file->command = trace->command != NULL ? pfa_memory_text(trace->command, strlen(trace->command)) : NULL;
-    return file;
-}
-
-static void add_tally(pfa_tally_t *to, const pfa_tally_t *from)
-{
-    to->frees += from->frees;
-    to->bytes_freed += from->bytes_freed;
-    to->live_chunks += from->live_chunks;
-    to->live_bytes += from->live_bytes;
-    to->deaths += from->deaths;
-    to->lives += from->lives;
-    to->unknown_stacks += from->unknown_stacks;
-}
-
-int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace)
-{
-    adding_t adding = {.report = report, .trace = trace, .file = make_file(report, trace)};
-    adding.together = report->together;
-    adding.number = report->file_count - 1;
-    adding.scale = pfa_access_scale(trace);
-    adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
-    adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
-    if (!pfa_symbolblock_read(trace, report->symbols)) {
-        trace->bad_blocks++;
+    add_threads(adding, source);
+    if (adding->together) {
+        pfa_together_end(report->together, source->end);
     }
-    add_folds(&adding);
-    int error = walk(&adding);
-    /* The live table tells the time now and then only. */
-    if (trace->live != NULL && adding.last_time > trace->last_time) {
-        adding.file->seconds = pfa_trace_seconds(trace, adding.last_time);
+    report->files[source->number].again = pfa_peak_again(adding->peak);
+    report->files[source->number].finder = adding->peak;
+    adding->peak = NULL;
+}
+
+static void see_again(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+{
+    adding_t *adding = to;
+    pfa_file_total_t *file = &adding->report->files[source->number];
+    adding->peak = begins && file->again ? file->finder : NULL;
+    if (begins && adding->together) {
+        pfa_together_begin(adding->report->together, source->number, trace);
+    } else if (adding->together) {
+        pfa_together_end(adding->report->together, source->end);
     }
-    add_threads(&adding);
-    add_tally(&report->tally, &adding.file->tally);
-    adding.file->peak_seconds = adding.file->peak.bytes > 0 ? pfa_trace_seconds(trace, adding.file->peak.time) : 0;
-    adding.file->peak_seconds =
-        adding.file->peak_seconds < adding.file->seconds ? adding.file->peak_seconds : adding.file->seconds;
-    pfa_tally_tell_missing(&adding.file->tally, trace);
-    adding.file->missing = trace->missing;
-    adding.file->remarks = trace->remarks;
-    trace->missing = trace->remarks = (pfa_notes_t){.list = NULL};
-    free(adding.known);
-    free(adding.point_at);
-    free(adding.threads);
-    return error;
 }
 
-int pfa_report_add_again(pfa_report_t *report, pfa_trace_t *trace, size_t number)
+static pfa_together_t *begin_together(const pfa_query_t *query)
 {
-    adding_t adding = {.together = report->together};
-    pfa_visitor_t visitor = {.to = &adding, .row = add_together};
-    pfa_together_begin(report->together, number, trace);
-    int error = pfa_rows_walk(trace, &visitor, false, "finding the peak");
-    pfa_together_end(report->together, report->files[number].last_time);
-    return error;
+    pfa_trace_start_t *starts = pfa_memory_get(query->source_count, sizeof *starts);
+    for (size_t i = 0; i < query->source_count; i++) {
+        starts[i] = query->sources[i].start;
+    }
+    bool wanted = query->source_count > 1 && query->comparable;
+    pfa_together_t *together = wanted ? pfa_together_new(starts, query->source_count) : NULL;
+    free(starts);
+    return together;
 }
 
-int pfa_report_add_at_peak(pfa_report_t *report, pfa_trace_t *trace, size_t number)
+static void end_peak(pfa_report_t *report, size_t number)
 {
-    adding_t adding = {.report = report,
-                       .trace = trace,
-                       .file = &report->files[number],
-                       .together = report->together,
-                       .number = number};
-    pfa_visitor_t visitor = {.to = &adding, .row = add_at_peak};
-    adding.known = pfa_memory_get(trace->node_count, sizeof *adding.known);
-    adding.point_at = pfa_memory_get(trace->node_count, sizeof *adding.point_at);
-    int error = pfa_rows_walk(trace, &visitor, false, "looking at the peak");
-    free(adding.known);
-    free(adding.point_at);
-    return error;
+    pfa_file_total_t *file = &report->files[number];
+    const pfa_source_t *source = &report->query.sources[number];
+    file->peak = pfa_peak_finish(file->finder);
+    pfa_peak_free(file->finder);
+    file->finder = NULL;
+    double seconds = (double)(int64_t)(file->peak.time - source->start.counter) * source->ns_per_tick * 1e-9;
+    double all = (source->end_ns - source->start_ns) * 1e-9;
+    file->peak_seconds = file->peak.bytes <= 0 ? 0 : seconds < all ? seconds : all;
+}
+
+static bool walk_again(adding_t *adding)
+{
+    pfa_report_t *report = adding->report;
+    pfa_look_t look = {.to = adding, .chunk = add_to_peak, .source = see_again};
+    bool again = false;
+    adding->together = report->together != NULL && pfa_together_again(report->together);
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        again = again || report->files[i].again;
+    }
+    if ((again || adding->together) && pfa_query_walk(&report->query, &look, "finding the peak") != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        end_peak(report, i);
+    }
+    if (report->together != NULL) {
+        report->all_peak = pfa_together_finish(report->together);
+    }
+    return true;
+}
+
+static bool collect(pfa_report_t *report)
+{
+    adding_t adding = {.report = report};
+    pfa_look_t first = {
+        .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
+    pfa_look_t at_peak = {.to = &adding, .chunk = add_at_peak};
+    report->files = pfa_memory_get(report->query.source_count, sizeof *report->files);
+    report->together = begin_together(&report->query);
+    adding.together = report->together != NULL;
+    if (pfa_query_walk(&report->query, &first, "reading") != 0 || !walk_again(&adding)) {
+        free(adding.threads);
+        return false;
+    }
+    return pfa_report_peak(report).bytes <= 0 || pfa_query_walk(&report->query, &at_peak, "looking at the peak") == 0;
+}
+
+static void forget(pfa_report_t *report, size_t file_count)
+{
+    for (size_t i = 0; i < file_count; i++) {
+        if (report->files[i].finder != NULL) {
+            pfa_peak_free(report->files[i].finder);
+        }
+    }
+    pfa_together_free(report->together);
+    for (size_t i = 0; i < report->map_room; i++) {
+        free(report->maps[i].counters);
+    }
+    free(report->maps);
+    free(report->accesses);
+    free(report->files);
+    free(report->threads);
+    free(report->points);
+}
+
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query)
+{
+    size_t file_count = query->source_count;
+    *report = (pfa_report_t){.query = *query};
+    while (!collect(report)) { /* what is added cannot be taken away again */
+        forget(report, file_count);
+        *report = (pfa_report_t){.query = report->query};
+        if (file_count ==
+            report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
+            report->files = pfa_memory_get(file_count, sizeof *report->files);
+            report->query.status = report->query.status != 0 ? report->query.status : 1;
+            return;
+        }
+        file_count = report->query.source_count;
+    }
+}
+
+void pfa_report_free(pfa_report_t *report)
+{
+    forget(report, report->query.source_count);
+    pfa_query_close(&report->query);
 }

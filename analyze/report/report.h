@@ -4,15 +4,12 @@
 #define PFA_ANALYZE_REPORT_H
 
 #include "analyze/report/access.h"
-#include "analyze/tool/json.h"
+#include "analyze/query/query.h"
 #include "analyze/trace/peak.h"
-#include "analyze/names/stacks.h"
-#include "analyze/trace/tally.h"
 #include "analyze/trace/together.h"
 
-/* All chunks with the same allocation stack. */
+/* All chunks of one group of the query: mostly, those with the same allocation stack. */
 typedef struct pfa_point {
-    uint32_t stack; /* in stacks */
     double frees;
     double bytes_freed;
     double live_chunks;
@@ -41,38 +38,21 @@ typedef struct pfa_thread_total {
     double frees;
 } pfa_thread_total_t;
 
+/* Of a source of the query, and its number. */
 typedef struct pfa_file_total {
-    char *path;
-    char *program;
-    char *command;
-    uint32_t pid;
-    uint32_t parent_pid;
-    bool forked;
-    uint64_t unix_ns;
-    uint64_t sample;
-    uint64_t last_time;
-    double seconds; /* from the start to the last that is known */
-    const char *end;
-    pfa_tally_t tally;
+    pfa_tally_t tally; /* of the chunks that were asked for */
     pfa_peak_result_t peak;
     double peak_seconds;
-    uint64_t counted_peak; /* by the library; 0: it did not say */
-    uint64_t folded;
-    uint64_t instrumented; /* modules */
-    uint64_t merged;       /* of these, as pfa_trace_counters_t tells */
-    pfa_notes_t missing;
-    pfa_notes_t remarks;
+    pfa_peak_t *finder; /* while it is looked for */
+    bool again;         /* it takes a second walk */
 } pfa_file_total_t;
 
 typedef struct pfa_report {
-    pfa_symbols_t *symbols;
-    pfa_stacks_t stacks;
-    pfa_tally_t tally;
-    pfa_point_t *points;
+    pfa_query_t query;
+    pfa_tally_t tally;   /* of all files */
+    pfa_point_t *points; /* by group of the query */
     size_t point_count;
     size_t point_room;
-    uint32_t *point_of; /* by stack; 0 none, else the point's number and one */
-    size_t point_of_room;
     bool has_accesses;            /* of any file */
     pfa_access_total_t *accesses; /* by point, as far as there is room: of the others nothing is known */
     size_t access_room;
@@ -83,26 +63,14 @@ typedef struct pfa_report {
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
-    pfa_file_total_t *files;
-    size_t file_count;
-    size_t file_room;
+    pfa_file_total_t *files;    /* by source */
     pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
     pfa_peak_result_t all_peak; /* then: of all of them */
-    pfa_notes_t unread;         /* files that were given and are not in this */
-    pfa_notes_t remarks;
 } pfa_report_t;
 
-void pfa_report_begin(pfa_report_t *report);
+/* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query);
 void pfa_report_free(pfa_report_t *report);
-/* Begins a report of all these files, each recording once. What cannot be read is said and left out, there may be no file at
- * all; the exit status tells. (analyze/report/report_files.c) */
-int pfa_report_files(pfa_report_t *report, char **paths, size_t count);
-/* Adds a trace. 0 or an error number: it could no longer be read. */
-int pfa_report_add(pfa_report_t *report, pfa_trace_t *trace);
-/* Where there is a peak of all together, walks through the trace of this number again: to find it, if it takes two walks, and
- * to tell which chunks were alive then. */
-int pfa_report_add_again(pfa_report_t *report, pfa_trace_t *trace, size_t number);
-int pfa_report_add_at_peak(pfa_report_t *report, pfa_trace_t *trace, size_t number);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
@@ -112,10 +80,8 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */
 bool pfa_report_peak_is_one(const pfa_report_t *report);
-/* Whether the file's process goes on, so that each walk saw another moment of it. */
-bool pfa_file_is_running(const pfa_file_total_t *file);
+/* Whether a file's process goes on, so that each walk saw another moment of it. */
 bool pfa_report_is_running(const pfa_report_t *report);
-bool pfa_report_complete(const pfa_report_t *report);
 
 /* Of the point of this number: its accesses, and how often each of its words was touched (NULL if not known), of which so
  * many lie in the largest chunk. */
@@ -138,10 +104,10 @@ void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
 void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);
 void pfa_access_json_remarks(pfa_report_t *report);
 void pfa_access_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
-/* The place of a stack in few words. (analyze/names/place.c) */
-void pfa_place_print(FILE *to, pfa_report_t *report, uint32_t stack);
-void pfa_place_function(FILE *to, const char *name);
-const char *pfa_place_base_name(const char *path);
+/* The same in all runs: of its stack. */
+uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number);
+/* A point in few words. */
+void pfa_report_place(FILE *to, pfa_report_t *report, uint32_t number);
 /* A few lines on standard error, for `profalloc run`. */
 void pfa_report_summary(pfa_report_t *report);
 

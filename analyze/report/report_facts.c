@@ -1,5 +1,6 @@
 /* Owns what can be asked of a report once all is collected: orders, the peak, what is known of accesses. */
 #include "analyze/report/report.h"
+#include "analyze/names/place.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +25,12 @@ typedef struct ordering {
     pfa_order_t order;
 } ordering_t;
 
+uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number)
+{
+    uint32_t stack = pfa_query_group_stack(&report->query, number);
+    return report->query.stacks.frames[stack].hash;
+}
+
 /* Equal ones by their stack, so that two runs print the same. */
 static int compare_points(const void *a, const void *b, void *to)
 {
@@ -34,9 +41,12 @@ static int compare_points(const void *a, const void *b, void *to)
     if (difference != 0) {
         return difference > 0 ? 1 : -1;
     }
-    uint64_t one = ordering->report->stacks.frames[left->stack].hash;
-    uint64_t other = ordering->report->stacks.frames[right->stack].hash;
-    return one < other ? -1 : one > other;
+    uint64_t one = pfa_report_point_hash(ordering->report, *(const uint32_t *)a);
+    uint64_t other = pfa_report_point_hash(ordering->report, *(const uint32_t *)b);
+    if (one != other) {
+        return one < other ? -1 : 1;
+    }
+    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
@@ -53,7 +63,7 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
 pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
 {
     pfa_peak_result_t sum = report->all_peak;
-    for (size_t i = 0; i < report->file_count && report->together == NULL; i++) {
+    for (size_t i = 0; i < report->query.source_count && report->together == NULL; i++) {
         sum.bytes += report->files[i].peak.bytes;
         sum.at_most += report->files[i].peak.at_most;
     }
@@ -62,7 +72,7 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
 
 bool pfa_report_peak_is_one(const pfa_report_t *report)
 {
-    return report->file_count == 1 || report->together != NULL;
+    return report->query.source_count == 1 || report->together != NULL;
 }
 
 double pfa_report_peak_seconds(const pfa_report_t *report)
@@ -70,29 +80,19 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
     return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
 }
 
-bool pfa_file_is_running(const pfa_file_total_t *file)
-{
-    return strcmp(file->end, "running") == 0;
-}
-
 bool pfa_report_is_running(const pfa_report_t *report)
 {
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (pfa_file_is_running(&report->files[i])) {
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        if (report->query.sources[i].running) {
             return true;
         }
     }
     return false;
 }
 
-bool pfa_report_complete(const pfa_report_t *report)
+void pfa_report_place(FILE *to, pfa_report_t *report, uint32_t number)
 {
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (report->files[i].missing.count != 0) {
-            return false;
-        }
-    }
-    return report->unread.count == 0;
+    pfa_place_function(to, pfa_query_group_name(&report->query, number));
 }
 
 const pfa_access_total_t *pfa_report_access(const pfa_report_t *report, uint32_t number)

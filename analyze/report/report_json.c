@@ -1,6 +1,7 @@
 /* Owns the report as JSON, for programs. docs/report-json.md describes it; a change of meaning is a new version. */
 #include "analyze/tool/json.h"
 #include "analyze/report/report.h"
+#include "analyze/query/keys.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,43 +60,51 @@ static void put_peak(pfa_json_t *json, const peak_t *peak)
     pfa_json_end(json, '}');
 }
 
-static void put_file_peak(pfa_json_t *json, const pfa_file_total_t *file)
+static bool is_exact(const pfa_source_t *source)
 {
+    return source->folded == 0 && !source->running;
+}
+
+static void put_file_peak(pfa_json_t *json, const pfa_report_t *report, size_t number)
+{
+    const pfa_file_total_t *file = &report->files[number];
+    const pfa_source_t *source = &report->query.sources[number];
     put_peak(json, &(peak_t){.result = file->peak,
                              .one = true,
-                             .exact = file->folded == 0 && !pfa_file_is_running(file),
+                             .exact = is_exact(source),
                              .seconds = file->peak_seconds,
-                             .counted = file->counted_peak});
+                             .counted = report->query.where == NULL ? source->counters.peak_bytes : 0});
 }
 
 static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
 {
-    if (report->file_count == 1) {
-        put_file_peak(json, &report->files[0]);
+    if (report->query.source_count == 1) {
+        put_file_peak(json, report, 0);
         return;
     }
     peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
     peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
-    for (size_t i = 0; i < report->file_count; i++) {
-        peak.exact = peak.exact && report->files[i].folded == 0 && !pfa_file_is_running(&report->files[i]);
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        peak.exact = peak.exact && is_exact(&report->query.sources[i]);
     }
     put_peak(json, &peak);
 }
 
 static void put_complete(pfa_json_t *json, const pfa_report_t *report)
 {
-    if (pfa_report_complete(report)) {
+    if (pfa_query_complete(&report->query)) {
         pfa_json_bool(json, "complete", true);
         return;
     }
     pfa_json_begin(json, "complete", '[');
-    for (size_t i = 0; i < report->unread.count; i++) {
-        pfa_json_text(json, NULL, report->unread.list[i]);
+    for (size_t i = 0; i < report->query.unread.count; i++) {
+        pfa_json_text(json, NULL, report->query.unread.list[i]);
     }
-    for (size_t i = 0; i < report->file_count; i++) {
-        for (size_t j = 0; j < report->files[i].missing.count; j++) {
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        for (size_t j = 0; j < report->query.sources[i].missing.count; j++) {
             char *text;
-            if (asprintf(&text, "%s: %s", report->files[i].path, report->files[i].missing.list[j]) >= 0) {
+            if (asprintf(&text, "%s: %s", report->query.sources[i].path, report->query.sources[i].missing.list[j]) >=
+                0) {
                 pfa_json_text(json, NULL, text);
                 free(text);
             }
@@ -107,24 +116,24 @@ static void put_complete(pfa_json_t *json, const pfa_report_t *report)
 static void put_files(pfa_json_t *json, const pfa_report_t *report)
 {
     pfa_json_begin(json, "files", '[');
-    for (size_t i = 0; i < report->file_count; i++) {
-        const pfa_file_total_t *file = &report->files[i];
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        const pfa_source_t *file = &report->query.sources[i];
         pfa_json_begin(json, NULL, '{');
         pfa_json_text(json, "path", file->path);
         pfa_json_text(json, "program", file->program);
         pfa_json_text(json, "command", file->command);
-        pfa_json_whole(json, "pid", file->pid);
-        pfa_json_whole(json, "parent_pid", file->parent_pid);
-        pfa_json_bool(json, "forked", file->forked);
-        pfa_json_number(json, "started", (double)file->unix_ns * 1e-9);
-        pfa_json_number(json, "seconds", file->seconds);
-        pfa_json_whole(json, "sample", file->sample);
-        pfa_json_text(json, "end", file->end);
-        put_totals(json, &file->tally);
-        put_file_peak(json, file);
+        pfa_json_whole(json, "pid", file->start.pid);
+        pfa_json_whole(json, "parent_pid", file->start.parent_pid);
+        pfa_json_bool(json, "forked", file->start.origin == PFA_ORIGIN_FORK);
+        pfa_json_number(json, "started", (double)file->start.unix_ns * 1e-9);
+        pfa_json_number(json, "seconds", (file->end_ns - file->start_ns) * 1e-9);
+        pfa_json_whole(json, "sample", file->start.sample);
+        pfa_json_text(json, "end", file->ending);
+        put_totals(json, &report->files[i].tally);
+        put_file_peak(json, report, i);
         pfa_json_whole(json, "folded", file->folded);
-        pfa_json_whole(json, "instrumented", file->instrumented);
-        pfa_json_whole(json, "merged", file->merged);
+        pfa_json_whole(json, "instrumented", file->counters.instrumented);
+        pfa_json_whole(json, "merged", file->counters.merged);
         put_notes(json, "missing", &file->missing);
         put_notes(json, "remarks", &file->remarks);
         pfa_json_end(json, '}');
@@ -166,17 +175,23 @@ static void put_stack(pfa_json_t *json, const pfa_lines_t *lines)
 static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_order_t order)
 {
     uint32_t *numbers = pfa_report_order(report, order);
+    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
     pfa_lines_t lines = {.list = NULL};
     pfa_progress_t progress;
     pfa_progress_begin(&progress, "finding names", report->point_count);
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < report->point_count && i < top; i++) {
         const pfa_point_t *point = &report->points[numbers[i]];
+        uint32_t stack = pfa_query_group_stack(&report->query, numbers[i]);
         char id[24];
-        snprintf(id, sizeof id, "%016" PRIx64, report->stacks.frames[point->stack].hash);
-        pfa_stacks_lines(&report->stacks, point->stack, &lines);
+        if (point->frees + point->live_chunks <= 0 && pfa_report_map(report, numbers[i]) == NULL) {
+            continue;
+        }
+        snprintf(id, sizeof id, "%016" PRIx64, pfa_report_point_hash(report, numbers[i]));
+        pfa_stacks_lines(&report->query.stacks, stack, &lines);
         pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "id", id);
+        pfa_json_text(json, "id", by_stack ? id : NULL);
+        pfa_json_text(json, "name", pfa_query_group_name(&report->query, numbers[i]));
         pfa_json_number(json, "allocations", point->frees + point->live_chunks);
         pfa_json_number(json, "frees", point->frees);
         pfa_json_number(json, "bytes", point->bytes_freed + point->live_bytes);
@@ -186,7 +201,9 @@ static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_o
         pfa_json_number(json, "peak_chunks", point->peak_chunks);
         pfa_json_number(json, "peak_bytes", point->peak_bytes);
         pfa_access_json_point(json, report, numbers[i]);
-        put_stack(json, &lines);
+        if (by_stack) {
+            put_stack(json, &lines);
+        }
         pfa_json_end(json, '}');
         pfa_progress_step(&progress, 1);
     }
@@ -244,8 +261,8 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_points(&json, report, top, order);
     put_threads(&json, report);
     put_sizes(&json, report);
-    pfa_symbols_tell(report->symbols, &report->remarks);
+    pfa_symbols_tell(report->query.symbols, &report->query.remarks);
     pfa_access_json_remarks(report);
-    put_notes(&json, "remarks", &report->remarks);
+    put_notes(&json, "remarks", &report->query.remarks);
     pfa_json_end(&json, '}');
 }

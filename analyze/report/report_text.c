@@ -1,24 +1,27 @@
 /* Owns the report as text, for people. */
 #include "analyze/report/report.h"
+#include "analyze/names/place.h"
+#include "analyze/query/keys.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void print_file(const pfa_file_total_t *file)
+static void print_file(const pfa_source_t *file)
 {
     char number[PFA_NUMBER_TEXT];
     printf("%s: %s\n", file->path,
            file->command != NULL && file->command[0] != '\0' ? file->command : "unknown program");
-    printf("  process %" PRIu32 "%s, %.3f s, %s, ", file->pid, file->forked ? " (a fork child)" : "", file->seconds,
-           strcmp(file->end, "exit") == 0      ? "ended by itself"
-           : strcmp(file->end, "killed") == 0  ? "gone without an exit (killed, _exit, exec)"
-           : strcmp(file->end, "running") == 0 ? "still running"
-           : strcmp(file->end, "stopped") == 0 ? "recording was stopped"
-                                               : "end unknown");
-    if (file->sample > 1) {
+    printf("  process %" PRIu32 "%s, %.3f s, %s, ", file->start.pid,
+           file->start.origin == PFA_ORIGIN_FORK ? " (a fork child)" : "", (file->end_ns - file->start_ns) * 1e-9,
+           strcmp(file->ending, "exit") == 0      ? "ended by itself"
+           : strcmp(file->ending, "killed") == 0  ? "gone without an exit (killed, _exit, exec)"
+           : strcmp(file->ending, "running") == 0 ? "still running"
+           : strcmp(file->ending, "stopped") == 0 ? "recording was stopped"
+                                                  : "end unknown");
+    if (file->start.sample > 1) {
         printf("sampled: one in %s on average; all figures are estimates\n",
-               pfa_text_bytes(number, (double)file->sample));
+               pfa_text_bytes(number, (double)file->start.sample));
     } else {
         printf("every chunk recorded\n");
     }
@@ -52,13 +55,15 @@ static void print_peak(const pfa_report_t *report)
     if (!pfa_report_peak_is_one(report)) {
         printf(", the sum of each file's own: their times cannot be compared");
     } else if (peak.bytes > 0) {
-        printf(report->file_count == 1 ? " at %.3f s" : ", all together, %.3f s after the first began",
+        printf(report->query.source_count == 1 ? " at %.3f s" : ", all together, %.3f s after the first began",
                pfa_report_peak_seconds(report));
         if (peak.at_most > peak.bytes) {
             printf(", at most %s", pfa_text_bytes(size, peak.at_most));
         }
-        if (report->file_count == 1 && (double)report->files[0].counted_peak > peak.bytes) {
-            printf("; counted by the library: %s", pfa_text_count(size, (double)report->files[0].counted_peak));
+        if (report->query.source_count == 1 && report->query.where == NULL &&
+            (double)report->query.sources[0].counters.peak_bytes > peak.bytes) {
+            printf("; counted by the library: %s",
+                   pfa_text_count(size, (double)report->query.sources[0].counters.peak_bytes));
         }
     }
     putchar('\n');
@@ -79,40 +84,6 @@ static void print_totals(const pfa_report_t *report)
     }
 }
 
-static void print_line(const pfa_line_t *line, bool first)
-{
-    const pfa_symbol_t *symbol = line->symbol;
-    printf("      %s ", first ? "at" : "by");
-    if (symbol->function != NULL) {
-        pfa_place_function(stdout, symbol->function);
-    } else {
-        printf("0x%" PRIx64, line->address);
-    }
-    if (symbol->file != NULL) {
-        printf("  (%s:%" PRIu32 ")", pfa_place_base_name(symbol->file), symbol->line);
-    }
-    printf("%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
-}
-
-static void print_stack(pfa_report_t *report, uint32_t stack)
-{
-    static const char *const ends[] = {[PFA_NODE_COMPLETE] = NULL,
-                                       [PFA_NODE_TRUNCATED] = "... deeper than was recorded",
-                                       [PFA_NODE_BROKEN] = "... the stack could not be followed further",
-                                       [PFA_NODE_UNKNOWN] = "... not recorded"};
-    pfa_lines_t lines = {.list = NULL};
-    pfa_stacks_lines(&report->stacks, stack, &lines);
-    for (size_t i = 0; i < lines.count; i++) {
-        print_line(&lines.list[i], i == 0);
-    }
-    if (lines.root < PFA_NODE_FIRST && ends[lines.root] != NULL) {
-        printf("      %s\n", ends[lines.root]);
-    } else if (lines.count == 0) {
-        printf("      (the stack is empty)\n");
-    }
-    pfa_lines_free(&lines);
-}
-
 static void print_point(const pfa_point_t *point, size_t rank, double part)
 {
     char texts[6][PFA_NUMBER_TEXT];
@@ -122,6 +93,17 @@ static void print_point(const pfa_point_t *point, size_t rank, double part)
            pfa_text_plural(chunks), pfa_text_bytes(texts[2], point->live_bytes),
            pfa_text_count(texts[3], point->live_chunks), pfa_text_bytes(texts[4], point->peak_bytes),
            pfa_text_count(texts[5], point->peak_chunks));
+}
+
+/* The stack of a point, or what else it is told apart by. */
+static void print_what(pfa_report_t *report, uint32_t number)
+{
+    uint32_t stack = pfa_query_group_stack(&report->query, number);
+    if (report->query.key == NULL || strcmp(report->query.key->name, "stack") == 0) {
+        pfa_place_print_stack(stdout, &report->query.stacks, stack, "      ");
+    } else {
+        printf("      %s\n", pfa_query_group_name(&report->query, number));
+    }
 }
 
 /* The rank of each point in the lists printed so far, to name it instead of printing its stack again. */
@@ -156,7 +138,7 @@ static void print_points(pfa_report_t *report, size_t top, pfa_order_t order, pr
         }
         printed->rank[number] = (uint32_t)i + 1;
         printed->list[number] = names[order];
-        print_stack(report, point->stack);
+        print_what(report, number);
     }
     free(numbers);
 }
@@ -202,7 +184,8 @@ static void print_threads(const pfa_report_t *report, size_t top)
         snprintf(label, sizeof label, "%s (%" PRIu32 ")", thread->name[0] != '\0' ? thread->name : "?", thread->tid);
         printf("  %-18s %14s %14s %14s%s%s\n", label, pfa_text_count(texts[0], thread->allocations),
                pfa_text_count(texts[1], thread->frees), pfa_text_bytes(texts[2], thread->bytes),
-               report->file_count > 1 ? "  " : "", report->file_count > 1 ? report->files[thread->file].path : "");
+               report->query.source_count > 1 ? "  " : "",
+               report->query.source_count > 1 ? report->query.sources[thread->file].path : "");
     }
 }
 
@@ -210,11 +193,11 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
 {
     printed_t printed = {.rank = pfa_memory_get(report->point_count, sizeof *printed.rank),
                          .list = pfa_memory_get(report->point_count, sizeof *printed.list)};
-    for (size_t i = 0; i < report->file_count; i++) {
-        print_file(&report->files[i]);
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        print_file(&report->query.sources[i]);
     }
-    for (size_t i = 0; i < report->unread.count; i++) {
-        printf("MISSING: %s\n", report->unread.list[i]);
+    for (size_t i = 0; i < report->query.unread.count; i++) {
+        printf("MISSING: %s\n", report->query.unread.list[i]);
     }
     print_totals(report);
     for (size_t i = 0; i < order_count; i++) {
@@ -223,9 +206,9 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     pfa_access_text(report, top, orders[0]);
     print_sizes(report);
     print_threads(report, top);
-    pfa_symbols_tell(report->symbols, &report->remarks);
-    for (size_t i = 0; i < report->remarks.count; i++) {
-        printf("%snote: %s\n", i == 0 ? "\n" : "", report->remarks.list[i]);
+    pfa_symbols_tell(report->query.symbols, &report->query.remarks);
+    for (size_t i = 0; i < report->query.remarks.count; i++) {
+        printf("%snote: %s\n", i == 0 ? "\n" : "", report->query.remarks.list[i]);
     }
     free(printed.rank);
     free(printed.list);
@@ -253,7 +236,7 @@ void pfa_report_summary(pfa_report_t *report)
                 pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes),
                 pfa_text_count(texts[1], point->frees + point->live_chunks),
                 pfa_text_plural(point->frees + point->live_chunks));
-        pfa_place_print(stderr, report, point->stack);
+        pfa_report_place(stderr, report, numbers[0]);
         fputc('\n', stderr);
         free(numbers);
     }

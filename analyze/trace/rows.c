@@ -14,6 +14,7 @@ typedef struct walk {
 
 static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
 static double weights[PFA_BATCH_ROWS];
+static uint32_t numbers[PFA_BATCH_ROWS]; /* what the visitor said of kinds */
 static pfa_bytes_t payload;
 
 static bool is_counted(uint64_t size_flags, bool live)
@@ -34,6 +35,13 @@ static pfa_event_accesses_t *accesses_for(const walk_t *walk, const pfa_batch_re
     return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0 ? &accesses : NULL;
 }
 
+static void begin_batch(const pfa_visitor_t *visitor)
+{
+    if (visitor->batch != NULL) {
+        visitor->batch(visitor->to);
+    }
+}
+
 static void visit_single(const walk_t *walk, const pfa_event_t *event, const pfa_event_accesses_t *accesses, bool live)
 {
     const pfa_visitor_t *visitor = walk->visitor;
@@ -41,12 +49,14 @@ static void visit_single(const walk_t *walk, const pfa_event_t *event, const pfa
         return;
     }
     double weight = pfa_trace_weight(walk->trace, event->size_flags);
+    uint32_t number = 0;
+    begin_batch(visitor);
     if (visitor->kind != NULL) {
         pfa_batch_kind_t kind = pfa_batch_kind_of(event);
-        visitor->kind(visitor->to, &kind, weight, live);
+        number = visitor->kind(visitor->to, &kind, weight, live);
     }
     if (visitor->row != NULL) {
-        visitor->row(visitor->to, event, walk->told ? accesses : NULL, weight, live);
+        visitor->row(visitor->to, number, event, walk->told ? accesses : NULL, weight, live);
     }
 }
 
@@ -92,10 +102,10 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     if ((reader->head.flags & PFA_BATCH_SIZES) != 0) {
         return walk_sizes(walk, reader);
     }
-    for (uint32_t i = 0; visitor->kind != NULL && i < reader->head.kinds; i++) {
-        if (is_counted(kinds[i].size_flags, false)) {
-            visitor->kind(visitor->to, &kinds[i], weights[i], false);
-        }
+    begin_batch(visitor);
+    for (uint32_t i = 0; i < reader->head.kinds; i++) {
+        bool told = visitor->kind != NULL && is_counted(kinds[i].size_flags, false);
+        numbers[i] = told ? visitor->kind(visitor->to, &kinds[i], weights[i], false) : 0;
     }
     if (visitor->row == NULL) {
         return true;
@@ -108,7 +118,7 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
         /* A time that was kept whole against one that was cut. */
         event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
         if (is_counted(event.size_flags, false)) {
-            visitor->row(visitor->to, &event, walk->told ? accesses : NULL, weights[kind], false);
+            visitor->row(visitor->to, numbers[kind], &event, walk->told ? accesses : NULL, weights[kind], false);
         }
     }
     return more == 0;
@@ -202,4 +212,13 @@ int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_b
     }
     pfa_rows_walk_rings(trace, visit_span, &walk);
     return pfa_livetable_records(trace->live, visit_record, &walk);
+}
+
+void pfa_access_bytes(const pfa_event_accesses_t *accesses, uint64_t size, uint64_t *low, uint64_t *behind)
+{
+    uint32_t unit = pfa_access_unit(size);
+    *low = (uint64_t)accesses->low << unit;
+    *behind = ((uint64_t)accesses->low + accesses->length) << unit;
+    *behind = *behind < size ? *behind : size;
+    *low = *low < *behind ? *low : *behind;
 }

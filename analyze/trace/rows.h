@@ -5,14 +5,17 @@
 
 #include "analyze/trace/trace.h"
 
-/* What is called, with `to`; either may be NULL. `weight` is how many chunks each of the rows stands for. */
+/* What is called, with `to`; each may be NULL. `weight` is how many chunks each of the rows stands for. */
 typedef struct pfa_visitor {
     void *to;
     bool accesses; /* rows are to be told with them */
-    /* Rows that have all but their times in common; kind->rows of them. */
-    void (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
+    /* More kinds begin: those before have no more rows. */
+    void (*batch)(void *to);
+    /* Rows that have all but their times in common; kind->rows of them. What it returns is told with each of them. */
+    uint32_t (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
     /* One of them. A live one has the free time UINT64_MAX. Accesses are NULL if they are not known. */
-    void (*row)(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight, bool live);
+    void (*row)(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
+                bool live);
 } pfa_visitor_t;
 
 /* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's
@@ -24,5 +27,8 @@ bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa
 /* The deaths that are only in rings. */
 typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);
 void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to);
+
+/* The touched part in bytes: up to *behind, not included. */
+void pfa_access_bytes(const pfa_event_accesses_t *accesses, uint64_t size, uint64_t *low, uint64_t *behind);
 
 #endif

@@ -29,17 +29,19 @@ typedef struct context {
     const pfa_trace_t *trace;
 } context_t;
 
-static void add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
+static uint32_t add_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
 {
     context_t *context = to;
     pfa_tally_kind(context->tally, context->trace, kind, weight, live);
+    return 0;
 }
 
 /* That there is one has the rows decoded. */
-static void ignore_row(void *to, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
-                       bool live)
+static void ignore_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                       double weight, bool live)
 {
     (void)to;
+    (void)kind;
     (void)event;
     (void)accesses;
     (void)weight;

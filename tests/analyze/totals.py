@@ -207,10 +207,12 @@ def text(folder):
     out, _ = tool("report", "--top", 2, folder / "t.pa")
     for wanted in ("by bytes allocated: 2 of 12", "by chunks allocated: 2", "by bytes at the peak: 2", "worker-2", "Sizes", "3,000"):
         check(wanted in out, f"'{wanted}' in the report:\n{out}")
-    out, _ = tool("report", "--by", "live", folder / "t.pa")
+    out, _ = tool("report", "--sort", "live", folder / "t.pa")
     check("by bytes live at the end" in out and "by bytes allocated" not in out, "one list only")
+    said = tool("report", "--sort", "colour", folder / "t.pa", status=2)[1]
+    equal(said, "profalloc report: --sort takes bytes, count, peak or live, not 'colour'\n", "what is wrong")
     said = tool("report", "--by", "colour", folder / "t.pa", status=2)[1]
-    equal(said, "profalloc report: --by takes bytes, count, peak or live, not 'colour'\n", "what is wrong")
+    check(said.startswith("profalloc report: --by takes one of these, not 'colour':\n  stack"), said)
     for top in ("x", "-5", "0", "", "5x", "99999999999999999999"):
         said = tool("report", "--top", top, folder / "t.pa", status=2)[1]
         equal(said, f"profalloc report: --top takes a number from 1 on, not '{top}'\n", "what is wrong")

@@ -115,18 +115,20 @@ static void write_live(const uint8_t *bytes, size_t size)
 static void report_it(void)
 {
     static const pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_LIVE};
-    char *why = NULL;
-    pfa_trace_t *trace = pfa_trace_open(trace_path, &why);
-    if (trace != NULL) {
-        pfa_report_t report;
-        pfa_report_begin(&report);
-        (void)pfa_report_add(&report, trace);
+    char *paths[] = {trace_path};
+    pfa_query_t query;
+    pfa_query_open(&query, "report", paths, 1);
+    if (query.source_count == 0) {
+        pfa_query_close(&query);
+        return;
+    }
+    pfa_report_t report;
+    pfa_report_collect(&report, &query);
+    if (report.query.source_count != 0) {
         pfa_report_json(&report, 20, PFA_BY_COUNT);
         pfa_report_text(&report, 5, orders, 2);
-        pfa_report_free(&report);
     }
-    pfa_trace_close(trace);
-    free(why);
+    pfa_report_free(&report);
 }
 
 /* As from the command line. */

@@ -1,0 +1,260 @@
+/* Owns what expressions are answered from: the texts of fields, and the sets that have to be known first. */
+#include "analyze/names/identity.h"
+#include "analyze/names/place.h"
+#include "analyze/query/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef const char *text_of_t(const pfa_line_t *line);
+
+static const char *function_of(const pfa_line_t *line)
+{
+    return line->symbol->function;
+}
+
+static const char *file_of(const pfa_line_t *line)
+{
+    return line->symbol->file;
+}
+
+static const char *module_of(const pfa_line_t *line)
+{
+    return line->module;
+}
+
+static bool any_line(pfa_asked_t *asked, uint32_t stack, text_of_t *text_of, bool (*match)(void *, const char *),
+                     void *with)
+{
+    pfa_stacks_lines(&asked->query->stacks, stack, &asked->lines);
+    for (size_t i = 0; i < asked->lines.count; i++) {
+        const char *text = text_of(&asked->lines.list[i]);
+        if (text != NULL && match(with, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool own_line(pfa_asked_t *asked, text_of_t *text_of, bool (*match)(void *, const char *), void *with)
+{
+    pfa_line_t line;
+    if (!pfa_place_find(&asked->query->stacks, asked->kind->stack, &line)) {
+        return false;
+    }
+    const char *text = text_of(&line);
+    return text != NULL && match(with, text);
+}
+
+/* By its name, by its number, or by both as tables have it. */
+static bool any_thread(const pfa_source_t *source, uint32_t thread, bool (*match)(void *, const char *), void *with)
+{
+    char text[24];
+    const pfa_trace_thread_t *known = thread < source->thread_count ? &source->threads[thread] : NULL;
+    if (known != NULL) {
+        snprintf(text, sizeof text, "%.16s", known->name);
+        if (match(with, text)) {
+            return true;
+        }
+        snprintf(text, sizeof text, "%u", (unsigned)known->tid);
+        if (known->tid != 0 && match(with, text)) {
+            return true;
+        }
+    }
+    return match(with, pfa_source_thread(source, thread));
+}
+
+bool pfa_query_any_text(void *to, pfa_field_t field, bool (*match)(void *with, const char *text), void *with)
+{
+    pfa_asked_t *asked = to;
+    const pfa_kind_t *kind = asked->kind;
+    switch (field) {
+    case PFA_FIELD_function:
+        return any_line(asked, kind->stack, function_of, match, with);
+    case PFA_FIELD_file:
+        return any_line(asked, kind->stack, file_of, match, with);
+    case PFA_FIELD_module:
+        return any_line(asked, kind->stack, module_of, match, with);
+    case PFA_FIELD_at_function:
+        return own_line(asked, function_of, match, with);
+    case PFA_FIELD_at_file:
+        return own_line(asked, file_of, match, with);
+    case PFA_FIELD_at_module:
+        return own_line(asked, module_of, match, with);
+    case PFA_FIELD_free_function:
+        return any_line(asked, kind->free_stack, function_of, match, with);
+    case PFA_FIELD_free_file:
+        return any_line(asked, kind->free_stack, file_of, match, with);
+    case PFA_FIELD_free_module:
+        return any_line(asked, kind->free_stack, module_of, match, with);
+    case PFA_FIELD_thread:
+        return any_thread(kind->source, kind->thread, match, with);
+    case PFA_FIELD_free_thread:
+        return !kind->live && any_thread(kind->source, kind->free_thread, match, with);
+    case PFA_FIELD_tag:
+        return kind->tag != 0 && match(with, pfa_source_tag(kind->source, kind->tag));
+    case PFA_FIELD_trace:
+        return match(with, kind->source->path);
+    default:
+        return false;
+    }
+}
+
+/* Sums by stack, of which a set is made. */
+typedef struct sums {
+    double *list;
+    size_t room;
+    const char *metric; /* NULL: that there is one */
+} sums_t;
+
+static void add_kind(void *to, const pfa_kind_t *kind, double rows)
+{
+    sums_t *sums = to;
+    double chunks = rows * kind->weight;
+    double bytes = chunks * (double)kind->size;
+    sums->list = pfa_memory_grow(sums->list, &sums->room, (size_t)kind->stack + 1, sizeof *sums->list);
+    if (sums->metric == NULL || strcmp(sums->metric, "count") == 0) {
+        sums->list[kind->stack] += chunks;
+    } else if (strcmp(sums->metric, "live") != 0 || kind->live) {
+        sums->list[kind->stack] += bytes;
+    }
+}
+
+static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
+{
+    sums_t *sums = to;
+    (void)source;
+    (void)group;
+    sums->list = pfa_memory_grow(sums->list, &sums->room, (size_t)stack + 1, sizeof *sums->list);
+    if (sums->metric == NULL || strcmp(sums->metric, "count") == 0) {
+        sums->list[stack] += chunks;
+    } else if (strcmp(sums->metric, "live") != 0) {
+        sums->list[stack] += bytes;
+    }
+}
+
+static int compare_sums(const void *a, const void *b, void *to)
+{
+    const sums_t *sums = to;
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    if (sums->list[left] != sums->list[right]) {
+        return sums->list[left] > sums->list[right] ? -1 : 1;
+    }
+    return left < right ? -1 : left > right;
+}
+
+static void keep_top(sums_t *sums, size_t top)
+{
+    uint32_t *numbers = pfa_memory_get(sums->room, sizeof *numbers);
+    size_t count = 0;
+    for (size_t i = 0; i < sums->room; i++) {
+        if (sums->list[i] > 0) {
+            numbers[count++] = (uint32_t)i;
+        }
+    }
+    qsort_r(numbers, count, sizeof *numbers, compare_sums, sums);
+    for (size_t i = top; i < count; i++) {
+        sums->list[numbers[i]] = 0;
+    }
+    free(numbers);
+}
+
+/* Walks with the set's own expression in place of the query's. */
+static bool sum_up(pfa_query_t *query, const pfa_where_set_t *set, sums_t *sums)
+{
+    pfa_look_t look = {.to = sums, .kind = add_kind, .fold = add_fold};
+    pfa_where_t *where = query->where;
+    bool walked = query->walked;
+    sums->metric = set->top != 0 ? set->metric : NULL;
+    query->where = (pfa_where_t *)(uintptr_t)set->where;
+    query->walked = true; /* this one does not count */
+    int error = pfa_query_walk(query, &look, "finding points");
+    query->where = where;
+    query->walked = walked;
+    if (error == 0 && set->top != 0) {
+        keep_top(sums, set->top);
+    }
+    return error == 0;
+}
+
+static void fill_own(pfa_query_t *query, pfa_where_set_t *set, const sums_t *sums)
+{
+    set->room = query->stacks.count;
+    set->stacks = pfa_memory_get(set->room, sizeof *set->stacks);
+    for (size_t i = 0; i < set->room && i < sums->room; i++) {
+        set->stacks[i] = sums->list[i] > 0;
+    }
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Points of another trace are the same by what they are called. */
+static void fill_from(pfa_query_t *query, pfa_where_set_t *set, pfa_query_t *other, const sums_t *sums)
+{
+    uint64_t *known = pfa_memory_get(sums->room, sizeof *known);
+    size_t count = 0;
+    for (size_t i = 0; i < sums->room; i++) {
+        if (sums->list[i] > 0) {
+            known[count++] = pfa_identity_of(&other->stacks, (uint32_t)i);
+        }
+    }
+    qsort(known, count, sizeof *known, compare_hashes);
+    set->room = query->stacks.count;
+    set->stacks = pfa_memory_get(set->room, sizeof *set->stacks);
+    for (size_t i = 0; i < set->room; i++) {
+        uint64_t identity = pfa_identity_of(&query->stacks, (uint32_t)i);
+        set->stacks[i] = bsearch(&identity, known, count, sizeof *known, compare_hashes) != NULL;
+    }
+    free(known);
+}
+
+static bool find_in_file(pfa_query_t *query, pfa_where_set_t *set)
+{
+    pfa_query_t other;
+    sums_t sums = {.list = NULL};
+    char *path = (char *)(uintptr_t)set->file;
+    pfa_query_open(&other, query->command, &path, 1);
+    bool found = other.source_count != 0 && sum_up(&other, set, &sums);
+    if (found) {
+        fill_from(query, set, &other, &sums);
+    } else {
+        query->status = other.status != 0 ? other.status : 1;
+    }
+    free(sums.list);
+    pfa_query_close(&other);
+    return found;
+}
+
+bool pfa_query_find_sets(pfa_query_t *query)
+{
+    size_t count = 0;
+    if (query->where == NULL || query->sets_known) {
+        return true;
+    }
+    query->sets_known = true; /* the walks below need no others */
+    pfa_where_set_t *sets = pfa_where_sets(query->where, &count);
+    bool all = true;
+    sums_t stacks = {.list = NULL};
+    pfa_where_set_t any = {.where = NULL};
+    if (count != 0) {
+        all = sum_up(query, &any, &stacks); /* so that all stacks have their numbers */
+        free(stacks.list);
+    }
+    for (size_t i = 0; i < count && all; i++) {
+        sums_t sums = {.list = NULL};
+        if (sets[i].file != NULL) {
+            all = find_in_file(query, &sets[i]);
+        } else if ((all = sum_up(query, &sets[i], &sums))) {
+            fill_own(query, &sets[i], &sums);
+        }
+        free(sums.list);
+    }
+    query->sets_known = all;
+    return all;
+}

@@ -1,0 +1,323 @@
+/* Owns the walk through the chunks of a query. See analyze/query/query.h. One walk at a time: analyze/trace/rows.c has the
+ * memory of one decoder. */
+#include "analyze/query/walk.h"
+#include "analyze/query/keys.h"
+#include "analyze/tool/commands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIP = UINT32_MAX };
+
+/* A kind of the batch that is walked through, and what is still to be asked of its chunks. */
+typedef struct met {
+    pfa_kind_t kind;
+    uint32_t slot;
+    bool open;
+    double numbers[PFA_FIELDS]; /* only where open */
+} met_t;
+
+typedef struct walking {
+    pfa_query_t *query;
+    const pfa_look_t *look;
+    pfa_trace_t *trace;
+    pfa_source_t *source;
+    met_t *list;
+    size_t count;
+    size_t room;
+    pfa_asked_t asked;
+    pfa_subject_t subject;
+} walking_t;
+
+static double ns_of(const pfa_source_t *source, uint64_t time)
+{
+    return source->start_ns + (double)(int64_t)(time - source->start.counter) * source->ns_per_tick;
+}
+
+static uint32_t find_stack(walking_t *walking, uint32_t node)
+{
+    pfa_source_t *source = walking->source;
+    if (node < source->node_count && source->stack_of[node] != 0) {
+        return source->stack_of[node];
+    }
+    node = node < source->node_count ? node : PFA_NODE_UNKNOWN;
+    return pfa_stacks_add(&walking->query->stacks, walking->trace, node, source->stack_of);
+}
+
+static void fill_kind(walking_t *walking, pfa_kind_t *kind, const pfa_batch_kind_t *from, double weight, bool live)
+{
+    *kind = (pfa_kind_t){.source = walking->source,
+                         .size = from->size_flags >> PFA_RECORD_SIZE_SHIFT,
+                         .weight = weight,
+                         .stack = find_stack(walking, from->stack),
+                         .free_stack = live ? PFA_NODE_UNKNOWN : find_stack(walking, from->free_stack),
+                         .flags = (uint32_t)(from->size_flags & PFA_EVENT_FLAGS),
+                         .thread = from->thread,
+                         .free_thread = from->free_thread,
+                         .last_thread = from->last_thread,
+                         .tag = from->tag,
+                         .live = live};
+}
+
+/* The fields that a kind answers; those of single chunks are not known yet. */
+static void fill_numbers(double *numbers, const pfa_kind_t *kind)
+{
+    for (size_t i = 0; i < PFA_FIELDS; i++) {
+        numbers[i] = NAN;
+    }
+    numbers[PFA_FIELD_size] = (double)kind->size;
+    numbers[PFA_FIELD_live] = kind->live;
+    numbers[PFA_FIELD_freed] = !kind->live;
+    numbers[PFA_FIELD_shared] =
+        kind->source->has_accesses ? (double)((kind->flags & PFA_RECORD_SHARED) != 0) : (double)NAN;
+}
+
+static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
+{
+    pfa_where_t *where = walking->query->where;
+    if (where == NULL) {
+        return PFA_YES;
+    }
+    walking->asked.kind = &met->kind;
+    walking->subject.stack = met->kind.stack;
+    walking->subject.free_stack = met->kind.free_stack;
+    fill_numbers(walking->subject.numbers, &met->kind);
+    pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &met->slot);
+    met->open = truth == PFA_OPEN;
+    if (met->open) {
+        memcpy(met->numbers, walking->subject.numbers, sizeof met->numbers);
+    }
+    return truth;
+}
+
+static void begin_batch(void *to)
+{
+    walking_t *walking = to;
+    walking->count = 0;
+    if (walking->query->where != NULL) {
+        pfa_where_batch(walking->query->where);
+    }
+}
+
+static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight, bool live)
+{
+    walking_t *walking = to;
+    const pfa_look_t *look = walking->look;
+    if (!walking->query->walked) {
+        pfa_tally_kind(&walking->source->tally, walking->trace, from, weight, live);
+    }
+    walking->list = pfa_memory_grow(walking->list, &walking->room, walking->count + 1, sizeof *walking->list);
+    met_t *met = &walking->list[walking->count];
+    met->open = false;
+    fill_kind(walking, &met->kind, from, weight, live);
+    if (ask_kind(walking, met) == PFA_NO) {
+        return SKIP;
+    }
+    met->kind.group = pfa_groups_find(walking->query, &met->kind, false);
+    if (look->kind != NULL && !met->open) {
+        look->kind(look->to, &met->kind, from->rows);
+    }
+    return (uint32_t)walking->count++;
+}
+
+static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    uint64_t low;
+    uint64_t behind;
+    pfa_access_bytes(accesses, size, &low, &behind);
+    chunk->touched = (double)(behind - low);
+    chunk->is_touched = accesses->length != 0 || accesses->reads != 0 || accesses->writes != 0;
+    chunk->first = chunk->last = chunk->born;
+    if (accesses->length != 0) {
+        chunk->first = fmax(ns_of(source, accesses->first), chunk->born);
+        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), chunk->died);
+        chunk->first = fmin(chunk->first, chunk->last);
+    }
+}
+
+static bool ask_chunk(walking_t *walking, met_t *met, const pfa_chunk_t *chunk)
+{
+    double *numbers = met->numbers;
+    numbers[PFA_FIELD_lifetime] = chunk->life;
+    numbers[PFA_FIELD_born] = chunk->born;
+    numbers[PFA_FIELD_died] = chunk->died;
+    if (chunk->accesses != NULL) {
+        numbers[PFA_FIELD_reads] = chunk->accesses->reads;
+        numbers[PFA_FIELD_writes] = chunk->accesses->writes;
+        numbers[PFA_FIELD_coverage] = met->kind.size != 0 ? chunk->touched / (double)met->kind.size : (double)NAN;
+        numbers[PFA_FIELD_idle] = chunk->died - chunk->last;
+        numbers[PFA_FIELD_wait] = (chunk->is_touched ? chunk->first : chunk->died) - chunk->born;
+    }
+    return pfa_where_chunk(walking->query->where, met->slot, numbers);
+}
+
+static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                     double weight, bool live)
+{
+    walking_t *walking = to;
+    const pfa_look_t *look = walking->look;
+    (void)weight;
+    if (number == SKIP) {
+        return;
+    }
+    met_t *met = &walking->list[number];
+    const pfa_source_t *source = walking->source;
+    pfa_chunk_t chunk = {.born = ns_of(source, event->alloc_time), .event = event, .accesses = accesses};
+    chunk.died = fmax(live ? source->end_ns : ns_of(source, event->free_time), chunk.born);
+    chunk.life = chunk.died - chunk.born;
+    if (accesses != NULL) {
+        fill_accesses(source, &chunk, met->kind.size);
+    }
+    if (met->open) {
+        if (!ask_chunk(walking, met, &chunk)) {
+            return;
+        }
+        if (look->kind != NULL) {
+            look->kind(look->to, &met->kind, 1);
+        }
+    }
+    if (look->chunk != NULL) {
+        look->chunk(look->to, &met->kind, &chunk);
+    }
+}
+
+/* Of deaths that are known in sums only there is the stack, and that they died. */
+static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
+{
+    pfa_where_t *where = walking->query->where;
+    uint32_t slot;
+    if (where == NULL) {
+        return true;
+    }
+    if (!pfa_where_is_of_stacks(where)) {
+        return false;
+    }
+    walking->asked.kind = kind;
+    walking->subject.stack = kind->stack;
+    walking->subject.free_stack = kind->free_stack;
+    fill_numbers(walking->subject.numbers, kind);
+    pfa_where_batch(where);
+    return pfa_where_kind(where, &walking->subject, &slot) == PFA_YES;
+}
+
+static void meet_folds(walking_t *walking)
+{
+    const pfa_look_t *look = walking->look;
+    const pfa_trace_t *trace = walking->trace;
+    for (size_t i = 0; i < trace->fold_count; i++) {
+        double chunks = (double)trace->folds[i].chunks / 1024;
+        pfa_kind_t kind = {.source = walking->source,
+                           .stack = find_stack(walking, trace->folds[i].stack),
+                           .free_stack = PFA_NODE_UNKNOWN};
+        if (!ask_fold(walking, &kind)) {
+            walking->query->unasked +=
+                !walking->query->walked && !pfa_where_is_of_stacks(walking->query->where) ? chunks : 0;
+        } else if (look->fold != NULL) {
+            look->fold(look->to, walking->source, kind.stack, pfa_groups_find(walking->query, &kind, true), chunks,
+                       (double)trace->folds[i].bytes);
+        }
+    }
+    if (!walking->query->walked) {
+        pfa_tally_folds(&walking->source->tally, trace);
+    }
+}
+
+static void tell_source(const walking_t *walking, bool begins)
+{
+    if (walking->look->source != NULL) {
+        walking->look->source(walking->look->to, walking->source, walking->trace, begins);
+    }
+}
+
+/* What a trace says of itself is complete once its rows were walked through. */
+static void take_notes(pfa_source_t *source, pfa_trace_t *trace)
+{
+    trace->bad_blocks += source->bad_names;
+    pfa_tally_tell_missing(&source->tally, trace);
+    pfa_notes_free(&source->missing);
+    source->missing = trace->missing;
+    for (size_t i = 0; i < trace->remarks.count; i++) {
+        pfa_notes_add(&source->remarks, "%s", trace->remarks.list[i]);
+    }
+    trace->missing = (pfa_notes_t){.list = NULL};
+}
+
+/* What nobody asks of single chunks needs no look at them. */
+static bool needs_rows(const pfa_query_t *query, const pfa_look_t *look)
+{
+    return look->chunk != NULL || (query->where != NULL && pfa_where_needs_chunks(query->where));
+}
+
+/* A running process has more of them each time. */
+static void grow_nodes(pfa_source_t *source, const pfa_trace_t *trace)
+{
+    size_t room = source->node_count;
+    source->stack_of = pfa_memory_grow(source->stack_of, &room, trace->node_count, sizeof *source->stack_of);
+    source->node_count = (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX);
+}
+
+static int walk_source(walking_t *walking, const char *progress)
+{
+    pfa_query_t *query = walking->query;
+    const pfa_look_t *look = walking->look;
+    bool first = !query->walked;
+    pfa_visitor_t visitor = {.to = walking,
+                             .accesses =
+                                 look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where)),
+                             .batch = begin_batch,
+                             .kind = meet_kind,
+                             .row = needs_rows(query, look) ? meet_row : NULL};
+    if (first) {
+        walking->source->tally = (pfa_tally_t){.frees = 0};
+    }
+    tell_source(walking, true);
+    meet_folds(walking);
+    int error = pfa_rows_walk(walking->trace, &visitor, first, progress);
+    tell_source(walking, false);
+    if (error == 0 && first) {
+        take_notes(walking->source, walking->trace);
+    }
+    return error;
+}
+
+/* Opened again and again rather than all kept open: there may be thousands. */
+static int walk_file(walking_t *walking, size_t number, const char *progress)
+{
+    pfa_query_t *query = walking->query;
+    char *why = NULL;
+    walking->source = &query->sources[number];
+    walking->trace = pfa_trace_open(walking->source->path, &why);
+    if (walking->trace == NULL) {
+        pfa_query_drop(query, number, why != NULL ? why : "a trace is gone", PFA_EXIT_USAGE);
+        free(why);
+        return 1;
+    }
+    grow_nodes(walking->source, walking->trace);
+    int error = walk_source(walking, progress);
+    pfa_trace_close(walking->trace);
+    if (error != 0) {
+        why = asprintf(&why, "cannot read all of %s: %s", walking->source->path, strerror(error)) < 0 ? NULL : why;
+        pfa_query_drop(query, number, why != NULL ? why : "a trace cannot be read", PFA_EXIT_FAILED);
+    }
+    free(why);
+    return error;
+}
+
+int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progress)
+{
+    walking_t walking = {.query = query, .look = look, .asked = {.query = query}};
+    int error = 0;
+    walking.subject = (pfa_subject_t){.to = &walking.asked, .any_text = pfa_query_any_text};
+    if (!pfa_query_find_sets(query)) {
+        return 1;
+    }
+    for (size_t i = 0; i < query->source_count && error == 0; i++) {
+        error = walk_file(&walking, i, progress);
+    }
+    query->walked = query->walked || error == 0;
+    free(walking.list);
+    pfa_lines_free(&walking.asked.lines);
+    return error;
+}
