@@ -39,7 +39,7 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_fl
             stack =
                 tls->thread != NULL ? pfa_stack_site(tls, tls->free_site) : pfa_stack_find_site(tls, tls->free_site);
         }
-        uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_clock_now(tls);
+        uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_measure_now(tls);
         uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
         pfa_life_tell(tls, record, size_flags, flags, stack, now);
     }

@@ -7,7 +7,7 @@
 #define PFA_ALLOC_LIFE_H
 
 #include "alloc/region.h"
-#include "meta/clock.h"
+#include "meta/measure.h"
 #include "meta/ring.h"
 #include "meta/stack.h"
 #include "meta/thread.h"
@@ -147,19 +147,16 @@ typedef enum pfa_ending {
     PFA_LIFE_ENDED_SETTLE /* and settles the live total */
 } pfa_ending_t;
 
-/* Is the address one of R, and has the thread counters? */
-PFA_INLINE bool pfa_life_may_end(const pfa_tls_t *tls, uintptr_t address)
-{
-    return PFA_LIKELY(tls->thread != NULL) && PFA_LIKELY(address - pfa_range.base < pfa_range.region_span);
-}
-
 /* Tells the death of a region chunk, marks it dead and counts it, in the frequent case: it is live, starts at the address
- * and with its slot, and was not sampled. For an address that pfa_life_may_end; `skips` is what
- * pfa_clock_may_skip said. The backing gets the chunk after that, since the slot's next owner writes the same record. */
-PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address, bool skips)
+ * and with its slot, was not sampled, and the thread has counters and no reason to go the long way. The backing gets it
+ * after that, since the slot's next owner writes the same record. */
+PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
 {
-    pfa_thread_t *thread = tls->thread;
+    pfa_thread_t *thread = tls->short_free;
     uint64_t offset = address - pfa_range.base;
+    if (PFA_UNLIKELY(thread == NULL) || PFA_UNLIKELY(offset >= pfa_range.region_span)) {
+        return PFA_LIFE_NOT;
+    }
     /* A word of zeros has the reciprocal 0, and nothing is a start by it. */
     pfa_place_t place = pfa_region_place(offset);
     if (PFA_UNLIKELY(!pfa_place_is_start(&place))) {
@@ -171,7 +168,7 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address, bool ski
     }
     if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {
         uint32_t site = pfa_stack_site(tls, tls->free_site);
-        pfa_life_tell(tls, place.record, size_flags, 0, site, skips ? pfa_clock_step(tls) : pfa_clock_read(tls));
+        pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
     }
     pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))

@@ -115,13 +115,13 @@ static inline void make_background_thread(void)
 static PFA_NOINLINE void *alloc_measured(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
-    uint64_t began = pfa_measure_begin(tls);
+    uint64_t began = pfa_measure_begin_alloc(tls);
     TAKE_STACK(tls);
     void *chunk = pfa_chunk_alloc(tls, size, align, flags);
     if (PFA_UNLIKELY(chunk == NULL)) {
         chunk = unrecorded(tls, size, align, flags);
     }
-    pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+    pfa_measure_end_alloc(tls, size, began);
     return chunk;
 }
 
@@ -182,7 +182,7 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
 static PFA_NOINLINE PFA_FLATTEN void *malloc_measured(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
-    uint64_t began = pfa_measure_begin(tls);
+    uint64_t began = pfa_measure_begin_alloc(tls);
     TAKE_STACK(tls);
     if (!pfa_clock_is_skipping(tls)) {
         pfa_backing_heap_tend(tls->region_heap);
@@ -195,7 +195,7 @@ static PFA_NOINLINE PFA_FLATTEN void *malloc_measured(size_t size)
     } else if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, 0), pfa_clock_now(tls))) {
         pfa_live_settle(tls);
     }
-    pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+    pfa_measure_end_alloc(tls, size, began);
     return chunk;
 }
 
@@ -284,25 +284,12 @@ static PFA_NOINLINE void settle_and_free(void *chunk)
     pfa_backing_free(chunk);
 }
 
-/* Of a chunk in R, is it a free of the frequent kind? */
-static inline bool is_short(const pfa_tls_t *tls, const void *chunk)
-{
-    return PFA_LIKELY(pfa_options.free_depth == 1) && pfa_life_may_end(tls, (uintptr_t)chunk);
-}
-
 static PFA_NOINLINE PFA_FLATTEN void free_measured(void *chunk)
 {
     pfa_tls_t *tls = &pfa_tls;
-    if (PFA_UNLIKELY(!records_all(tls))) { /* then one is due all the time */
-        tls->measure_left = 0;
-        pfa_clock_stop_skipping(tls);
-        FREE_OTHERWISE(tls, chunk);
-        return;
-    }
     uint64_t began = pfa_measure_begin(tls);
     tls->free_site = (uintptr_t)__builtin_return_address(0);
-    pfa_ending_t ending =
-        is_short(tls, chunk) ? pfa_life_end(tls, (uintptr_t)chunk, pfa_clock_is_skipping(tls)) : PFA_LIFE_NOT;
+    pfa_ending_t ending = PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT;
     if (PFA_UNLIKELY(ending == PFA_LIFE_NOT)) {
         FREE_OTHERWISE(tls, chunk);
     } else {
@@ -316,40 +303,22 @@ static PFA_NOINLINE PFA_FLATTEN void free_measured(void *chunk)
     pfa_measure_end(tls, PFA_TIMES_FREES, 0, began);
 }
 
-/* The long way asks the clock itself. */
 static PFA_NOINLINE void free_otherwise(void *chunk)
 {
     pfa_tls_t *tls = &pfa_tls;
-    tls->clock_skips++;
-    FREE_OTHERWISE(tls, chunk);
-}
-
-static PFA_NOINLINE void free_elsewhere(void *chunk)
-{
-    pfa_tls_t *tls = &pfa_tls;
-    if (chunk != NULL && pfa_measure_is_near(tls) && records_all(tls) && pfa_measure_is_due(tls)) {
+    if (PFA_UNLIKELY(tls->short_free == NULL) && chunk != NULL && pfa_measure_is_armed(tls)) {
         free_measured(chunk);
     } else {
         FREE_OTHERWISE(tls, chunk);
     }
 }
 
-/* Recording everything, this is free: kept short, all that is rare a tail call. The clock is asked before the chunk's
- * record is looked at: that may have to come from memory, and is part of what a measured call takes. */
+/* Recording everything, this is free: kept short, all that is rare a tail call. */
 PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
     pfa_tls_t *tls = &pfa_tls;
     tls->free_site = (uintptr_t)__builtin_return_address(0);
-    if (PFA_UNLIKELY(!is_short(tls, chunk))) {
-        free_elsewhere(chunk);
-        return;
-    }
-    bool skips = pfa_clock_may_skip(tls);
-    if (PFA_UNLIKELY(!skips) && pfa_measure_is_due(tls)) {
-        free_measured(chunk);
-        return;
-    }
-    switch (pfa_life_end(tls, (uintptr_t)chunk, skips)) {
+    switch (PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT) {
     case PFA_LIFE_ENDED:
         pfa_backing_free_first_here(chunk);
         break;
@@ -457,11 +426,11 @@ void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
         free_for(chunk, caller);
         return NULL;
     }
-    bool measured = pfa_measure_is_near(tls) && records_all(tls) && pfa_measure_is_due(tls);
-    uint64_t began = measured ? pfa_measure_begin(tls) : 0;
+    bool measured = pfa_measure_is_near(tls) && pfa_measure_is_due(tls);
+    uint64_t began = measured ? pfa_measure_begin_alloc(tls) : 0;
     void *moved = reallocate(chunk, size, caller);
     if (PFA_UNLIKELY(measured)) {
-        pfa_measure_end(tls, PFA_TIMES_ALLOCATIONS, size, began);
+        pfa_measure_end_alloc(tls, size, began);
     }
     return moved;
 }

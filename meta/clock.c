@@ -24,7 +24,7 @@ static void skip(pfa_tls_t *tls)
 }
 
 /* The rarer case, where calls came thick and fast up to here. */
-static PFA_NOINLINE void take_dense(pfa_tls_t *tls, uint64_t since)
+static inline void take_dense(pfa_tls_t *tls, uint64_t since)
 {
     uint64_t calls = pfa_clock_is_skipping(tls) ? PFA_CLOCK_SKIPS + 1 : 1;
     if (since > calls * moment()) {

@@ -37,17 +37,18 @@ typedef struct pfa_counters {
     pfa_trace_times_t times; /* counters too, all of it */
 } pfa_counters_t;
 
-/* The call that is being measured, or is next (meta/measure.h). */
+/* The call that is being measured, and the next that is due (meta/measure.h). */
 typedef struct pfa_measure {
-    uint32_t distance; /* calls from the last one measured to that one, itself included; 0: none was drawn yet */
+    uint32_t distance; /* calls from the last that was due to the next, itself included; 0: none was drawn yet */
     int32_t left;      /* of a block without a thread: those still to come before it */
     uint64_t cost;     /* pfa_measure_cost */
     uint64_t waited;   /* ticks that the thread has waited for the writer, and what that was when the call began */
     uint64_t waited_before;
     uint64_t allowed;   /* bytes that the call handles beside those it is asked for */
     uint64_t own_began; /* of the allocator's part */
-    int64_t own_ticks;  /* in 1/PFA_TIMES_PART */
-    bool own_next;      /* is its part measured, or the whole? */
+    int64_t own_parts;  /* how long that took, in 1/PFA_TIMES_PART */
+    uint32_t armed;     /* frees that are to go the way of measured ones; only the last of them is */
+    bool is_rehearsed;  /* the call under way is not that one */
 } pfa_measure_t;
 
 /* Stacks and places of frees that the thread met lately (meta/stack.h). */

@@ -24,6 +24,7 @@ typedef struct pfa_source {
     uint64_t end;    /* the same by its counter */
     double ns_per_tick;
     bool has_accesses; /* what was done with its chunks is known */
+    bool sampled;      /* at some time: not every chunk was recorded */
     bool running;
     const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */

@@ -18,9 +18,9 @@
 
 #include <stdint.h>
 
-#define PFA_TIMES_MEAN 64u
+#define PFA_TIMES_MEAN 256u
 #define PFA_TIMES_PART 16 /* ticks are told in sixteenths */
-#define PFA_TIMES_MOMENTS 32u
+#define PFA_TIMES_MOMENTS 8u
 #define PFA_TIMES_BYTES_SHIFT 11
 #define PFA_TIMES_BYTES_MAX ((uint64_t)64 << 20) /* more of them make no difference: squares must not overflow */
 
