@@ -62,7 +62,7 @@ def several(folder):
 
 
 def untold(folder):
-    """Older traces, those without measured calls, samples, and a part of the chunks: nothing is told, all else is."""
+    """Older traces, those without measured calls, and samples: nothing is told, all else is."""
     path = folder / "t.pa"
     for form in ("ended", "killed"):
         for words in ([], ["untimed"], ["old"], ["unmerged"], ["timed", "sampled"]):

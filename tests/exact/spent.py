@@ -79,7 +79,7 @@ def running(folder):
 
 
 def unknown(folder):
-    """Of samples nothing is told, nor of a part of the chunks."""
+    """Of samples nothing is told."""
     run(folder, "alone", conf="sample:64K")
     equal(report(trace(folder))["allocation_time"], None, "of samples")
     text, _ = tool("report", trace(folder))
