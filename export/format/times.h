@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define PFA_TIMES_MEAN 256u
+#define PFA_TIMES_MEAN 512u
 #define PFA_TIMES_PART 16 /* ticks are told in sixteenths */
 #define PFA_TIMES_MOMENTS 8u
 #define PFA_TIMES_BYTES_SHIFT 11
