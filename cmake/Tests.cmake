@@ -8,7 +8,8 @@
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
-#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py is what they share
+#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py and pictures.py are
+#                                  what they share
 #   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
@@ -56,6 +57,9 @@ function(pfa_add_test_program source folder)
     add_executable(${name} ${source} ${extra})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
     target_compile_options(${name} PRIVATE ${test_options})
+    if(extra MATCHES "/analyze/") # as the tool is compiled
+        target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+    endif()
 endfunction()
 
 function(pfa_add_unit_tests folder prefix timeout)
@@ -99,13 +103,19 @@ endif()
 pfa_add_unit_tests(unit test 300)
 
 pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_trace.c analyze)
-target_compile_definitions(make_trace PRIVATE _GNU_SOURCE)
 target_link_libraries(make_trace PRIVATE pfa_flags zstd m)
+pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_pictures.c analyze)
+target_compile_definitions(make_pictures PRIVATE _GNU_SOURCE)
+target_link_libraries(make_pictures PRIVATE pfa_flags m)
+pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/call_graph.c analyze)
+target_compile_definitions(call_graph PRIVATE _GNU_SOURCE)
+target_link_libraries(call_graph PRIVATE pfa_flags m)
 file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
     # Commands run with the library need one; size and speed are told of what is shipped.
-    if(name STREQUAL "support" OR (name STREQUAL "running" AND NOT PFA_REPLACES_MALLOC)
+    if(name MATCHES "^(support|pictures|leaks_reference)$"
+       OR (name MATCHES "^(running|mprof_programs|memoro|advising|leaking)$" AND NOT PFA_REPLACES_MALLOC)
        OR (name STREQUAL "scale" AND (PROFALLOC_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")))
         continue()
     endif()
@@ -231,7 +241,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench access alloc capture largemap leveldb memcached unwind)
+    foreach(bench access alloc analyze capture excess largemap leveldb memcached unwind)
         pfa_add_test(bench_${bench} bench 900
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Fetches the upstream source of a program from Debian's source package into third_party/NAME and verifies it.
 #
-#   scripts/fetch-source.sh mimalloc|leveldb|memcached
+#   scripts/fetch-source.sh mimalloc|leveldb|memcached|protobuf|sqlite3
 #
 # It uses a private apt directory: the machine's own sources, read as source repositories, with lists and cache of their
 # own. The machine's apt configuration is neither changed nor needed to have deb-src lines. Root is not needed.
@@ -39,7 +39,19 @@ choose() {
             sha256=35872bd25f8d29d7cc2072d23e74344530891bfd0aa4f4f64184a8ae7291164b
             witness=memcached.c
             ;;
-        *) die "no source '$name' is known; there are mimalloc, leveldb, memcached" ;;
+        sqlite3)
+            version=3.40.1
+            tarball=sqlite3_3.40.1.orig.tar.xz
+            sha256=aaa776260ab4dc976db34aa7891819484c8676b5b2783123ebc6301e2ca5d655
+            witness=src/malloc.c
+            ;;
+        protobuf)
+            version=3.21.12
+            tarball=protobuf_3.21.12.orig.tar.gz
+            sha256=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
+            witness=src/google/protobuf/arena.cc
+            ;;
+        *) die "no source '$name' is known; there are mimalloc, leveldb, memcached, protobuf, sqlite3" ;;
     esac
     target=$root/third_party/$name
     stamp=$target/.verified-sha256
@@ -98,7 +110,7 @@ unpack() {
 }
 
 main() {
-    [[ $# -eq 1 ]] || die "which source? (mimalloc, leveldb, memcached)"
+    [[ $# -eq 1 ]] || die "which source? (mimalloc, leveldb, memcached, protobuf, sqlite3)"
     choose "$1"
     already_there && return
     command -v apt-get >/dev/null || die "no apt-get here."

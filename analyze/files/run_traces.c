@@ -107,7 +107,8 @@ static void summarise(const char *path)
         pfa_query_close(&query);
         return;
     }
-    pfa_report_collect(&report, &query);
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_report_collect(&report, &query, &thresholds);
     if (report.query.source_count != 0) {
         pfa_report_summary(&report);
         for (size_t i = 0; i < report.query.sources[0].missing.count; i++) {

@@ -121,6 +121,11 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf)
     free(dwarf);
 }
 
+Dwfl_Module *pfa_dwarf_module(const pfa_dwarf_t *dwarf)
+{
+    return dwarf->module;
+}
+
 static void visit_named(void (*visit)(void *, const pfa_symbol_t *), void *to, const char *name, pfa_symbol_t *symbol)
 {
     int status = -1;
@@ -219,15 +224,30 @@ static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsign
     return false;
 }
 
+/* `address` is the last byte of the call. */
+static uint32_t offset_of(Dwarf_Addr address, Dwarf_Addr start)
+{
+    return address >= start && address - start < UINT32_MAX ? (uint32_t)(address - start) + 1 : 0;
+}
+
+static uint32_t offset_in(Dwarf_Die *function, Dwarf_Addr address)
+{
+    Dwarf_Addr start;
+    return dwarf_entrypc(function, &start) == 0 ? offset_of(address, start) : 0;
+}
+
 /* From the innermost function outwards: each inlined one says where in the next it was called. */
 static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol, const char *outermost,
-                          void (*visit)(void *, const pfa_symbol_t *), void *to)
+                          uint32_t offset, void (*visit)(void *, const pfa_symbol_t *), void *to)
 {
     chain_t chain = {.list = NULL};
     bool found = descend(unit, address, false, 0, &chain) || descend(unit, address, true, 0, &chain);
     for (size_t i = chain.count; i-- > 0;) {
         Dwarf_Die *die = &chain.list[i];
         symbol->inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
+        if (!symbol->inlined) {
+            symbol->offset = outermost != NULL ? offset : offset_in(die, address);
+        }
         visit_named(visit, to, symbol->inlined || outermost == NULL ? name_of(die) : outermost, symbol);
         if (!symbol->inlined) {
             break;
@@ -258,11 +278,13 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
     }
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
-    if (unit != NULL && visit_inlined(unit, address - bias, &symbol, name, visit, to)) {
+    uint32_t distance = name != NULL ? offset_of(offset, 0) : 0;
+    if (unit != NULL && visit_inlined(unit, address - bias, &symbol, name, distance, visit, to)) {
         return;
     }
     if (unit != NULL && !is_assembler(unit)) {
         symbol = (pfa_symbol_t){.function = NULL}; /* the line may be of a function that was inlined into this one */
     }
+    symbol.offset = distance;
     visit_named(visit, to, name, &symbol);
 }

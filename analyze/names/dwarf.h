@@ -13,4 +13,13 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf);
 void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol),
                     void *to);
 
+/* Visits types of the module that have a name: structures, classes, unions, and typedefs of anything. `record` is whether the
+ * type is one of the first three, under whatever name. The name is qualified and lasts for the call only. False: *left, which
+ * counts down the entries of debug information that may still be looked at, came to its end before the types did.
+ * (analyze/names/dwarf_types.c) */
+typedef void pfa_dwarf_type_visit_t(void *to, const char *name, uint64_t size, bool record);
+bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left);
+/* For it: the module, of libdwfl. */
+struct Dwfl_Module *pfa_dwarf_module(const pfa_dwarf_t *dwarf);
+
 #endif

@@ -63,8 +63,8 @@ static const char *skip_type(const char *name)
     return start;
 }
 
-/* Whether a function is of the C++ library: it allocates for others. Some are told without their namespace. */
-static bool is_library(const pfa_symbol_t *symbol)
+/* Some are told without their namespace. */
+bool pfa_place_is_library(const pfa_symbol_t *symbol)
 {
     if (symbol->function == NULL) {
         return false;
@@ -75,18 +75,23 @@ static bool is_library(const pfa_symbol_t *symbol)
            (strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL);
 }
 
+bool pfa_place_own(const pfa_lines_t *lines, pfa_line_t *line)
+{
+    size_t own = 0;
+    while (own < lines->count && pfa_place_is_library(lines->list[own].symbol)) {
+        own++;
+    }
+    if (lines->count != 0) {
+        *line = lines->list[own < lines->count ? own : 0];
+    }
+    return lines->count != 0;
+}
+
 bool pfa_place_find(pfa_stacks_t *stacks, uint32_t stack, pfa_line_t *line)
 {
     pfa_lines_t lines = {.list = NULL};
-    size_t own = 0;
     pfa_stacks_lines(stacks, stack, &lines);
-    bool found = lines.count != 0;
-    while (own < lines.count && is_library(lines.list[own].symbol)) {
-        own++;
-    }
-    if (found) {
-        *line = lines.list[own < lines.count ? own : 0];
-    }
+    bool found = pfa_place_own(&lines, line);
     pfa_lines_free(&lines);
     return found;
 }
@@ -123,21 +128,26 @@ static void print_line(FILE *to, const pfa_line_t *line, const char *indent, boo
     fprintf(to, "%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
 }
 
-void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent)
+void pfa_place_print_lines(FILE *to, const pfa_lines_t *lines, const char *indent)
 {
     static const char *const ends[] = {[PFA_NODE_COMPLETE] = NULL,
                                        [PFA_NODE_TRUNCATED] = "... deeper than was recorded",
                                        [PFA_NODE_BROKEN] = "... the stack could not be followed further",
                                        [PFA_NODE_UNKNOWN] = "... not recorded"};
-    pfa_lines_t lines = {.list = NULL};
-    pfa_stacks_lines(stacks, stack, &lines);
-    for (size_t i = 0; i < lines.count; i++) {
-        print_line(to, &lines.list[i], indent, i == 0);
+    for (size_t i = 0; i < lines->count; i++) {
+        print_line(to, &lines->list[i], indent, i == 0);
     }
-    if (lines.root < PFA_NODE_FIRST && ends[lines.root] != NULL) {
-        fprintf(to, "%s%s\n", indent, ends[lines.root]);
-    } else if (lines.count == 0) {
+    if (lines->root < PFA_NODE_FIRST && ends[lines->root] != NULL) {
+        fprintf(to, "%s%s\n", indent, ends[lines->root]);
+    } else if (lines->count == 0) {
         fprintf(to, "%s(the stack is empty)\n", indent);
     }
+}
+
+void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent)
+{
+    pfa_lines_t lines = {.list = NULL};
+    pfa_stacks_lines(stacks, stack, &lines);
+    pfa_place_print_lines(to, &lines, indent);
     pfa_lines_free(&lines);
 }

@@ -131,6 +131,7 @@ void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
         for (size_t i = 0; i < count; i++) {
             pfa_line_t line = {.symbol = &symbols[i],
                                .module = pfa_symbols_path(stacks->symbols, frame->module),
+                               .build = pfa_symbols_identity(stacks->symbols, frame->module),
                                .address = frame->address};
             top = top && is_ours(&line);
             if (!top) {

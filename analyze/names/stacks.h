@@ -30,6 +30,7 @@ uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t
 typedef struct pfa_line {
     const pfa_symbol_t *symbol;
     const char *module; /* NULL: none */
+    const char *build;  /* the same for all that are of one build of the module; NULL: not known */
     uint64_t address;
 } pfa_line_t;
 

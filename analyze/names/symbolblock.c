@@ -15,6 +15,8 @@ typedef struct building {
     pfa_symbolblock_frame_t *frames;
     size_t frame_count;
     size_t frame_room;
+    uint32_t *offsets; /* of the frames */
+    size_t offset_room;
     char *texts;
     size_t texts_size;
     size_t texts_room;
@@ -90,7 +92,8 @@ static void finish(building_t *building, pfa_tracefile_t *writer, uint64_t time)
                                    .texts_size = (uint32_t)building->texts_size};
     size_t addresses = building->address_count * sizeof *building->addresses;
     size_t frames = building->frame_count * sizeof *building->frames;
-    size_t size = sizeof head + addresses + frames + building->texts_size;
+    size_t offsets = building->frame_count * sizeof *building->offsets;
+    size_t size = sizeof head + addresses + frames + building->texts_size + offsets;
     if (building->address_count == 0) {
         return;
     }
@@ -99,6 +102,7 @@ static void finish(building_t *building, pfa_tracefile_t *writer, uint64_t time)
     memcpy(payload + sizeof head, building->addresses, addresses);
     memcpy(payload + sizeof head + addresses, building->frames, frames);
     memcpy(payload + sizeof head + addresses + frames, building->texts, building->texts_size);
+    memcpy(payload + size - offsets, building->offsets, offsets);
     pfa_tracefile_block(writer, PFA_BLOCK_SYMBOLS, time, payload, size);
     free(payload);
     begin(building);
@@ -121,6 +125,9 @@ static void put_address(building_t *building, const pfa_stacks_t *stacks, const 
     for (size_t i = 0; i < count; i++) {
         building->frames = pfa_memory_grow(building->frames, &building->frame_room, building->frame_count + 1,
                                            sizeof *building->frames);
+        building->offsets = pfa_memory_grow(building->offsets, &building->offset_room, building->frame_count + 1,
+                                            sizeof *building->offsets);
+        building->offsets[building->frame_count] = symbols[i].offset;
         building->frames[building->frame_count++] =
             (pfa_symbolblock_frame_t){.function = put_text(building, symbols[i].function),
                                       .file = put_text(building, symbols[i].file),
@@ -163,6 +170,7 @@ void pfa_symbolblock_write(pfa_tracefile_t *writer, uint64_t time, pfa_stacks_t 
     free(order);
     free(building.addresses);
     free(building.frames);
+    free(building.offsets);
     free(building.texts);
     free(building.kept);
 }
@@ -171,6 +179,7 @@ typedef struct reading {
     pfa_symbolblock_head_t head;
     const uint8_t *addresses;
     const uint8_t *frames;
+    const uint8_t *offsets; /* NULL: there are none */
     const char *texts;
     uint64_t *texts_left; /* characters that may still be read of texts */
     uint64_t frames_read; /* each address has its own: never more than there are */
@@ -204,9 +213,14 @@ static bool read_address(reading_t *reading, uint32_t number, pfa_symbols_t *sym
     for (uint32_t i = 0; i < address.count; i++) {
         pfa_symbolblock_frame_t frame;
         memcpy(&frame, reading->frames + (address.first + i) * sizeof frame, sizeof frame);
+        uint32_t offset = 0;
+        if (reading->offsets != NULL) {
+            memcpy(&offset, reading->offsets + (address.first + i) * sizeof offset, sizeof offset);
+        }
         list[i] = (pfa_symbol_t){.function = text_at(reading, frame.function),
                                  .file = text_at(reading, frame.file),
                                  .line = frame.line,
+                                 .offset = offset,
                                  .inlined = frame.inlined != 0};
     }
     pfa_symbols_put(symbols, module, address.address, list, address.count);
@@ -230,6 +244,7 @@ static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols, uint6
         reading.texts[reading.head.texts_size - 1] != '\0') {
         return false;
     }
+    reading.offsets = pfa_cursor_take(&cursor, reading.head.frames * sizeof(uint32_t));
     for (uint32_t i = 0; i < reading.head.addresses; i++) {
         if (!read_address(&reading, i, symbols)) {
             return false;

@@ -229,6 +229,7 @@ static void add_symbol(void *to, const pfa_symbol_t *symbol)
     found->list[found->count++] = (pfa_symbol_t){.function = keep_text(found->symbols, symbol->function),
                                                  .file = keep_text(found->symbols, symbol->file),
                                                  .line = symbol->line,
+                                                 .offset = symbol->offset,
                                                  .inlined = symbol->inlined};
 }
 
@@ -247,16 +248,27 @@ static void store(pfa_symbols_t *symbols, uint32_t module, uint64_t address, fou
     symbols->entry_count++;
 }
 
+static void open_module(module_t *module)
+{
+    if (!module->asked && module->path != NULL) {
+        module->dwarf = pfa_dwarf_open(module->path, module->build_id, module->build_id_size, &module->why);
+        module->asked = true;
+    }
+}
+
+pfa_dwarf_t *pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module)
+{
+    open_module(&symbols->modules[module]);
+    return symbols->modules[module].dwarf;
+}
+
 const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t number, uint64_t address, size_t *count)
 {
     entry_t *entry = make_entry(symbols, number, address);
     module_t *module = &symbols->modules[number];
     if (entry->list == NULL) {
         found_t found = {.symbols = symbols};
-        if (!module->asked && module->path != NULL) {
-            module->dwarf = pfa_dwarf_open(module->path, module->build_id, module->build_id_size, &module->why);
-            module->asked = true;
-        }
+        open_module(module);
         module->missed = module->missed || module->dwarf == NULL;
         if (module->dwarf != NULL) {
             pfa_dwarf_find(module->dwarf, address - 1, add_symbol, &found);

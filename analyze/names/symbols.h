@@ -12,7 +12,8 @@ typedef struct pfa_symbol {
     const char *function; /* demangled; NULL if not known */
     const char *file;     /* NULL if not known */
     uint32_t line;
-    bool inlined; /* into the next one */
+    uint32_t offset; /* of the return address from the start of the function; 0 if not known, and of inlined ones */
+    bool inlined;    /* into the next one */
 } pfa_symbol_t;
 
 typedef struct pfa_symbols pfa_symbols_t;
@@ -28,6 +29,8 @@ const char *pfa_symbols_identity(const pfa_symbols_t *symbols, uint32_t module);
 
 /* What is at the call before the return address, the innermost first; at least one. They stay until the end. */
 const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t module, uint64_t address, size_t *count);
+/* The debug information of a module; NULL: there is none. */
+struct pfa_dwarf *pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module);
 /* Makes known what is there. Texts are copied. */
 void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t address, const pfa_symbol_t *list,
                      size_t count);

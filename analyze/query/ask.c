@@ -167,7 +167,7 @@ static bool sum_up(pfa_query_t *query, const pfa_where_set_t *set, sums_t *sums)
     pfa_where_t *where = query->where;
     bool walked = query->walked;
     sums->metric = set->top != 0 ? set->metric : NULL;
-    query->where = (pfa_where_t *)(uintptr_t)set->where;
+    query->where = set->where;
     query->walked = true; /* this one does not count */
     int error = pfa_query_walk(query, &look, "finding points");
     query->where = where;

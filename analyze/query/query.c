@@ -6,6 +6,7 @@
 #include "analyze/query/keys.h"
 #include "analyze/query/walk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,7 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
                              .counters = trace->counters,
                              .folded = trace->counters.folded,
                              .node_count = trace->node_count};
+    source->step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
     source->stack_of = pfa_memory_get(trace->node_count, sizeof *source->stack_of);
     copy_threads(source, trace);
     copy_tags(source, trace);

@@ -23,6 +23,8 @@ typedef struct pfa_source {
     double end_ns;   /* the last that is known of it: its live chunks are counted as if they ended here */
     uint64_t end;    /* the same by its counter */
     double ns_per_tick;
+    double
+        step_ns; /* times of deaths, and births of those that died, are cut to steps of this; a tick if they are whole */
     bool has_accesses; /* what was done with its chunks is known */
     bool sampled;      /* at some time: not every chunk was recorded */
     bool running;
@@ -98,6 +100,9 @@ typedef struct pfa_chunk {
 typedef struct pfa_look {
     void *to;
     bool accesses; /* chunks are to be told with them */
+    /* Chunks are told group by group, some ten thousand at a time, so that what is kept of a group stays in the cache; within a
+     * group in the same order as else. Those that realloc made or ended come before the others, in order. */
+    bool grouped;
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);

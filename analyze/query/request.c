@@ -114,17 +114,25 @@ static struct option *join_options(const pfa_request_t *request, const struct op
     return all;
 }
 
+static void print_usage(const pfa_request_t *request, FILE *to)
+{
+    fputs(request->usage, to);
+    if (request->usage_more != NULL) {
+        request->usage_more(to);
+    }
+}
+
 static int read_options(pfa_request_t *request, int argc, char **argv, const struct option *options,
                         pfa_request_take_t *take, void *to)
 {
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h' || option == HELP) {
-            fputs(request->usage, stdout);
+            print_usage(request, stdout);
             return pfa_tool_finish(request->command, 0);
         }
         if (option == '?') {
-            fputs(request->usage, stderr);
+            print_usage(request, stderr);
             return PFA_EXIT_USAGE;
         }
         if (!(option >= WHERE ? take_shared(request, option, optarg) : take(to, option, optarg))) {
@@ -147,7 +155,7 @@ int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct
     request->files = argv + optind;
     request->file_count = (size_t)(argc - optind);
     if (request->file_count == 0) {
-        fputs(request->usage, stderr);
+        print_usage(request, stderr);
         return PFA_EXIT_USAGE;
     }
     return -1;

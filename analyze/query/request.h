@@ -10,7 +10,8 @@
 typedef struct pfa_request {
     const char *command; /* "report" */
     const char *usage;
-    bool no_by; /* the command has no use for --by, or */
+    void (*usage_more)(FILE *to); /* what is printed behind it; may be NULL */
+    bool no_by;                   /* the command has no use for --by, or */
     bool no_sort;
     bool json;
     size_t top;           /* 0: not said */

@@ -18,6 +18,26 @@ typedef struct met {
     double numbers[PFA_FIELDS]; /* only where open */
 } met_t;
 
+/* A row that waits to be told with others of its group. */
+typedef struct waiting {
+    pfa_event_t event;
+    pfa_event_accesses_t accesses;
+    uint32_t number; /* of its kind */
+    bool told;       /* its accesses are known */
+    bool live;
+} waiting_t;
+
+typedef struct waitings {
+    waiting_t *rows; /* PFA_BATCH_ROWS of them; NULL: nothing waits */
+    uint32_t count;
+    uint32_t *order;
+    uint32_t *group_at; /* by group: 1 and its place among those of the batch; 0: not one of them */
+    size_t group_room;
+    uint32_t *starts; /* by place */
+    uint32_t *groups;
+    uint32_t group_count;
+} waitings_t;
+
 typedef struct walking {
     pfa_query_t *query;
     const pfa_look_t *look;
@@ -28,7 +48,10 @@ typedef struct walking {
     size_t room;
     pfa_asked_t asked;
     pfa_subject_t subject;
+    waitings_t waitings;
 } walking_t;
+
+static void tell_waiting(walking_t *walking);
 
 static double ns_of(const pfa_source_t *source, uint64_t time)
 {
@@ -73,6 +96,18 @@ static void fill_numbers(double *numbers, const pfa_kind_t *kind)
         kind->source->has_accesses ? (double)((kind->flags & PFA_RECORD_SHARED) != 0) : (double)NAN;
 }
 
+/* What the answers about texts are remembered by. */
+static void fill_ids(pfa_subject_t *subject, const pfa_kind_t *kind)
+{
+    uint64_t source = (uint64_t)kind->source->number << 32;
+    subject->stack = kind->stack;
+    subject->free_stack = kind->free_stack;
+    subject->ids[PFA_FIELD_thread] = source | kind->thread;
+    subject->ids[PFA_FIELD_free_thread] = source | (kind->live ? UINT32_MAX >> 1 : kind->free_thread);
+    subject->ids[PFA_FIELD_tag] = source | kind->tag;
+    subject->ids[PFA_FIELD_trace] = source;
+}
+
 static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
 {
     pfa_where_t *where = walking->query->where;
@@ -80,8 +115,7 @@ static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
         return PFA_YES;
     }
     walking->asked.kind = &met->kind;
-    walking->subject.stack = met->kind.stack;
-    walking->subject.free_stack = met->kind.free_stack;
+    fill_ids(&walking->subject, &met->kind);
     fill_numbers(walking->subject.numbers, &met->kind);
     pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &met->slot);
     met->open = truth == PFA_OPEN;
@@ -94,6 +128,7 @@ static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
 static void begin_batch(void *to)
 {
     walking_t *walking = to;
+    tell_waiting(walking);
     walking->count = 0;
     if (walking->query->where != NULL) {
         pfa_where_batch(walking->query->where);
@@ -153,15 +188,10 @@ static bool ask_chunk(walking_t *walking, met_t *met, const pfa_chunk_t *chunk)
     return pfa_where_chunk(walking->query->where, met->slot, numbers);
 }
 
-static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                     double weight, bool live)
+static void tell_row(walking_t *walking, uint32_t number, const pfa_event_t *event,
+                     const pfa_event_accesses_t *accesses, bool live)
 {
-    walking_t *walking = to;
     const pfa_look_t *look = walking->look;
-    (void)weight;
-    if (number == SKIP) {
-        return;
-    }
     met_t *met = &walking->list[number];
     const pfa_source_t *source = walking->source;
     pfa_chunk_t chunk = {.born = ns_of(source, event->alloc_time), .event = event, .accesses = accesses};
@@ -183,6 +213,110 @@ static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const 
     }
 }
 
+static uint32_t place_of(walking_t *walking, uint32_t group)
+{
+    waitings_t *waitings = &walking->waitings;
+    waitings->group_at =
+        pfa_memory_grow(waitings->group_at, &waitings->group_room, (size_t)group + 1, sizeof *waitings->group_at);
+    if (waitings->group_at[group] == 0) {
+        waitings->groups[waitings->group_count] = group;
+        waitings->starts[waitings->group_count] = 0;
+        waitings->group_at[group] = ++waitings->group_count;
+    }
+    return waitings->group_at[group] - 1;
+}
+
+/* Whether realloc made or ended it: its order among others means something, whatever group they are of. */
+static bool is_linked(const waiting_t *row)
+{
+    uint64_t ended = row->live ? 0 : PFA_EVENT_MOVED;
+    return (row->event.size_flags & (PFA_RECORD_REALLOC | ended)) != 0;
+}
+
+/* The rows by group: their numbers in `order`, the linked ones first. */
+static void sort_waiting(walking_t *walking)
+{
+    waitings_t *waitings = &walking->waitings;
+    uint32_t linked = 0;
+    for (uint32_t i = 0; i < waitings->count; i++) {
+        if (is_linked(&waitings->rows[i])) {
+            waitings->order[linked++] = i;
+        } else {
+            waitings->starts[place_of(walking, walking->list[waitings->rows[i].number].kind.group)]++;
+        }
+    }
+    uint32_t start = linked;
+    for (uint32_t i = 0; i < waitings->group_count; i++) {
+        uint32_t count = waitings->starts[i];
+        waitings->starts[i] = start;
+        start += count;
+    }
+    for (uint32_t i = 0; i < waitings->count; i++) {
+        if (!is_linked(&waitings->rows[i])) {
+            uint32_t place = waitings->group_at[walking->list[waitings->rows[i].number].kind.group] - 1;
+            waitings->order[waitings->starts[place]++] = i;
+        }
+    }
+    for (uint32_t i = 0; i < waitings->group_count; i++) {
+        waitings->group_at[waitings->groups[i]] = 0;
+    }
+    waitings->group_count = 0;
+}
+
+static void tell_waiting(walking_t *walking)
+{
+    waitings_t *waitings = &walking->waitings;
+    if (waitings->count == 0) {
+        return;
+    }
+    sort_waiting(walking);
+    for (uint32_t i = 0; i < waitings->count; i++) {
+        const waiting_t *row = &waitings->rows[waitings->order[i]];
+        tell_row(walking, row->number, &row->event, row->told ? &row->accesses : NULL, row->live);
+    }
+    waitings->count = 0;
+}
+
+static void begin_waiting(waitings_t *waitings)
+{
+    waitings->rows = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->rows);
+    waitings->order = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->order);
+    waitings->starts = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->starts);
+    waitings->groups = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->groups);
+}
+
+static void end_waiting(waitings_t *waitings)
+{
+    free(waitings->rows);
+    free(waitings->order);
+    free(waitings->starts);
+    free(waitings->groups);
+    free(waitings->group_at);
+}
+
+static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                     double weight, bool live)
+{
+    walking_t *walking = to;
+    waitings_t *waitings = &walking->waitings;
+    (void)weight;
+    if (number == SKIP) {
+        return;
+    }
+    if (waitings->rows == NULL) {
+        tell_row(walking, number, event, accesses, live);
+        return;
+    }
+    waiting_t *row = &waitings->rows[waitings->count++];
+    row->event = *event;
+    row->told = accesses != NULL;
+    if (accesses != NULL) {
+        row->accesses = *accesses;
+    }
+    row->number = number;
+    row->live = live;
+}
+
 /* Of deaths that are known in sums only there is the stack, and that they died. */
 static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
 {
@@ -195,8 +329,7 @@ static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
         return false;
     }
     walking->asked.kind = kind;
-    walking->subject.stack = kind->stack;
-    walking->subject.free_stack = kind->free_stack;
+    fill_ids(&walking->subject, kind);
     fill_numbers(walking->subject.numbers, kind);
     pfa_where_batch(where);
     return pfa_where_kind(where, &walking->subject, &slot) == PFA_YES;
@@ -275,6 +408,7 @@ static int walk_source(walking_t *walking, const char *progress)
     tell_source(walking, true);
     meet_folds(walking);
     int error = pfa_rows_walk(walking->trace, &visitor, first, progress);
+    tell_waiting(walking);
     tell_source(walking, false);
     if (error == 0 && first) {
         take_notes(walking->source, walking->trace);
@@ -313,10 +447,14 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
     if (!pfa_query_find_sets(query)) {
         return 1;
     }
+    if (look->grouped && needs_rows(query, look)) {
+        begin_waiting(&walking.waitings);
+    }
     for (size_t i = 0; i < query->source_count && error == 0; i++) {
         error = walk_file(&walking, i, progress);
     }
     query->walked = query->walked || error == 0;
+    end_waiting(&walking.waitings);
     free(walking.list);
     pfa_lines_free(&walking.asked.lines);
     return error;

@@ -26,11 +26,12 @@ typedef struct pfa_where_names pfa_where_names_t;
 
 /* A set that has to be known before chunks can be asked: of points, or of the largest groups. */
 typedef struct pfa_where_set {
-    const char *file;         /* another trace; NULL: the query's own */
-    const pfa_where_t *where; /* of which chunks; NULL: all */
-    size_t top;               /* so many of the points with the largest `metric`; 0: all points that have a chunk */
-    const char *metric;       /* "bytes", "count", "live" */
-    /* What the scan found: by number of the stack, as far as there is room. */
+    const char *file;   /* another trace, whose chunks these are; NULL: the query's own */
+    pfa_where_t *where; /* of which chunks; NULL: all. That of another trace has sets of its own, over that trace */
+    size_t top;         /* so many of the points with the largest `metric`; 0: all points that have a chunk */
+    const char *metric; /* "bytes", "count", "live"; NULL unless `top` */
+    unsigned rank; /* those of the same rank do not need each other: one walk may find them all. Rank 0 needs none */
+    /* What the scan found: by number of the stack, as far as there is room. The caller's; free() is called on it at the end. */
     bool *stacks;
     size_t room;
 } pfa_where_set_t;
@@ -42,25 +43,35 @@ typedef struct pfa_subject {
     bool (*any_text)(void *to, pfa_field_t field, bool (*match)(void *with, const char *text), void *with);
     uint32_t stack; /* what stack-level answers are remembered by */
     uint32_t free_stack;
-    double numbers[PFA_FIELDS]; /* of fields that are numbers; NaN: not known, and no comparison with it is true */
+    /* Likewise of the texts of a kind (thread, free_thread, tag, trace): where the number is the same, so are the texts. */
+    uint64_t ids[PFA_FIELDS];
+    double numbers
+        [PFA_FIELDS]; /* of fields that are numbers; NaN: not known, and no comparison with it is true. Flags: 1, 0 */
 } pfa_subject_t;
 
 pfa_where_names_t *pfa_where_names_new(void);
 void pfa_where_names_free(pfa_where_names_t *names);
-/* Reads definitions from a file. False: *why says what is wrong and where, in several lines; the caller frees it. */
+/* Reads definitions from a file. False: *why says what is wrong and where, in several lines; the caller frees it. Those
+ * before the error are then defined. */
 bool pfa_where_names_read(pfa_where_names_t *names, const char *path, char **why);
 
-/* NULL: *why says what is wrong, with the text and a mark below the character; the caller frees it. */
+/* `names` may be NULL; what is parsed does not need them any longer. "@FILE" reads definitions from a file and asks for what it
+ * asks for: its line `where`, or its last definition. A text that is NULL stands for that of the last file that was read.
+ * NULL: *why says what is wrong, with the text and a mark below the character; the caller frees it. */
 pfa_where_t *pfa_where_parse(const char *text, pfa_where_names_t *names, char **why);
 void pfa_where_free(pfa_where_t *where);
-/* Sets in the order in which they have to be known. */
+/* Sets in the order in which they have to be known, before anything is asked. Those that a set's own `where` needs are among
+ * them, unless it is of another trace: then they are that one's. */
 pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count);
-/* Whether it asks for accesses, for single chunks at all, or for nothing but stacks. */
+/* Whether it asks for accesses of single chunks; its sets are to be asked by themselves. */
 bool pfa_where_needs_accesses(const pfa_where_t *where);
+/* Whether single chunks may have to be asked at all. */
 bool pfa_where_needs_chunks(const pfa_where_t *where);
+/* Whether it asks for nothing but the allocation stack, so that a subject needs no more than that, and is never PFA_OPEN. */
 bool pfa_where_is_of_stacks(const pfa_where_t *where);
 
-/* A batch of kinds begins: what was answered of kinds is forgotten. */
+/* A batch of kinds begins: slots of those before it are no longer to be used. (What was answered is kept while there is not too
+ * much of it.) */
 void pfa_where_batch(pfa_where_t *where);
 /* Asks a kind. PFA_OPEN: its chunks are to be asked, with *slot. */
 pfa_truth_t pfa_where_kind(pfa_where_t *where, const pfa_subject_t *subject, uint32_t *slot);

@@ -52,6 +52,12 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
     pfa_point_t *point = find_point(report, kind->group);
     double chunks = kind->weight * rows;
     double bytes = chunks * (double)kind->size;
+    double variance = rows * kind->weight * (kind->weight - 1);
+    double bytes_variance = variance * (double)kind->size * (double)kind->size;
+    point->chunks_variance += variance;
+    point->bytes_variance += bytes_variance;
+    point->live_variance += kind->live ? bytes_variance : 0;
+    point->live_chunks_variance += kind->live ? variance : 0;
     point->largest = kind->size > point->largest ? kind->size : point->largest;
     *(kind->live ? &point->live_chunks : &point->frees) += chunks;
     *(kind->live ? &point->live_bytes : &point->bytes_freed) += bytes;
@@ -105,6 +111,7 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     if (chunk->accesses != NULL) {
         add_accesses(adding, kind, chunk);
     }
+    pfa_memoro_add(&adding->report->memoro, kind, chunk);
     add_to_peak(to, kind, chunk);
 }
 
@@ -120,6 +127,8 @@ static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chu
         pfa_point_t *point = find_point(report, kind->group);
         point->peak_chunks += kind->weight;
         point->peak_bytes += kind->weight * (double)kind->size;
+        point->peak_variance += kind->weight * (kind->weight - 1) * (double)kind->size * (double)kind->size;
+        point->peak_chunks_variance += kind->weight * (kind->weight - 1);
     }
 }
 
@@ -251,19 +260,21 @@ static bool walk_again(adding_t *adding)
     return true;
 }
 
-static bool collect(pfa_report_t *report)
+static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
 {
     adding_t adding = {.report = report};
     pfa_look_t first = {
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
-    pfa_look_t at_peak = {.to = &adding, .chunk = add_at_peak};
+    pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
     report->files = pfa_memory_get(report->query.source_count, sizeof *report->files);
     report->together = begin_together(&report->query);
+    pfa_memoro_begin(&report->memoro, &report->query, thresholds);
     adding.together = report->together != NULL;
     if (pfa_query_walk(&report->query, &first, "reading") != 0 || !walk_again(&adding)) {
         free(adding.threads);
         return false;
     }
+    pfa_memoro_end(&report->memoro);
     return pfa_report_peak(report).bytes <= 0 || pfa_query_walk(&report->query, &at_peak, "looking at the peak") == 0;
 }
 
@@ -275,6 +286,7 @@ static void forget(pfa_report_t *report, size_t file_count)
         }
     }
     pfa_together_free(report->together);
+    pfa_memoro_free(&report->memoro);
     for (size_t i = 0; i < report->map_room; i++) {
         free(report->maps[i].counters);
     }
@@ -285,11 +297,11 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->points);
 }
 
-void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query)
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
     size_t file_count = query->source_count;
     *report = (pfa_report_t){.query = *query};
-    while (!collect(report)) { /* what is added cannot be taken away again */
+    while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
         forget(report, file_count);
         *report = (pfa_report_t){.query = report->query};
         if (file_count ==

@@ -16,7 +16,8 @@ static const char usage[] =
     "  --sort WHAT        one list only: by bytes or chunks (count) allocated, by bytes at the peak, or live at the end\n"
     "  --top N            so many allocation points in each list; 10 as text, all of them as JSON\n"
     "  --json             for programs: docs/report-json.md tells what it means\n\n"
-    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n";
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n\n"
+    "Thresholds of scores and of what is inferred:\n";
 
 static int parse_order(const char *name)
 {
@@ -30,11 +31,16 @@ static int parse_order(const char *name)
     return -1;
 }
 
-static int report_query(const pfa_request_t *request, const pfa_query_t *query, const pfa_order_t *orders,
-                        size_t order_count)
+static bool take(void *to, int option, const char *value)
+{
+    return pfa_thresholds_take(to, "report", option, value);
+}
+
+static int report_query(const pfa_request_t *request, const pfa_query_t *query, const pfa_thresholds_t *thresholds,
+                        const pfa_order_t *orders, size_t order_count)
 {
     pfa_report_t report;
-    pfa_report_collect(&report, query);
+    pfa_report_collect(&report, query, thresholds);
     if (report.query.source_count != 0 && request->json) {
         pfa_report_json(&report, request->top != 0 ? request->top : SIZE_MAX, orders[0]);
     } else if (report.query.source_count != 0) {
@@ -49,9 +55,10 @@ int pfa_command_report(int argc, char **argv)
 {
     pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK};
     size_t order_count = sizeof orders / sizeof orders[0];
-    pfa_request_t request = {.command = "report", .usage = usage};
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_request_t request = {.command = "report", .usage = usage, .usage_more = pfa_thresholds_usage};
     pfa_query_t query;
-    int status = pfa_request_read(&request, argc, argv, NULL, NULL, NULL);
+    int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &thresholds);
     int order = status < 0 && request.sort != NULL ? parse_order(request.sort) : 0;
     if (order < 0) {
         pfa_tool_say("report", "--sort takes bytes, count, peak or live, not '%s'", request.sort);
@@ -64,7 +71,7 @@ int pfa_command_report(int argc, char **argv)
         status = pfa_request_open(&request, &query);
     }
     if (status < 0) {
-        status = report_query(&request, &query, orders, order_count);
+        status = report_query(&request, &query, &thresholds, orders, order_count);
     }
     pfa_request_free(&request);
     return pfa_tool_finish("report", status);

@@ -5,6 +5,7 @@
 
 #include "analyze/report/access.h"
 #include "analyze/report/spent.h"
+#include "analyze/memoro/memoro.h"
 #include "analyze/query/query.h"
 #include "analyze/trace/peak.h"
 #include "analyze/trace/together.h"
@@ -17,6 +18,13 @@ typedef struct pfa_point {
     double live_bytes;
     double peak_chunks; /* of those that were alive at the peak */
     double peak_bytes;
+    /* Of these estimates, if sampled: */
+    double chunks_variance;
+    double bytes_variance;
+    double live_variance; /* of live bytes, */
+    double peak_variance; /* and of those at the peak */
+    double live_chunks_variance;
+    double peak_chunks_variance;
     uint64_t largest; /* size that was asked for */
 } pfa_point_t;
 
@@ -60,6 +68,7 @@ typedef struct pfa_report {
     pfa_map_t *maps; /* by point, likewise */
     size_t map_room;
     bool maps_are_merged; /* some of them have words that were only between others */
+    pfa_memoro_t memoro;  /* scores and inferences */
     pfa_size_class_t sizes[PFA_SIZES];
     pfa_thread_total_t *threads;
     size_t thread_count;
@@ -70,7 +79,9 @@ typedef struct pfa_report {
 } pfa_report_t;
 
 /* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
-void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query);
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The sum of all points. */
+pfa_point_t pfa_report_sum(const pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
@@ -104,6 +115,12 @@ double pfa_access_unknown(const pfa_access_total_t *total, double chunks);
 
 void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);
 void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order);
+/* The head of the text: scores and what is worth a change. (analyze/report/score_text.c) */
+void pfa_score_text(pfa_report_t *report, size_t top);
+/* Members of an object: a point, and what the scores and inferences are. (analyze/report/score_json.c) */
+void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number);
+void pfa_score_json(pfa_json_t *json, pfa_report_t *report);
+void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
 /* Their parts about accesses. (analyze/report/access_text.c, analyze/report/access_json.c) */
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
 void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);

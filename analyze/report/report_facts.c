@@ -116,6 +116,25 @@ uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
     return largest != 0 && largest < map->words ? (uint32_t)largest : map->words;
 }
 
+pfa_point_t pfa_report_sum(const pfa_report_t *report)
+{
+    pfa_point_t sum = {.frees = 0};
+    for (size_t i = 0; i < report->point_count; i++) {
+        const pfa_point_t *point = &report->points[i];
+        sum.frees += point->frees;
+        sum.bytes_freed += point->bytes_freed;
+        sum.live_chunks += point->live_chunks;
+        sum.live_bytes += point->live_bytes;
+        sum.peak_chunks += point->peak_chunks;
+        sum.peak_bytes += point->peak_bytes;
+        sum.chunks_variance += point->chunks_variance;
+        sum.bytes_variance += point->bytes_variance;
+        sum.live_variance += point->live_variance;
+        sum.peak_variance += point->peak_variance;
+    }
+    return sum;
+}
+
 pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report)
 {
     pfa_access_total_t all = {.chunks = 0};

@@ -2,8 +2,10 @@
 #include "analyze/tool/json.h"
 #include "analyze/report/report.h"
 #include "analyze/query/keys.h"
+#include "analyze/names/place.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,75 +182,67 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
-static const char *name_root(uint32_t root)
+static bool is_by_stack(const pfa_report_t *report)
 {
-    static const char *const names[] = {[PFA_NODE_COMPLETE] = "complete",
-                                        [PFA_NODE_TRUNCATED] = "truncated",
-                                        [PFA_NODE_BROKEN] = "broken",
-                                        [PFA_NODE_UNKNOWN] = "unknown"};
-    return names[root < PFA_NODE_FIRST ? root : PFA_NODE_UNKNOWN];
+    return report->query.key == NULL || report->query.key == &pfa_keys[0];
 }
 
-static void put_stack(pfa_json_t *json, const pfa_lines_t *lines)
+/* Half the width of the 95 % confidence intervals of what a point is told with; only if it is an estimate. */
+static void put_within(pfa_json_t *json, const pfa_point_t *point)
 {
-    pfa_json_begin(json, "stack", '[');
-    for (size_t i = 0; i < lines->count; i++) {
-        const pfa_line_t *line = &lines->list[i];
-        pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "function", line->symbol->function);
-        pfa_json_text(json, "file", line->symbol->file);
-        if (line->symbol->line != 0) {
-            pfa_json_whole(json, "line", line->symbol->line);
-        } else {
-            pfa_json_text(json, "line", NULL);
-        }
-        pfa_json_text(json, "module", line->module);
-        pfa_json_whole(json, "address", line->address);
-        pfa_json_bool(json, "inlined", line->symbol->inlined);
-        pfa_json_end(json, '}');
+    pfa_json_begin(json, "within", '{');
+    pfa_json_number(json, "allocations", 1.96 * sqrt(point->chunks_variance));
+    pfa_json_number(json, "bytes", 1.96 * sqrt(point->bytes_variance));
+    pfa_json_number(json, "live_bytes", 1.96 * sqrt(point->live_variance));
+    pfa_json_number(json, "peak_bytes", 1.96 * sqrt(point->peak_variance));
+    pfa_json_end(json, '}');
+}
+
+void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number)
+{
+    const pfa_point_t *point = &report->points[number];
+    char id[24];
+    snprintf(id, sizeof id, "%016" PRIx64, pfa_report_point_hash(report, number));
+    pfa_json_text(json, "id", is_by_stack(report) ? id : NULL);
+    pfa_json_text(json, "name", pfa_query_group_name(&report->query, number));
+    pfa_json_number(json, "allocations", point->frees + point->live_chunks);
+    pfa_json_number(json, "frees", point->frees);
+    pfa_json_number(json, "bytes", point->bytes_freed + point->live_bytes);
+    pfa_json_number(json, "bytes_freed", point->bytes_freed);
+    pfa_json_number(json, "live_chunks", point->live_chunks);
+    pfa_json_number(json, "live_bytes", point->live_bytes);
+    pfa_json_number(json, "peak_chunks", point->peak_chunks);
+    pfa_json_number(json, "peak_bytes", point->peak_bytes);
+    if (report->query.sampled) {
+        put_within(json, point);
     }
-    pfa_json_end(json, ']');
-    pfa_json_text(json, "stack_end", name_root(lines->root));
+    pfa_score_json_point(json, report, number);
+    pfa_access_json_point(json, report, number);
+    if (is_by_stack(report)) {
+        pfa_lines_t lines = {.list = NULL};
+        pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
+        pfa_place_json(json, &lines);
+        pfa_lines_free(&lines);
+    }
 }
 
 static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_order_t order)
 {
     uint32_t *numbers = pfa_report_order(report, order);
-    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
-    pfa_lines_t lines = {.list = NULL};
     pfa_progress_t progress;
     pfa_progress_begin(&progress, "finding names", report->point_count);
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < report->point_count && i < top; i++) {
         const pfa_point_t *point = &report->points[numbers[i]];
-        uint32_t stack = pfa_query_group_stack(&report->query, numbers[i]);
-        char id[24];
-        if (point->frees + point->live_chunks <= 0 && pfa_report_map(report, numbers[i]) == NULL) {
-            continue;
+        if (point->frees + point->live_chunks > 0 || pfa_report_map(report, numbers[i]) != NULL) {
+            pfa_json_begin(json, NULL, '{');
+            pfa_report_json_point(json, report, numbers[i]);
+            pfa_json_end(json, '}');
         }
-        snprintf(id, sizeof id, "%016" PRIx64, pfa_report_point_hash(report, numbers[i]));
-        pfa_stacks_lines(&report->query.stacks, stack, &lines);
-        pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "id", by_stack ? id : NULL);
-        pfa_json_text(json, "name", pfa_query_group_name(&report->query, numbers[i]));
-        pfa_json_number(json, "allocations", point->frees + point->live_chunks);
-        pfa_json_number(json, "frees", point->frees);
-        pfa_json_number(json, "bytes", point->bytes_freed + point->live_bytes);
-        pfa_json_number(json, "bytes_freed", point->bytes_freed);
-        pfa_json_number(json, "live_chunks", point->live_chunks);
-        pfa_json_number(json, "live_bytes", point->live_bytes);
-        pfa_json_number(json, "peak_chunks", point->peak_chunks);
-        pfa_json_number(json, "peak_bytes", point->peak_bytes);
-        pfa_access_json_point(json, report, numbers[i]);
-        if (by_stack) {
-            put_stack(json, &lines);
-        }
-        pfa_json_end(json, '}');
         pfa_progress_step(&progress, 1);
     }
     pfa_json_end(json, ']');
     pfa_progress_end(&progress);
-    pfa_lines_free(&lines);
     free(numbers);
 }
 
@@ -297,6 +291,11 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_totals(&json, &report->tally);
     put_all_peak(&json, report);
     put_all_spent(&json, report);
+    if (report->query.sampled) {
+        pfa_point_t sum = pfa_report_sum(report);
+        put_within(&json, &sum);
+    }
+    pfa_score_json(&json, report);
     pfa_access_json(&json, report);
     put_points(&json, report, top, order);
     put_threads(&json, report);

@@ -36,13 +36,14 @@ static void print_file(const pfa_source_t *file)
     }
 }
 
-static void print_total(const char *what, double chunks, double bytes)
+static void print_total(const char *what, double chunks, double bytes, double variance)
 {
     char count[PFA_NUMBER_TEXT];
     char size[PFA_NUMBER_TEXT];
     char whole[PFA_NUMBER_TEXT];
-    printf("  %-10s %20s %14s  (%s bytes)\n", what, pfa_text_count(count, chunks), pfa_text_bytes(size, bytes),
-           pfa_text_count(whole, bytes));
+    char within[PFA_NUMBER_TEXT];
+    printf("  %-10s %20s %14s  (%s bytes)%s\n", what, pfa_text_count(count, chunks), pfa_text_bytes(size, bytes),
+           pfa_text_count(whole, bytes), pfa_text_within(within, bytes, variance));
 }
 
 static void print_peak(const pfa_report_t *report)
@@ -106,9 +107,11 @@ static void print_totals(const pfa_report_t *report)
 {
     const pfa_tally_t *tally = &report->tally;
     printf("\n  %-10s %20s %14s\n", "", "chunks", "bytes");
-    print_total("allocated", tally->frees + tally->live_chunks, tally->bytes_freed + tally->live_bytes);
-    print_total("freed", tally->frees, tally->bytes_freed);
-    print_total("live", tally->live_chunks, tally->live_bytes);
+    pfa_point_t sum = pfa_report_sum(report);
+    print_total("allocated", tally->frees + tally->live_chunks, tally->bytes_freed + tally->live_bytes,
+                sum.bytes_variance);
+    print_total("freed", tally->frees, tally->bytes_freed, sum.bytes_variance - sum.live_variance);
+    print_total("live", tally->live_chunks, tally->live_bytes, sum.live_variance);
     print_peak(report);
     print_spent(report);
     if (pfa_report_is_running(report)) {
@@ -121,10 +124,12 @@ static void print_totals(const pfa_report_t *report)
 static void print_point(const pfa_point_t *point, size_t rank, double part)
 {
     char texts[6][PFA_NUMBER_TEXT];
+    char within[PFA_NUMBER_TEXT];
     double chunks = point->frees + point->live_chunks;
-    printf("\n  #%zu  %5.1f %%  %s in %s chunk%s; live %s in %s; at the peak %s in %s\n", rank, 100 * part,
-           pfa_text_bytes(texts[0], point->bytes_freed + point->live_bytes), pfa_text_count(texts[1], chunks),
-           pfa_text_plural(chunks), pfa_text_bytes(texts[2], point->live_bytes),
+    double bytes = point->bytes_freed + point->live_bytes;
+    printf("\n  #%zu  %5.1f %%  %s%s in %s chunk%s; live %s in %s; at the peak %s in %s\n", rank, 100 * part,
+           pfa_text_bytes(texts[0], bytes), pfa_text_within(within, bytes, point->bytes_variance),
+           pfa_text_count(texts[1], chunks), pfa_text_plural(chunks), pfa_text_bytes(texts[2], point->live_bytes),
            pfa_text_count(texts[3], point->live_chunks), pfa_text_bytes(texts[4], point->peak_bytes),
            pfa_text_count(texts[5], point->peak_chunks));
 }
@@ -234,6 +239,7 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
         printf("MISSING: %s\n", report->query.unread.list[i]);
     }
     print_totals(report);
+    pfa_score_text(report, top);
     for (size_t i = 0; i < order_count; i++) {
         print_points(report, top, orders[i], &printed);
     }

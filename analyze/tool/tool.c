@@ -120,6 +120,32 @@ const char *pfa_text_count(char text[PFA_NUMBER_TEXT], double count)
     return text;
 }
 
+const char *pfa_text_ns(char text[PFA_NUMBER_TEXT], double ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    for (; fabs(ns) >= 1000 && unit + 1 < sizeof units / sizeof units[0]; unit++) {
+        ns /= 1000;
+    }
+    snprintf(text, PFA_NUMBER_TEXT,
+             fabs(ns) < 10 && unit != 0    ? "%.2f %s"
+             : fabs(ns) < 100 && unit != 0 ? "%.1f %s"
+                                           : "%.0f %s",
+             ns, units[unit]);
+    return text;
+}
+
+const char *pfa_text_within(char text[PFA_NUMBER_TEXT], double value, double variance)
+{
+    if (!(variance > 0) || !(value > 0)) {
+        text[0] = '\0';
+        return text;
+    }
+    double percent = 100 * 1.96 * sqrt(variance) / value;
+    snprintf(text, PFA_NUMBER_TEXT, percent < 10 ? " ±%.1f %%" : " ±%.0f %%", percent);
+    return text;
+}
+
 const char *pfa_text_plural(double count)
 {
     return fabs(count - 1) < 0.5 ? "" : "s";

@@ -5,6 +5,7 @@
  *   FORM   ended    with a final picture
  *          killed   not ended, with a live table: the last deaths are only in rings
  *          big      ended, CHUNKS chunks in order, some of them alive at the end
+ *          many     ended, CHUNKS chunks of many points, in order of their deaths, some of them alive at the end
  *   WORD   after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
@@ -12,6 +13,7 @@
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
+ *          shift=N   or by so many
  *          sizes     batches of deaths have a column of sizes
  *          bare      without COUNTERS
  *          roots     nodes are written from 0 on
@@ -31,10 +33,14 @@
  *          unmerged  COUNTERS do not tell whether these join accesses
  *          timed     calls were measured: as tests/analyze/spent.py has it
  *          untimed   COUNTERS do not tell of measured calls
+ *          points=N  (many) so many points; 1000
  *          boot=N    the machine had been up for so many nanoseconds more
+ *          size=N    all chunks are of this size
+ *          alive     no chunk dies
  *
- * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
+ * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
+ * bytes, chunks alive. */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -88,7 +94,16 @@ static pfa_event_t random_event(uint64_t *random, uint64_t now, bool sampled)
     return event;
 }
 
-static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
+/* What the words of the command line ask for; what is random stays as it is. */
+static void change_event(const made_t *made, pfa_event_t *event)
+{
+    if (made->sized) {
+        event->size_flags &= ((uint64_t)1 << PFA_RECORD_SIZE_SHIFT) - 1;
+        event->size_flags |= made->size << PFA_RECORD_SIZE_SHIFT;
+    }
+}
+
+static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t seed)
 {
     uint64_t now = heap->start = 1000000;
     heap->deaths = calloc(chunks + 1, sizeof *heap->deaths);
@@ -96,8 +111,9 @@ static void make_heap(heap_t *heap, size_t chunks, uint64_t seed, bool sampled)
     must(heap->deaths != NULL && heap->lives != NULL);
     for (size_t i = 0; i < chunks; i++) {
         now += 1 + random_below(&seed, 40);
-        life_t life = {.event = random_event(&seed, now, sampled)};
-        if (random_below(&seed, 20) == 0) {
+        life_t life = {.event = random_event(&seed, now, made->sampled)};
+        change_event(made, &life.event);
+        if (random_below(&seed, 20) == 0 || made->alive) {
             heap->lives[heap->live_count++] = life;
             continue;
         }
@@ -342,12 +358,17 @@ int main(int argc, char **argv)
     made_t made = {.path = argv[2], .pid = 1u << 30, .bits = 31}; /* no process has that one */
     char **words = argv + 5;
     uint64_t chunks = strtoull(argv[3], NULL, 0);
+    uint32_t points = 1000;
     for (char **word = words; *word != NULL; word++) {
         made.pid = strncmp(*word, "pid=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.pid;
         made.run = strncmp(*word, "run=", 4) == 0 ? strtoull(*word + 4, NULL, 0) : made.run;
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
+        made.shift = strncmp(*word, "shift=", 6) == 0 ? (uint32_t)strtoull(*word + 6, NULL, 0) : made.shift;
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
+        points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
+        made.sized = made.sized || strncmp(*word, "size=", 5) == 0;
+        made.size = strncmp(*word, "size=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.size;
     }
     const char *slash = strrchr(made.path, '/');
     const char *name = slash != NULL ? slash + 1 : made.path;
@@ -356,20 +377,22 @@ int main(int argc, char **argv)
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
     made.unwritten = has(words, "unwritten");
-    made.shift = has(words, "shift") ? 6 : 0;
+    made.shift = has(words, "shift") ? 6 : made.shift;
     made.instrumented = has(words, "accesses");
     made.accesses = made.instrumented || has(words, "idle");
     made.maps = has(words, "maps");
     made.merged = has(words, "merged");
     made.gap = has(words, "gap");
     made.times = has(words, "timed") ? measured : made.times;
+    made.alive = has(words, "alive");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     must(fd >= 0 && made.batch != NULL && made.bytes != NULL);
-    bool big = strcmp(argv[1], "big") == 0;
-    make_heap(&heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0), made.sampled);
+    bool many = strcmp(argv[1], "many") == 0;
+    bool big = many || strcmp(argv[1], "big") == 0;
+    make_heap(&made, &heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0));
     if (made.instrumented) {
         make_accesses(&made, &heap, strtoull(argv[4], NULL, 0));
     }
@@ -384,12 +407,16 @@ int main(int argc, char **argv)
     bool ended = strcmp(argv[1], "ended") == 0;
     uint32_t nodes = ended || big ? STACKS : STACKS / 2; /* the others are only in the live table */
     uint32_t first = has(words, "roots") ? 0 : PFA_NODE_FIRST;
-    pfa_tracefile_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
-                        heap.pcs + first);
+    if (!many) {
+        pfa_tracefile_nodes(&made.writer, heap.start, first, PFA_NODE_FIRST - first + nodes, heap.parents + first,
+                            heap.pcs + first);
+    }
     if (ended || big) {
         write_names(&made, &heap);
     }
-    if (big) {
+    if (many) {
+        make_many(&made, &heap, chunks, strtoull(argv[4], NULL, 0), points);
+    } else if (big) {
         make_big(&made, &heap, chunks, strtoull(argv[4], NULL, 0));
     } else {
         (ended ? make_ended : make_killed)(&made, &heap, words);

@@ -47,8 +47,11 @@ typedef struct made {
     bool accesses;     /* there is room for them, */
     bool instrumented; /* and something to tell */
     bool maps;
-    bool merged;    /* one of two modules joins accesses */
-    bool gap;       /* the final picture is without */
+    bool merged; /* one of two modules joins accesses */
+    bool gap;    /* the final picture is without */
+    bool alive;  /* no chunk dies */
+    bool sized;  /* all chunks are of this */
+    uint64_t size;
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */
     uint64_t boot;  /* and by the one since the boot alone */
@@ -65,6 +68,7 @@ void flush_events(made_t *made, uint64_t time, uint32_t flags);
 void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t time, uint32_t flags);
 void write_totals(made_t *made, const heap_t *heap, char **words);
 void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed);
+void make_many(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed, uint32_t points);
 
 /* Gives the chunks of the heap accesses, and tells the truth about those of one; `number` places it somewhere. */
 void make_accesses(const made_t *made, heap_t *heap, uint64_t seed);

@@ -49,6 +49,15 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
     (void)to;
 }
 
+bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left)
+{
+    (void)dwarf;
+    (void)visit;
+    (void)to;
+    (void)left;
+    return true;
+}
+
 static void remove_files(void)
 {
     (void)unlink(trace_path);
@@ -124,7 +133,8 @@ static void report_it(void)
         return;
     }
     pfa_report_t report;
-    pfa_report_collect(&report, &query);
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_report_collect(&report, &query, &thresholds);
     if (report.query.source_count != 0) {
         pfa_report_json(&report, 20, PFA_BY_COUNT);
         pfa_report_text(&report, 5, orders, 2);
@@ -173,6 +183,8 @@ static void run_commands(void)
     (void)unlink(packed_path);
     bool packed = run(pfa_command_pack, "pack", "-o", packed_path, trace_path) == 0;
     (void)run(pfa_command_report, "report", "--json", packed ? packed_path : trace_path, cut_path);
+    (void)run(pfa_command_mprof, "mprof", "-offsets", packed ? packed_path : trace_path, NULL);
+    (void)run(pfa_command_mprof, "mprof", "--json", trace_path, cut_path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,167 @@
+/* Owns `profalloc advise`: what to change in a program, ranked by what it would bring. */
+#include "analyze/advise/findings.h"
+#include "analyze/query/keys.h"
+#include "analyze/query/request.h"
+#include "analyze/tool/commands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: profalloc advise [OPTION]... FILE...\n\n"
+    "Tells what to change in a recorded program, the change that would bring most first: buffers to reserve, allocations to\n"
+    "hoist out of loops, pools, chunks to shrink, to free earlier, to allocate later, or to do without. Each with the bytes,\n"
+    "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
+    "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
+        PFA_REQUEST_BY_USAGE
+    "  --sort WHAT        by rank (the sum of both shares), bytes, calls or time that is saved\n"
+    "  --top N            so many; 10\n"
+    "  --json             for programs\n\n"
+    "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
+    "Thresholds:\n";
+
+typedef struct asked {
+    pfa_thresholds_t thresholds;
+} asked_t;
+
+static bool take(void *to, int option, const char *value)
+{
+    asked_t *asked = to;
+    return pfa_thresholds_take(&asked->thresholds, "advise", option, value);
+}
+
+static double value_of(const pfa_finding_t *finding, const char *sort)
+{
+    return strcmp(sort, "bytes") == 0   ? finding->bytes
+           : strcmp(sort, "calls") == 0 ? finding->calls
+           : strcmp(sort, "time") == 0  ? finding->ns
+                                        : finding->rank;
+}
+
+static bool is_order(const char *sort)
+{
+    static const char *const orders[] = {"rank", "bytes", "calls", "time"};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        if (strcmp(sort, orders[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare(const void *a, const void *b, void *to)
+{
+    double left = value_of(a, to);
+    double right = value_of(b, to);
+    return left > right ? -1 : left < right;
+}
+
+static void put_finding(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    pfa_json_begin(json, NULL, '{');
+    pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
+    if (to != NULL) {
+        pfa_finding_sentence(to, finding, report);
+        fclose(to);
+        pfa_json_text(json, "sentence", text);
+        free(text);
+    }
+    pfa_json_number(json, "saves_bytes", finding->bytes);
+    pfa_json_number(json, "saves_calls", finding->calls);
+    pfa_json_number(json, "saves_ns", finding->ns);
+    pfa_json_number(json, "rank", finding->rank);
+    pfa_json_text(json, "sure", pfa_sure_names[finding->sure]);
+    pfa_json_number(json, "chunks", finding->chunks);
+    pfa_json_number(json, "share", finding->share);
+    pfa_json_begin(json, "points", '[');
+    for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
+        uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;
+        pfa_json_begin(json, NULL, '{');
+        pfa_report_json_point(json, report, number);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_end(json, '}');
+}
+
+static void print_json(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
+{
+    pfa_json_t json = {.to = stdout};
+    pfa_json_begin(&json, NULL, '{');
+    pfa_json_text(&json, "schema", "profalloc-advise");
+    pfa_json_whole(&json, "version", 1);
+    pfa_query_tell_json(&report->query, &json);
+    pfa_json_number(&json, "run_ns", findings->run_ns);
+    pfa_json_number(&json, "peak_bytes", findings->peak);
+    pfa_json_number(&json, "pair_ns", findings->pair_ns);
+    pfa_json_bool(&json, "pair_ns_measured", findings->measured);
+    pfa_json_begin(&json, "findings", '[');
+    for (size_t i = 0; i < findings->count && i < top; i++) {
+        put_finding(&json, report, &findings->list[i]);
+    }
+    pfa_json_end(&json, ']');
+    pfa_json_end(&json, '}');
+}
+
+static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    size_t count = findings->count < top ? findings->count : top;
+    printf("%zu of %zu changes that would save memory or time; the peak is %s, the run took %s\n", count,
+           findings->count, pfa_text_bytes(texts[0], findings->peak), pfa_text_ns(texts[1], findings->run_ns));
+    for (size_t i = 0; i < count; i++) {
+        pfa_finding_print(report, findings, i, i + 1);
+    }
+    printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",
+           findings->measured ? "measured" : "assumed", pfa_text_ns(texts[0], findings->pair_ns));
+    if (!report->has_accesses) {
+        printf("No access data: what was never used, idle or too large cannot be seen; build with profalloc-cc.\n");
+    }
+    pfa_query_tell(&report->query, stdout);
+}
+
+static int advise(const pfa_request_t *request, const pfa_query_t *query, const asked_t *asked)
+{
+    pfa_report_t report;
+    pfa_findings_t findings;
+    pfa_report_collect(&report, query, &asked->thresholds);
+    if (report.query.source_count != 0) {
+        pfa_findings_make(&findings, &report);
+        if (request->sort != NULL && findings.count != 0) {
+            qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);
+        }
+        if (request->json) {
+            print_json(&report, &findings, request->top != 0 ? request->top : SIZE_MAX);
+        } else {
+            print_text(&report, &findings, request->top != 0 ? request->top : 10);
+        }
+        pfa_findings_free(&findings);
+    }
+    int status = report.query.status;
+    pfa_report_free(&report);
+    return status;
+}
+
+int pfa_command_advise(int argc, char **argv)
+{
+    asked_t asked = {.thresholds = pfa_thresholds_standard()};
+    pfa_request_t request = {.command = "advise", .usage = usage, .usage_more = pfa_thresholds_usage};
+    pfa_query_t query;
+    int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &asked);
+    if (status < 0 && request.sort != NULL && !is_order(request.sort)) {
+        pfa_tool_say("advise", "--sort takes rank, bytes, calls or time, not '%s'", request.sort);
+        status = PFA_EXIT_USAGE;
+    }
+    if (status < 0) {
+        status = pfa_request_open(&request, &query);
+    }
+    if (status < 0) {
+        status = advise(&request, &query, &asked);
+    }
+    pfa_request_free(&request);
+    return pfa_tool_finish("advise", status);
+}

@@ -1,0 +1,58 @@
+/* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
+ *
+ * Bytes are those of the program's peak that would not be there; calls are pairs of allocation and free that would not be
+ * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
+ * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
+#ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
+#define PFA_ANALYZE_ADVISE_FINDINGS_H
+
+#include "analyze/report/report.h"
+
+typedef enum pfa_advice {
+#define PFA_FINDING(name, title) PFA_ADVICE_##name,
+#include "analyze/advise/findings.def"
+#undef PFA_FINDING
+    PFA_ADVICES
+} pfa_advice_t;
+
+extern const char *const pfa_advice_names[PFA_ADVICES];
+extern const char *const pfa_advice_titles[PFA_ADVICES];
+
+typedef enum pfa_sure { PFA_SURE_LOW, PFA_SURE_MEDIUM, PFA_SURE_HIGH } pfa_sure_t;
+extern const char *const pfa_sure_names[];
+
+typedef struct pfa_finding {
+    pfa_advice_t advice;
+    uint32_t point;   /* of the report; the first of several */
+    uint32_t *points; /* of a pool for several: all of them; else NULL */
+    size_t point_count;
+    double bytes;
+    double calls;
+    double ns;
+    double rank;
+    pfa_sure_t sure;
+    double chunks; /* that it holds for, */
+    double share;  /* and what share of the point's they are */
+} pfa_finding_t;
+
+typedef struct pfa_findings {
+    pfa_finding_t *list; /* the best first */
+    size_t count;
+    size_t room;
+    double pair_ns; /* what an allocation and its free cost, */
+    bool measured;  /* as the trace tells; else it is assumed */
+    double run_ns;
+    double peak;
+} pfa_findings_t;
+
+void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
+void pfa_findings_free(pfa_findings_t *findings);
+
+/* What to do about it and why, in one sentence. */
+void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report);
+/* What it would bring, in few words. */
+void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
+/* All of the one at this place of the list, with its point. (analyze/report/score_text.c) */
+void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank);
+
+#endif

@@ -1,0 +1,204 @@
+/* Owns the words of advice. See analyze/advise/findings.h. */
+#include "analyze/advise/findings.h"
+#include "analyze/names/place.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+typedef struct words {
+    FILE *to;
+    const pfa_finding_t *finding;
+    const pfa_memoro_point_t *point;
+    const pfa_memoro_t *memoro;
+} words_t;
+
+/* "3 of 4 chunks", "all 10,000 chunks". */
+static void say_chunks(const words_t *words)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    double all = words->point->chunks;
+    double some = words->finding->chunks;
+    if (words->finding->share > 0.9995 && words->finding->points == NULL) {
+        fprintf(words->to, all < 1.5 ? "the one chunk" : "all %s chunks", pfa_text_count(texts[0], all));
+    } else {
+        fprintf(words->to, "%s of %s chunks", pfa_text_count(texts[0], some), pfa_text_count(texts[1], all));
+    }
+}
+
+static const char *was(const words_t *words)
+{
+    return words->finding->chunks < 1.5 ? "was" : "were";
+}
+
+static void say_remove(const words_t *words)
+{
+    char text[PFA_NUMBER_TEXT];
+    pfa_share_t untouched = pfa_memoro_share(words->point, PFA_INFER_never_touched);
+    pfa_share_t unread = pfa_memoro_share(words->point, PFA_INFER_write_only);
+    fprintf(words->to, "do without it: ");
+    say_chunks(words);
+    if (unread.chunks <= 0) {
+        fprintf(words->to, " %s never touched", was(words));
+    } else if (untouched.chunks <= 0) {
+        fprintf(words->to, " %s written and never read", was(words));
+    } else {
+        fprintf(words->to, " %s never read, %s of them never touched at all", was(words),
+                pfa_text_count(text, untouched.chunks * words->point->told_chunks));
+    }
+}
+
+/* "16 > 32 > 64 > ... > 4096". */
+static void say_sizes(FILE *to, const pfa_run_t *run)
+{
+    uint32_t kept = run->length < PFA_RUN_SIZES ? run->length : PFA_RUN_SIZES;
+    enum { SHOWN = 4 };
+    for (uint32_t i = 0; i < kept; i++) {
+        if (i < SHOWN || i + 1 == kept) {
+            fprintf(to, "%s%" PRIu64, i == 0 ? "" : " > ", run->sizes[i]);
+        } else if (i == SHOWN) {
+            fprintf(to, " > ...");
+        }
+    }
+}
+
+static void say_reserve(const words_t *words)
+{
+    const pfa_growth_t *growth = &words->point->growth;
+    char texts[4][PFA_NUMBER_TEXT];
+    double final = pfa_growth_final(growth, 0.9);
+    fprintf(words->to, "reserve %s at once: ", pfa_text_bytes(texts[0], final));
+    fprintf(words->to, growth->runs < 1.5 ? "a buffer grew in %s steps" : "%s buffers grew, on average in %s steps",
+            pfa_text_count(texts[1], growth->runs < 1.5 ? growth->chunks - growth->runs : growth->runs),
+            pfa_text_count(texts[2], (growth->chunks - growth->runs) / growth->runs));
+    fprintf(words->to, " by %s (", growth->longest.by_realloc ? "realloc" : "allocating anew and freeing");
+    say_sizes(words->to, &growth->longest);
+    fprintf(words->to, " bytes), copying up to %s", pfa_text_bytes(texts[3], growth->copied));
+}
+
+static double burst_seconds(const pfa_bursts_t *bursts)
+{
+    double ns = 0;
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        ns += bursts->list[i].end - bursts->list[i].first;
+    }
+    return ns * 1e-9;
+}
+
+static void say_rate(const words_t *words)
+{
+    const pfa_memoro_point_t *point = words->point;
+    char texts[2][PFA_NUMBER_TEXT];
+    double seconds = burst_seconds(&point->bursts);
+    fprintf(words->to, " pairs of allocation and free, %s per second while it goes on, each chunk alive for %s",
+            seconds > 0 ? pfa_text_count(texts[0], point->chunks / seconds) : "countless",
+            pfa_text_ns(texts[1], point->lives / point->chunks));
+}
+
+static void say_hoist(const words_t *words)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    fprintf(words->to, "allocate %s once, outside the loop, and use it again: %s",
+            pfa_text_bytes(texts[0], (double)words->point->largest), pfa_text_count(texts[1], words->point->chunks));
+    say_rate(words);
+}
+
+static void say_pool(const words_t *words)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    if (words->finding->point_count > 1) {
+        fprintf(words->to,
+                "take the chunks of these %zu points from a pool or an arena: %s pairs of allocation and free",
+                words->finding->point_count, pfa_text_count(texts[0], words->finding->chunks));
+        return;
+    }
+    fprintf(words->to, "take the chunks (%s to ", pfa_text_bytes(texts[0], (double)words->point->smallest));
+    fprintf(words->to, "%s) from a pool or an arena: %s", pfa_text_bytes(texts[0], (double)words->point->largest),
+            pfa_text_count(texts[1], words->point->chunks));
+    say_rate(words);
+}
+
+static void say_shrink(const words_t *words)
+{
+    const pfa_memoro_point_t *point = words->point;
+    char texts[2][PFA_NUMBER_TEXT];
+    if (point->reach < point->largest) {
+        fprintf(words->to, "ask for less: of up to %s only the first %s were ever touched",
+                pfa_text_bytes(texts[0], (double)point->largest), pfa_text_bytes(texts[1], (double)point->reach));
+    } else {
+        fprintf(words->to, "ask for less: ");
+        say_chunks(words);
+        fprintf(words->to, " %s used by less than %.0f %%, %.0f %% of all bytes", was(words),
+                100 * words->memoro->thresholds.coverage, 100 * point->touched_bytes / point->told_bytes);
+    }
+}
+
+static void say_idle(const words_t *words, bool after)
+{
+    const pfa_memoro_point_t *point = words->point;
+    char texts[2][PFA_NUMBER_TEXT];
+    double idle = (after ? point->idle_after : point->idle_before) / point->told_chunks;
+    fprintf(words->to, after ? "free it earlier: " : "allocate it later: ");
+    say_chunks(words);
+    bool one = words->finding->chunks < 1.5;
+    fprintf(words->to, " lay idle for most of %s %s: %s%s of %s", one ? "its life" : "their lives",
+            after ? "after the last access" : "before the first access", one ? "" : "on average ",
+            pfa_text_ns(texts[0], idle), pfa_text_ns(texts[1], point->lives / point->chunks));
+}
+
+static void say_unshare(const words_t *words)
+{
+    fprintf(words->to, "pad or split what threads share: ");
+    say_chunks(words);
+    fprintf(words->to, " %s touched by several threads and smaller than a cache line (from %" PRIu64 " bytes)",
+            was(words), words->point->smallest);
+}
+
+void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report)
+{
+    words_t words = {
+        .to = to, .finding = finding, .point = &report->memoro.points[finding->point], .memoro = &report->memoro};
+    switch (finding->advice) {
+    case PFA_ADVICE_remove:
+        say_remove(&words);
+        break;
+    case PFA_ADVICE_reserve:
+        say_reserve(&words);
+        break;
+    case PFA_ADVICE_hoist:
+        say_hoist(&words);
+        break;
+    case PFA_ADVICE_pool:
+        say_pool(&words);
+        break;
+    case PFA_ADVICE_shrink:
+        say_shrink(&words);
+        break;
+    case PFA_ADVICE_free_earlier:
+    case PFA_ADVICE_allocate_later:
+        say_idle(&words, finding->advice == PFA_ADVICE_free_earlier);
+        break;
+    default:
+        say_unshare(&words);
+        break;
+    }
+}
+
+void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    bool any = false;
+    if (finding->bytes > 0) {
+        fprintf(to, "%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+                findings->peak > 0 ? 100 * finding->bytes / findings->peak : 0);
+        any = true;
+    }
+    if (finding->calls > 0 || finding->ns > 0) {
+        fprintf(to, "%s%s pairs of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
+                pfa_text_ns(texts[1], finding->ns));
+        if (findings->run_ns > 0) {
+            fprintf(to, " (%.2f %% of the run)", 100 * finding->ns / findings->run_ns);
+        }
+        any = true;
+    }
+    fputs(any ? "" : "no estimate: it is the waiting of processors for each other that it would save", to);
+}

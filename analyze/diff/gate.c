@@ -1,0 +1,177 @@
+/* Owns `profalloc gate`: its command line, and what it ends with. */
+#include "analyze/diff/gate.h"
+#include "analyze/tool/commands.h"
+
+#include <string.h>
+
+static const char usage[] =
+    "usage: profalloc gate [OPTION]... --max-...=LIMIT... BASE NEW\n"
+    "       profalloc gate [OPTION]... --max-...=LIMIT... BASE... -- NEW...\n"
+    "       profalloc gate --save FILE TRACE...\n\n"
+    "Tells whether a program needs more memory than it did, for continuous integration: compares as `profalloc diff` does, and\n"
+    "ends with status 3 if a limit is exceeded. A limit is how much more than the base there may be: in percent (5%), in bytes\n"
+    "(4096, 64K, 10M, 1G) or in chunks (1000); 0 is nothing at all. With samples, or several runs, it is exceeded only if that is\n"
+    "beyond what is unsure.\n\n"
+    "  --max-peak LIMIT          bytes at the peak\n"
+    "  --max-bytes LIMIT         bytes allocated\n"
+    "  --max-count LIMIT         chunks allocated\n"
+    "  --max-live LIMIT          bytes live at the end\n"
+    "  --max-leak LIMIT          bytes live at the end that are more than in the base, at points where they are more; what is\n"
+    "                            less at others does not make good for it\n"
+    "  --max-point-peak LIMIT, --max-point-bytes LIMIT, --max-point-count LIMIT, --max-point-live LIMIT\n"
+    "                            the same for each allocation point by itself; a new one was 0 before\n"
+    "  --min-bytes N             points that grew by less do not exceed a limit in percent; 64K unless given\n"
+    "  --min-count N             the same for chunks; 100 unless given\n"
+    "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE\n"
+    "  --sarif FILE              write what is exceeded as SARIF 2.1.0\n"
+    "  --source-root DIR         in which source files are told relative to this folder; the working directory unless given\n"
+    "  --allow-incomplete        compare traces that are not complete, too\n"
+    "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
+        PFA_REQUEST_BY_USAGE "  --top N                   so many of the points behind each limit; 5 unless given\n"
+    "  --json                    for programs: docs/gate.md tells what it means\n\n"
+    "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"
+    "trace, 3 a limit is exceeded.\n";
+
+enum { LIMIT = 'A', MIN_BYTES = 1, MIN_COUNT, SAVE, SARIF, SOURCE_ROOT, ALLOW_INCOMPLETE, PER_SECOND };
+
+static const struct option own[] = {
+#define PFA_LIMIT(id, option, metric, scope, meaning) {option, required_argument, NULL, LIMIT + PFA_LIMIT_##id},
+#include "analyze/diff/limits.def"
+#undef PFA_LIMIT
+    {"min-bytes", required_argument, NULL, MIN_BYTES},
+    {"min-count", required_argument, NULL, MIN_COUNT},
+    {"save", required_argument, NULL, SAVE},
+    {"sarif", required_argument, NULL, SARIF},
+    {"source-root", required_argument, NULL, SOURCE_ROOT},
+    {"allow-incomplete", no_argument, NULL, ALLOW_INCOMPLETE},
+    {"per-second", no_argument, NULL, PER_SECOND},
+    {NULL, 0, NULL, 0}};
+
+static bool take_limit(pfa_gate_t *gate, unsigned number, const char *value)
+{
+    bool is_bytes = pfa_metrics[pfa_limits[number].metric].is_bytes;
+    if (pfa_limit_parse(&gate->limits[number], value, is_bytes)) {
+        return true;
+    }
+    pfa_tool_say("gate", "--%s takes %s, not '%s'", pfa_limits[number].option,
+                 is_bytes ? "a percentage or bytes, such as 5% or 10M" : "a percentage or a number, such as 5% or 1000",
+                 value);
+    return false;
+}
+
+static bool take_least(const char *name, const char *value, double *least)
+{
+    if (pfa_limit_parse_bytes(value, least)) {
+        return true;
+    }
+    pfa_tool_say("gate", "--%s takes a number from 0 on, such as 4096 or 64K, not '%s'", name, value);
+    return false;
+}
+
+static bool take(void *to, int option, const char *value)
+{
+    pfa_gate_t *gate = to;
+    switch (option) {
+    case MIN_BYTES:
+        return take_least("min-bytes", value, &gate->min_bytes);
+    case MIN_COUNT:
+        return take_least("min-count", value, &gate->min_count);
+    case SAVE:
+        gate->save = value;
+        return true;
+    case SARIF:
+        gate->sarif = value;
+        return true;
+    case SOURCE_ROOT:
+        gate->source_root = value;
+        return true;
+    case ALLOW_INCOMPLETE:
+        gate->allow_incomplete = true;
+        return true;
+    case PER_SECOND:
+        gate->per_second = true;
+        return true;
+    default:
+        return take_limit(gate, (unsigned)(option - LIMIT), value);
+    }
+}
+
+static bool has_limit(const pfa_gate_t *gate)
+{
+    for (size_t i = 0; i < PFA_LIMITS; i++) {
+        if (gate->limits[i].text != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is missing could be what exceeds a limit, or, in the base, what makes it look as if. */
+static bool is_complete(const pfa_gate_t *gate)
+{
+    bool complete = true;
+    for (unsigned side = 0; side < PFA_SIDES; side++) {
+        for (size_t i = 0; i < gate->comparison.sides[side].count; i++) {
+            complete = complete && gate->comparison.sides[side].runs[i].complete;
+        }
+    }
+    if (!complete && !gate->allow_incomplete) {
+        pfa_tool_say("gate", "a trace is not complete, so that limits mean nothing; --allow-incomplete compares it");
+        pfa_tell_notes(stderr, &gate->comparison);
+    }
+    return complete || gate->allow_incomplete;
+}
+
+static int save(pfa_gate_t *gate, const pfa_request_t *request)
+{
+    pfa_side_t *side = &gate->comparison.sides[PFA_NEW];
+    int status = pfa_comparison_load(&gate->comparison, PFA_NEW, request, request->files, request->file_count);
+    if (status >= 0 || !is_complete(gate)) {
+        return status >= 0 ? status : PFA_EXIT_FAILED;
+    }
+    int error = pfa_summary_write(gate->save, side->runs, side->count);
+    if (error != 0) {
+        pfa_tool_say("gate", "cannot write %s: %s", gate->save, strerror(error));
+        return PFA_EXIT_FAILED;
+    }
+    printf("%s\n", gate->save);
+    return 0;
+}
+
+static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind)
+{
+    if (!has_limit(gate)) {
+        pfa_tool_say("gate", "there is no limit to hold; --max-peak 5%% is one");
+        return PFA_EXIT_USAGE;
+    }
+    int status = pfa_comparison_load_all(&gate->comparison, request, behind);
+    if (status >= 0 || !is_complete(gate)) {
+        return status >= 0 ? status : PFA_EXIT_FAILED;
+    }
+    pfa_comparison_make(&gate->comparison);
+    pfa_gate_judge(gate);
+    (request->json ? pfa_gate_json : pfa_gate_text)(gate);
+    int error = gate->sarif != NULL ? pfa_gate_sarif(gate) : 0;
+    if (error != 0) {
+        pfa_tool_say("gate", "cannot write %s: %s", gate->sarif, strerror(error));
+        return PFA_EXIT_FAILED;
+    }
+    return gate->exceeded ? PFA_EXIT_LIMIT : 0;
+}
+
+int pfa_command_gate(int argc, char **argv)
+{
+    size_t behind = pfa_comparison_behind(argc, argv);
+    pfa_gate_t gate = {.min_bytes = 64 << 10, .min_count = 100};
+    pfa_request_t request = {.command = "gate", .usage = usage, .no_sort = true};
+    int status = pfa_request_read(&request, argc, argv, own, take, &gate);
+    if (status < 0) {
+        pfa_comparison_begin(&gate.comparison);
+        gate.comparison.per_second = gate.per_second;
+        gate.top = request.top != 0 ? request.top : 5;
+        status = gate.save != NULL ? save(&gate, &request) : compare(&gate, &request, behind);
+        pfa_gate_free(&gate);
+    }
+    pfa_request_free(&request);
+    return pfa_tool_finish("gate", status);
+}

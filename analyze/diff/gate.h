@@ -1,0 +1,87 @@
+/* The parts of `profalloc gate`: its command line (gate.c), limits and whether they hold (limits.c), and the answer for people
+ * (gate_text.c), for programs (gate_json.c) and for code review (sarif.c). */
+#ifndef PFA_ANALYZE_DIFF_GATE_H
+#define PFA_ANALYZE_DIFF_GATE_H
+
+#include "analyze/diff/compare.h"
+
+enum { PFA_EXIT_LIMIT = 3 };
+
+typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_LEAK } pfa_scope_t;
+
+typedef enum pfa_limit_number {
+#define PFA_LIMIT(id, option, metric, scope, meaning) PFA_LIMIT_##id,
+#include "analyze/diff/limits.def"
+#undef PFA_LIMIT
+    PFA_LIMITS
+} pfa_limit_number_t;
+
+typedef struct pfa_limit_facts {
+    const char *option;
+    const char *meaning;
+    pfa_metric_t metric;
+    pfa_scope_t scope;
+} pfa_limit_facts_t;
+
+extern const pfa_limit_facts_t pfa_limits[PFA_LIMITS];
+
+/* How much more there may be. */
+typedef struct pfa_limit {
+    const char *text; /* as it was given; NULL: it was not */
+    double value;
+    bool percent; /* of the base */
+} pfa_limit_t;
+
+typedef enum pfa_judgement {
+    PFA_JUDGED_WITHIN,
+    PFA_JUDGED_UNSURE, /* beyond, but not by more than it is sure */
+    PFA_JUDGED_EXCEEDED
+} pfa_judgement_t;
+
+/* What came of a limit. */
+typedef struct pfa_finding {
+    pfa_limit_number_t number;
+    pfa_judgement_t verdict;
+    double base;
+    double now;
+    double difference;
+    double allowed; /* of the difference; of points that of none of them */
+    double margin;
+    uint32_t *points; /* pairs that are beyond, or of a total those that grew most; the worst first */
+    size_t point_count;
+} pfa_finding_t;
+
+typedef struct pfa_gate {
+    pfa_comparison_t comparison;
+    pfa_limit_t limits[PFA_LIMITS];
+    double min_bytes; /* a point that grew by less does not fail in percent */
+    double min_count;
+    const char *save;
+    const char *sarif;
+    const char *source_root; /* that files are told relative to; NULL: the working directory */
+    bool allow_incomplete;
+    bool per_second;
+    size_t top;
+    pfa_finding_t findings[PFA_LIMITS];
+    size_t finding_count;
+    bool exceeded;
+} pfa_gate_t;
+
+/* "5%", "10M", "200": false if it is none of these. */
+bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes);
+/* "64K". */
+bool pfa_limit_parse_bytes(const char *text, double *value);
+/* Fills the findings. */
+void pfa_gate_judge(pfa_gate_t *gate);
+void pfa_gate_free(pfa_gate_t *gate);
+const char *pfa_judgement_name(pfa_judgement_t verdict);
+
+void pfa_gate_text(const pfa_gate_t *gate);
+void pfa_gate_json(const pfa_gate_t *gate);
+/* One sentence about a finding, and about one of its points. */
+void pfa_gate_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate);
+void pfa_gate_point_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate, const pfa_pair_t *pair);
+/* Writes the findings as SARIF 2.1.0. 0 or an error number. */
+int pfa_gate_sarif(const pfa_gate_t *gate);
+
+#endif

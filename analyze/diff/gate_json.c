@@ -1,0 +1,47 @@
+/* Owns the answer of a gate as JSON, for programs. docs/gate.md describes it; a change of meaning is a new version. */
+#include "analyze/diff/gate.h"
+
+enum { VERSION = 1 };
+
+static void put_finding(pfa_json_t *json, const pfa_gate_t *gate, const pfa_finding_t *finding)
+{
+    const pfa_limit_facts_t *facts = &pfa_limits[finding->number];
+    bool of_points = facts->scope == PFA_SCOPE_POINT;
+    pfa_json_begin(json, NULL, '{');
+    pfa_json_text(json, "name", facts->option);
+    pfa_json_text(json, "metric", pfa_metrics[facts->metric].name);
+    pfa_json_text(json, "limit", gate->limits[finding->number].text);
+    pfa_json_text(json, "verdict", pfa_judgement_name(finding->verdict));
+    if (!of_points) {
+        pfa_json_number(json, "base", finding->base);
+        pfa_json_number(json, "new", finding->now);
+        pfa_json_number(json, "difference", finding->difference);
+        pfa_json_number(json, "allowed", finding->allowed);
+        pfa_json_number(json, "margin", finding->margin);
+    }
+    pfa_json_whole(json, of_points ? "exceeding" : "growing", finding->point_count);
+    pfa_json_begin(json, "points", '[');
+    for (size_t i = 0; i < finding->point_count && i < gate->top; i++) {
+        pfa_json_begin(json, NULL, '{');
+        pfa_tell_pair_json(json, &gate->comparison.pairs[finding->points[i]]);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_end(json, '}');
+}
+
+void pfa_gate_json(const pfa_gate_t *gate)
+{
+    pfa_json_t json = {.to = stdout};
+    pfa_json_begin(&json, NULL, '{');
+    pfa_json_text(&json, "schema", "profalloc-gate");
+    pfa_json_whole(&json, "version", VERSION);
+    pfa_json_bool(&json, "passed", !gate->exceeded);
+    pfa_tell_sides_json(&json, &gate->comparison);
+    pfa_json_begin(&json, "limits", '[');
+    for (size_t i = 0; i < gate->finding_count; i++) {
+        put_finding(&json, gate, &gate->findings[i]);
+    }
+    pfa_json_end(&json, ']');
+    pfa_json_end(&json, '}');
+}

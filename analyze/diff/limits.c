@@ -1,0 +1,184 @@
+/* Owns limits: how they are written, and whether they hold. See analyze/diff/gate.h. */
+#include "analyze/diff/gate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const pfa_limit_facts_t pfa_limits[PFA_LIMITS] = {
+#define PFA_LIMIT(id, option, metric, scope, meaning) {option, meaning, PFA_METRIC_##metric, PFA_SCOPE_##scope},
+#include "analyze/diff/limits.def"
+#undef PFA_LIMIT
+};
+
+const char *pfa_judgement_name(pfa_judgement_t verdict)
+{
+    static const char *const names[] = {
+        [PFA_JUDGED_WITHIN] = "within", [PFA_JUDGED_UNSURE] = "not significant", [PFA_JUDGED_EXCEEDED] = "exceeded"};
+    return names[verdict];
+}
+
+/* The number that a text begins with; *rest is behind it. */
+static bool parse_start(const char *text, char *number, size_t size, const char **rest)
+{
+    size_t length = strspn(text, "0123456789.");
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(number, text, length);
+    number[length] = '\0';
+    *rest = text + length;
+    return true;
+}
+
+/* K, KB and KiB are all 1024: sizes of chunks are told so everywhere. */
+static bool parse_unit(const char *unit, double *factor)
+{
+    static const char letters[] = "KMGT";
+    *factor = 1;
+    if (unit[0] == '\0' || strcmp(unit, "B") == 0) {
+        return true;
+    }
+    const char *letter = strchr(letters, unit[0] >= 'a' ? unit[0] - 'a' + 'A' : unit[0]);
+    if (letter == NULL || (unit[1] != '\0' && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "iB") != 0)) {
+        return false;
+    }
+    *factor = exp2(10.0 * (double)(letter - letters + 1));
+    return true;
+}
+
+bool pfa_limit_parse_bytes(const char *text, double *value)
+{
+    char number[64];
+    const char *rest;
+    double factor;
+    bool fine = parse_start(text, number, sizeof number, &rest) && pfa_request_number(number, 0, 1e18, value) &&
+                parse_unit(rest, &factor);
+    *value = fine ? *value * factor : 0;
+    return fine;
+}
+
+bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes)
+{
+    char number[64];
+    const char *rest;
+    *limit = (pfa_limit_t){.text = text};
+    if (!parse_start(text, number, sizeof number, &rest) || !pfa_request_number(number, 0, 1e18, &limit->value)) {
+        return false;
+    }
+    limit->percent = strcmp(rest, "%") == 0;
+    if (limit->percent || rest[0] == '\0') {
+        return true;
+    }
+    return is_bytes && pfa_limit_parse_bytes(text, &limit->value);
+}
+
+static double allowed_of(const pfa_limit_t *limit, double base)
+{
+    return limit->percent ? base * limit->value / 100 : limit->value;
+}
+
+static pfa_judgement_t judge(const pfa_limit_t *limit, const pfa_change_t *change, double *margin)
+{
+    static const double rounding = 1e-9;
+    double beyond = change->difference - allowed_of(limit, change->of[PFA_BASE].mean);
+    *margin = pfa_change_margin(change, limit->percent ? 1 + limit->value / 100 : 1);
+    if (beyond <= rounding * change->of[PFA_NEW].mean) {
+        return PFA_JUDGED_WITHIN;
+    }
+    return beyond > *margin ? PFA_JUDGED_EXCEEDED : PFA_JUDGED_UNSURE;
+}
+
+/* Those that grew, the most first. */
+static void find_worst(const pfa_gate_t *gate, pfa_finding_t *finding, pfa_metric_t metric)
+{
+    const pfa_comparison_t *comparison = &gate->comparison;
+    finding->points = pfa_comparison_order(comparison, metric, 1);
+    while (finding->point_count < comparison->count) {
+        const pfa_change_t *change = &comparison->pairs[finding->points[finding->point_count]].changes[metric];
+        if (change->difference <= 0) {
+            return;
+        }
+        finding->point_count++;
+    }
+}
+
+static void judge_total(const pfa_gate_t *gate, pfa_finding_t *finding)
+{
+    pfa_metric_t metric = pfa_limits[finding->number].metric;
+    const pfa_limit_t *limit = &gate->limits[finding->number];
+    const pfa_change_t *change = &gate->comparison.totals[metric];
+    finding->base = change->of[PFA_BASE].mean;
+    finding->now = change->of[PFA_NEW].mean;
+    finding->difference = change->difference;
+    finding->allowed = allowed_of(limit, finding->base);
+    finding->verdict = judge(limit, change, &finding->margin);
+    if (finding->verdict != PFA_JUDGED_WITHIN) {
+        find_worst(gate, finding, metric);
+    }
+}
+
+/* Only what is significant at its point was added up: there is no margin left. */
+static void judge_leak(const pfa_gate_t *gate, pfa_finding_t *finding)
+{
+    const pfa_limit_t *limit = &gate->limits[finding->number];
+    const pfa_change_t *live = &gate->comparison.totals[PFA_METRIC_live];
+    finding->base = live->of[PFA_BASE].mean;
+    finding->now = live->of[PFA_NEW].mean;
+    finding->difference = gate->comparison.leaked;
+    finding->allowed = allowed_of(limit, finding->base);
+    if (finding->difference > finding->allowed) {
+        finding->verdict = PFA_JUDGED_EXCEEDED;
+        find_worst(gate, finding, PFA_METRIC_live);
+    }
+}
+
+/* A small point doubles easily: percents count from some growth on. */
+static bool is_small(const pfa_gate_t *gate, const pfa_limit_t *limit, pfa_metric_t metric, double difference)
+{
+    return limit->percent && difference < (pfa_metrics[metric].is_bytes ? gate->min_bytes : gate->min_count);
+}
+
+static void judge_points(const pfa_gate_t *gate, pfa_finding_t *finding)
+{
+    pfa_metric_t metric = pfa_limits[finding->number].metric;
+    const pfa_limit_t *limit = &gate->limits[finding->number];
+    uint32_t *numbers = pfa_comparison_order(&gate->comparison, metric, 1);
+    size_t count = 0;
+    for (size_t i = 0; i < gate->comparison.count; i++) {
+        const pfa_change_t *change = &gate->comparison.pairs[numbers[i]].changes[metric];
+        double margin;
+        pfa_judgement_t verdict =
+            is_small(gate, limit, metric, change->difference) ? PFA_JUDGED_WITHIN : judge(limit, change, &margin);
+        finding->verdict = verdict > finding->verdict ? verdict : finding->verdict;
+        if (verdict == PFA_JUDGED_EXCEEDED) {
+            numbers[count++] = numbers[i];
+        }
+    }
+    finding->points = numbers;
+    finding->point_count = count;
+    finding->difference = (double)count;
+    finding->allowed = limit->value;
+}
+
+void pfa_gate_judge(pfa_gate_t *gate)
+{
+    static void (*const judges[])(const pfa_gate_t *, pfa_finding_t *) = {
+        [PFA_SCOPE_TOTAL] = judge_total, [PFA_SCOPE_POINT] = judge_points, [PFA_SCOPE_LEAK] = judge_leak};
+    for (unsigned i = 0; i < PFA_LIMITS; i++) {
+        if (gate->limits[i].text != NULL) {
+            pfa_finding_t *finding = &gate->findings[gate->finding_count++];
+            *finding = (pfa_finding_t){.number = (pfa_limit_number_t)i};
+            judges[pfa_limits[i].scope](gate, finding);
+            gate->exceeded = gate->exceeded || finding->verdict == PFA_JUDGED_EXCEEDED;
+        }
+    }
+}
+
+void pfa_gate_free(pfa_gate_t *gate)
+{
+    for (size_t i = 0; i < gate->finding_count; i++) {
+        free(gate->findings[i].points);
+    }
+    pfa_comparison_free(&gate->comparison);
+}

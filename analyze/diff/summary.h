@@ -1,0 +1,88 @@
+/* What is left of a run for comparing it with others: totals, and the sums of each allocation point, which are called by their
+ * identity (analyze/names/identity.h), not by addresses. It is made of traces, or read from a file that such a summary was saved
+ * to (docs/gate.md tells its form). Memory grows with allocation points. */
+#ifndef PFA_ANALYZE_DIFF_SUMMARY_H
+#define PFA_ANALYZE_DIFF_SUMMARY_H
+
+#include "analyze/diff/index.h"
+#include "analyze/memoro/memoro.h"
+#include "analyze/query/request.h"
+
+typedef enum pfa_metric {
+#define PFA_METRIC(name, is_bytes, flows, label) PFA_METRIC_##name,
+#include "analyze/diff/metrics.def"
+#undef PFA_METRIC
+    PFA_METRICS
+} pfa_metric_t;
+
+typedef struct pfa_metric_facts {
+    const char *name;
+    const char *label;
+    bool is_bytes;
+    bool flows;
+} pfa_metric_facts_t;
+
+extern const pfa_metric_facts_t pfa_metrics[PFA_METRICS];
+/* PFA_METRICS: there is none of this name. */
+pfa_metric_t pfa_metric_find(const char *name);
+
+typedef struct pfa_sums {
+    double values[PFA_METRICS];
+    double variances[PFA_METRICS]; /* of the values as estimates; 0 unless sampled */
+    /* Memoro's scores times the chunks that have them, and these chunks: means can be added up so. Of totals, the geometric mean
+     * over all points, and 1. */
+    double scored[PFA_SCORES];
+    double scored_chunks[PFA_SCORES];
+} pfa_sums_t;
+
+/* NaN: not known. */
+double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score);
+void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums);
+
+typedef struct pfa_summary_point {
+    uint64_t identity;
+    uint64_t kin;        /* its looser name; 0: none */
+    const char *name;    /* in few words */
+    pfa_lines_t lines;   /* of the largest of its stacks; none if points are not told apart by stack */
+    pfa_symbol_t *named; /* what the lines point to */
+    uint32_t stacks;     /* with this identity */
+    pfa_sums_t sums;
+} pfa_summary_point_t;
+
+typedef struct pfa_summary {
+    const char *by;
+    const char *where; /* "": all chunks */
+    pfa_notes_t files;
+    pfa_notes_t notes; /* what is missing and what is good to know */
+    bool complete;
+    double seconds;
+    double sample; /* mean bytes between samples; 1: every chunk */
+    pfa_sums_t totals;
+    pfa_summary_point_t *points; /* the one with most bytes first, unless a file says otherwise */
+    size_t count;
+    size_t room;
+    pfa_index_t index; /* by identity */
+} pfa_summary_t;
+
+/* Of one run's traces, by the request's --where and --by. Texts are kept in `texts`. -1: done; else the status to end with; why
+ * was said. */
+int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
+                        pfa_symbols_t *texts);
+void pfa_summary_free(pfa_summary_t *summary);
+/* A point with nothing in it, or the one of this identity. */
+pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, bool *is_new);
+/* Gives a point its lines, copied. */
+void pfa_summary_set_lines(pfa_summary_point_t *point, const pfa_lines_t *lines, pfa_symbols_t *texts);
+
+/* Runs as a file. (analyze/diff/summary_write.c, analyze/diff/summary_read.c) */
+#define PFA_SUMMARY_MAGIC "profalloc-summary"
+enum { PFA_SUMMARY_VERSION = 1 };
+/* Whether a file begins as one. */
+bool pfa_summary_is_file(const char *path);
+/* 0 or an error number. */
+int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count);
+/* Adds the runs of a file to a list. False: *why says what is wrong and in which line; the caller frees it. */
+bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
+                      char **why);
+
+#endif

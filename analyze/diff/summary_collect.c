@@ -1,0 +1,186 @@
+/* Owns the making of a summary of traces: a report, whose points are called by their identities. */
+#include "analyze/diff/summary.h"
+#include "analyze/names/identity.h"
+#include "analyze/query/keys.h"
+#include "analyze/report/report.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct collecting {
+    pfa_report_t report;
+    pfa_summary_t *summary;
+    pfa_symbols_t *texts;
+} collecting_t;
+
+static void fill_metrics(pfa_sums_t *sums, const pfa_point_t *point)
+{
+    sums->values[PFA_METRIC_bytes] = point->bytes_freed + point->live_bytes;
+    sums->values[PFA_METRIC_count] = point->frees + point->live_chunks;
+    sums->values[PFA_METRIC_peak] = point->peak_bytes;
+    sums->values[PFA_METRIC_peak_count] = point->peak_chunks;
+    sums->values[PFA_METRIC_live] = point->live_bytes;
+    sums->values[PFA_METRIC_live_count] = point->live_chunks;
+    sums->variances[PFA_METRIC_bytes] = point->bytes_variance;
+    sums->variances[PFA_METRIC_count] = point->chunks_variance;
+    sums->variances[PFA_METRIC_peak] = point->peak_variance;
+    sums->variances[PFA_METRIC_peak_count] = point->peak_chunks_variance;
+    sums->variances[PFA_METRIC_live] = point->live_variance;
+    sums->variances[PFA_METRIC_live_count] = point->live_chunks_variance;
+}
+
+static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t number)
+{
+    for (size_t i = 0; i < PFA_SCORES && number < memoro->point_count; i++) {
+        const pfa_memoro_point_t *point = &memoro->points[number];
+        if (point->rows > 0 && !isnan(point->scores[i])) {
+            sums->scored[i] = point->scores[i] * sums->values[PFA_METRIC_count];
+            sums->scored_chunks[i] = sums->values[PFA_METRIC_count];
+        }
+    }
+}
+
+/* Means of points are not those of the whole. */
+static void fill_total_scores(pfa_sums_t *totals, const pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        bool known = memoro->totals[i].points != 0 && !isnan(memoro->totals[i].geometric);
+        totals->scored[i] = known ? memoro->totals[i].geometric : 0;
+        totals->scored_chunks[i] = known;
+    }
+}
+
+/* Threads have other numbers in each run: "worker (1234) of a.pa" is "worker". */
+static void cut_thread(char *name)
+{
+    char *at = strrchr(name, '(');
+    if (at != NULL && at > name + 1 && at[-1] == ' ' && isdigit((unsigned char)at[1])) {
+        at[-1] = '\0';
+    }
+}
+
+/* "libfoo.so.1.2" and a file that was built in another folder are the same by their last names. */
+static char *name_group(pfa_query_t *query, uint32_t group)
+{
+    const char *name = pfa_query_group_name(query, group);
+    const char *key = query->key != NULL ? query->key->name : pfa_keys[0].name;
+    const char *slash = strcmp(key, "file") == 0 || strcmp(key, "module") == 0 ? strrchr(name, '/') : NULL;
+    name = slash != NULL ? slash + 1 : name;
+    const char *version = strcmp(key, "module") == 0 ? strstr(name, ".so.") : NULL;
+    char *text = pfa_memory_text(name, version != NULL ? (size_t)(version + 3 - name) : strlen(name));
+    if (strcmp(key, "thread") == 0) {
+        cut_thread(text);
+    }
+    return text;
+}
+
+static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, pfa_lines_t *lines)
+{
+    pfa_report_t *report = &collecting->report;
+    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
+    bool is_new;
+    char *name = name_group(&report->query, group);
+    lines->count = 0;
+    if (by_stack) {
+        pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, group), lines);
+    }
+    uint64_t identity = by_stack ? pfa_identity_of_lines(lines) : pfa_identity_of_name(name);
+    pfa_summary_point_t *point = pfa_summary_put(collecting->summary, identity, &is_new);
+    if (is_new) {
+        point->name = pfa_symbols_text(collecting->texts, name);
+        point->kin = by_stack ? pfa_identity_kin(lines) : 0;
+        pfa_summary_set_lines(point, lines, collecting->texts);
+    }
+    free(name);
+    return point;
+}
+
+static void add_points(collecting_t *collecting)
+{
+    pfa_report_t *report = &collecting->report;
+    uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES); /* so that the largest stack of a point is the first */
+    pfa_lines_t lines = {.list = NULL};
+    pfa_progress_t progress;
+    pfa_progress_begin(&progress, "finding names", report->point_count);
+    for (size_t i = 0; i < report->point_count; i++) {
+        pfa_sums_t sums = {.values = {0}};
+        fill_metrics(&sums, &report->points[numbers[i]]);
+        fill_scores(&sums, &report->memoro, numbers[i]);
+        if (sums.values[PFA_METRIC_count] > 0) {
+            pfa_summary_point_t *point = put_group(collecting, numbers[i], &lines);
+            point->stacks++;
+            pfa_sums_add(&point->sums, &sums);
+            pfa_sums_add(&collecting->summary->totals, &sums);
+        }
+        pfa_progress_step(&progress, 1);
+    }
+    fill_total_scores(&collecting->summary->totals, &report->memoro);
+    collecting->summary->totals.values[PFA_METRIC_peak] = pfa_report_peak(report).bytes;
+    pfa_progress_end(&progress);
+    pfa_lines_free(&lines);
+    free(numbers);
+}
+
+static void take_notes(pfa_summary_t *summary, pfa_query_t *query)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to == NULL) {
+        return;
+    }
+    pfa_query_tell(query, to);
+    fclose(to);
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] != '\0') {
+            pfa_notes_add(&summary->notes, "%s", line);
+        }
+    }
+    free(text);
+}
+
+static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
+{
+    pfa_summary_t *summary = collecting->summary;
+    pfa_query_t *query = &collecting->report.query;
+    summary->by = query->key != NULL ? query->key->name : pfa_keys[0].name;
+    summary->where = pfa_symbols_text(collecting->texts, request->where != NULL   ? request->where
+                                                         : request->where_of_file ? "the last of a file"
+                                                                                  : "");
+    summary->complete = pfa_query_complete(query);
+    summary->seconds = query->end_ns * 1e-9;
+    summary->sample = 1;
+    for (size_t i = 0; i < query->source_count; i++) {
+        pfa_notes_add(&summary->files, "%s", query->sources[i].path);
+        double sample = (double)query->sources[i].start.sample;
+        summary->sample = sample > summary->sample ? sample : summary->sample;
+    }
+    take_notes(summary, query);
+}
+
+int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
+                        pfa_symbols_t *texts)
+{
+    pfa_request_t one = *request;
+    pfa_query_t query;
+    collecting_t collecting = {.summary = summary, .texts = texts};
+    one.files = files;
+    one.file_count = count;
+    *summary = (pfa_summary_t){.sample = 1};
+    int status = pfa_request_open(&one, &query);
+    if (status >= 0) {
+        return status;
+    }
+    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_report_collect(&collecting.report, &query, &thresholds);
+    status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
+    if (status < 0) {
+        add_points(&collecting);
+        fill_facts(&collecting, request);
+    }
+    pfa_report_free(&collecting.report);
+    return status;
+}

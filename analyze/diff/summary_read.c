@@ -1,0 +1,373 @@
+/* Owns the reading of files with summaries. They come from anywhere: a line that is not as docs/gate.md tells it, or a file that
+ * does not end as it should, is an error that names the line; nothing is guessed. Memory grows with the file's size. */
+#include "analyze/diff/summary.h"
+#include "analyze/names/identity.h"
+#include "analyze/query/keys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_SIZE = 1 << 20, FRAMES_MAX = 1 << 16 };
+
+typedef struct reading {
+    const char *path;
+    FILE *from;
+    char *line;
+    size_t room;
+    size_t number;
+    pfa_symbols_t *texts;
+    pfa_summary_t *run; /* that is read; NULL: none */
+    /* Of the point that is read, until all of it is known. */
+    bool has_point;
+    pfa_summary_point_t point;
+    pfa_lines_t lines;
+    pfa_symbol_t *named;
+    size_t named_room;
+    const char *wrong; /* what is */
+    bool ended;
+    uint64_t runs; /* that the last line tells of */
+} reading_t;
+
+static bool fail(reading_t *reading, const char *wrong)
+{
+    reading->wrong = reading->wrong != NULL ? reading->wrong : wrong;
+    return false;
+}
+
+/* The next word of a line; NULL: there is none. */
+static char *next_word(char **rest)
+{
+    return *rest != NULL && **rest != '\0' ? strsep(rest, " ") : NULL;
+}
+
+/* strtoull alone takes signs and leading space. */
+static bool read_whole(const char *word, int base, uint64_t most, uint64_t *value)
+{
+    char *end = NULL;
+    if (word == NULL || word[0] == '\0' || strspn(word, "0123456789abcdef") != strlen(word)) {
+        return false;
+    }
+    errno = 0;
+    *value = strtoull(word, &end, base);
+    return errno == 0 && *end == '\0' && *value <= most;
+}
+
+static bool read_number(const char *word, double *value)
+{
+    static const double most = 1e30; /* squares and sums of such are numbers still */
+    char *end = NULL;
+    if (word == NULL || word[0] == '\0' || strspn(word, "0123456789.e+-") != strlen(word)) {
+        return false;
+    }
+    *value = strtod(word, &end);
+    return *end == '\0' && isfinite(*value) && *value >= 0 && *value <= most;
+}
+
+static const char *keep(reading_t *reading, const char *text)
+{
+    pfa_text_clean((char *)(uintptr_t)text, strlen(text));
+    return pfa_symbols_text(reading->texts, text);
+}
+
+static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
+{
+    char *name = next_word(&rest);
+    pfa_metric_t metric = name != NULL ? pfa_metric_find(name) : PFA_METRICS;
+    double value;
+    double variance;
+    if (metric == PFA_METRICS) {
+        return fail(reading, "there is no such metric");
+    }
+    if (!read_number(next_word(&rest), &value) || !read_number(next_word(&rest), &variance) || rest != NULL) {
+        return fail(reading, "a value and its variance are expected, numbers from 0 on");
+    }
+    if (sums->values[metric] != 0 || sums->variances[metric] != 0) {
+        return fail(reading, "this metric is there twice");
+    }
+    sums->values[metric] = value;
+    sums->variances[metric] = variance;
+    return true;
+}
+
+static bool read_scored(reading_t *reading, char *rest, pfa_sums_t *sums)
+{
+    char *name = next_word(&rest);
+    size_t score = 0;
+    while (name != NULL && score < PFA_SCORES && strcmp(pfa_score_names[score], name) != 0) {
+        score++;
+    }
+    if (name == NULL || score == PFA_SCORES || sums->scored_chunks[score] > 0) {
+        return fail(reading, "there is no such score, or it is there twice");
+    }
+    return (read_number(next_word(&rest), &sums->scored[score]) &&
+            read_number(next_word(&rest), &sums->scored_chunks[score]) && rest == NULL) ||
+           fail(reading, "a score times chunks, and these chunks, are expected");
+}
+
+static bool end_point(reading_t *reading)
+{
+    bool is_new;
+    if (!reading->has_point) {
+        return true;
+    }
+    for (size_t i = 0; i < reading->lines.count; i++) { /* now that they no longer move */
+        reading->lines.list[i].symbol = &reading->named[i];
+    }
+    bool by_stack = strcmp(reading->run->by, pfa_keys[0].name) == 0;
+    uint64_t identity = by_stack ? pfa_identity_of_lines(&reading->lines) : pfa_identity_of_name(reading->point.name);
+    pfa_summary_point_t *point = pfa_summary_put(reading->run, identity, &is_new);
+    if (!is_new) {
+        return fail(reading, "the point before this line is there twice");
+    }
+    *point = reading->point;
+    point->identity = identity;
+    point->kin = by_stack ? pfa_identity_kin(&reading->lines) : 0;
+    pfa_summary_set_lines(point, &reading->lines, reading->texts);
+    reading->has_point = false;
+    return true;
+}
+
+static bool read_run(reading_t *reading, char *rest)
+{
+    pfa_summary_t *run = reading->run;
+    bool numbers = read_number(next_word(&rest), &run->seconds) && read_number(next_word(&rest), &run->sample);
+    char *word = next_word(&rest);
+    if (!numbers || run->sample < 1 || word == NULL || rest != NULL) {
+        return fail(reading, "seconds, mean bytes between samples, and complete or incomplete are expected");
+    }
+    run->complete = strcmp(word, "complete") == 0;
+    return run->complete || strcmp(word, "incomplete") == 0 || fail(reading, "complete or incomplete is expected");
+}
+
+static bool read_by(reading_t *reading, char *rest)
+{
+    const pfa_key_t *key = rest != NULL ? pfa_key_find(rest) : NULL;
+    reading->run->by = key != NULL ? key->name : NULL;
+    return key != NULL || fail(reading, "points cannot be told apart by this");
+}
+
+static bool read_where(reading_t *reading, char *rest)
+{
+    reading->run->where = keep(reading, rest != NULL ? rest : "");
+    return true;
+}
+
+static bool read_file(reading_t *reading, char *rest)
+{
+    pfa_notes_add(&reading->run->files, "%s", rest != NULL ? rest : "");
+    return true;
+}
+
+static bool read_total(reading_t *reading, char *rest)
+{
+    return read_sums(reading, rest, &reading->run->totals);
+}
+
+static bool read_total_score(reading_t *reading, char *rest)
+{
+    return read_scored(reading, rest, &reading->run->totals);
+}
+
+static bool read_score(reading_t *reading, char *rest)
+{
+    return reading->has_point ? read_scored(reading, rest, &reading->point.sums)
+                              : fail(reading, "there is no point that this score could be of");
+}
+
+static bool read_value(reading_t *reading, char *rest)
+{
+    return reading->has_point ? read_sums(reading, rest, &reading->point.sums)
+                              : fail(reading, "there is no point that this value could be of");
+}
+
+static bool read_point(reading_t *reading, char *rest)
+{
+    uint64_t stacks;
+    uint64_t root;
+    if (!end_point(reading)) {
+        return false;
+    }
+    if (reading->run->by == NULL) {
+        return fail(reading, "what points are told apart by has to come before them");
+    }
+    if (!read_whole(next_word(&rest), 10, UINT32_MAX, &stacks) ||
+        !read_whole(next_word(&rest), 10, PFA_NODE_FIRST - 1, &root)) {
+        return fail(reading, "the number of stacks and how they end are expected");
+    }
+    reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest != NULL ? rest : "")};
+    reading->lines.count = 0;
+    reading->lines.root = (uint32_t)root;
+    reading->has_point = true;
+    return true;
+}
+
+static const char *keep_column(reading_t *reading, char **rest)
+{
+    char *text = strsep(rest, "\t");
+    if (text == NULL) {
+        (void)fail(reading, "module, function, file and build are expected, with tabs before them");
+        return NULL;
+    }
+    return text[0] != '\0' ? keep(reading, text) : NULL;
+}
+
+static bool read_frame(reading_t *reading, char *rest)
+{
+    char *columns = rest;
+    char *numbers = rest != NULL ? strsep(&columns, "\t") : NULL;
+    uint64_t inlined;
+    uint64_t line;
+    uint64_t address;
+    if (!reading->has_point || reading->lines.count == FRAMES_MAX) {
+        return fail(reading, "there is no point that this frame could be of");
+    }
+    if (!read_whole(next_word(&numbers), 10, 1, &inlined) || !read_whole(next_word(&numbers), 10, UINT32_MAX, &line) ||
+        !read_whole(next_word(&numbers), 16, UINT64_MAX, &address) || numbers != NULL) {
+        return fail(reading, "0 or 1, a line and an address are expected");
+    }
+    pfa_lines_t *lines = &reading->lines;
+    lines->list = pfa_memory_grow(lines->list, &lines->room, lines->count + 1, sizeof *lines->list);
+    reading->named = pfa_memory_grow(reading->named, &reading->named_room, lines->count + 1, sizeof *reading->named);
+    lines->list[lines->count] = (pfa_line_t){.module = keep_column(reading, &columns), .address = address};
+    reading->named[lines->count] = (pfa_symbol_t){.line = (uint32_t)line, .inlined = inlined != 0};
+    reading->named[lines->count].function = keep_column(reading, &columns);
+    reading->named[lines->count].file = keep_column(reading, &columns);
+    lines->list[lines->count].build = keep_column(reading, &columns);
+    lines->count++;
+    return reading->wrong == NULL && (columns == NULL || fail(reading, "there is more than the build"));
+}
+
+static bool read_end(reading_t *reading, char *rest)
+{
+    uint64_t count;
+    if (!end_point(reading)) {
+        return false;
+    }
+    if (!read_whole(rest, 10, UINT64_MAX, &count) || count != reading->run->count || reading->run->by == NULL) {
+        return fail(reading, "the run does not have as many points as its end tells");
+    }
+    reading->run = NULL;
+    return true;
+}
+
+typedef struct word {
+    const char *name;
+    bool (*read)(reading_t *reading, char *rest);
+} word_t;
+
+static const word_t words[] = {{"by", read_by},       {"where", read_where},
+                               {"file", read_file},   {"total", read_total},
+                               {"point", read_point}, {"value", read_value},
+                               {"frame", read_frame}, {"end", read_end},
+                               {"score", read_score}, {"total-score", read_total_score}};
+
+/* A line without its end; false: there is none, or it is wrong. */
+static bool next_line(reading_t *reading)
+{
+    errno = 0;
+    ssize_t length = getline(&reading->line, &reading->room, reading->from);
+    reading->number++;
+    if (length < 0) {
+        return fail(reading, errno != 0 ? strerror(errno) : "the file ends before its last line");
+    }
+    if (length > LINE_MAX_SIZE || strlen(reading->line) != (size_t)length) {
+        return fail(reading, "this is no line of text");
+    }
+    if (reading->line[length - 1] != '\n') {
+        return fail(reading, "the file ends within a line");
+    }
+    reading->line[length - 1] = '\0';
+    return true;
+}
+
+static bool read_line(reading_t *reading)
+{
+    char *rest = reading->line;
+    const char *word = strsep(&rest, " ");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i].name, word) == 0) {
+            return words[i].read(reading, rest);
+        }
+    }
+    return fail(reading, "this word is not known");
+}
+
+static bool read_runs(reading_t *reading, pfa_summary_t **runs, size_t *count, size_t *room)
+{
+    size_t first = *count;
+    while (next_line(reading)) {
+        char *rest = reading->line;
+        if (strncmp(rest, "runs ", 5) == 0) {
+            reading->ended = read_whole(rest + 5, 10, UINT64_MAX, &reading->runs) && reading->runs == *count - first &&
+                             reading->runs != 0;
+            return (reading->ended || fail(reading, "the file does not have as many runs as its end tells")) &&
+                   (getc(reading->from) == EOF || fail(reading, "there is more behind this line"));
+        }
+        if (strncmp(rest, "run ", 4) != 0) {
+            return fail(reading, "a run is expected to begin here");
+        }
+        *runs = pfa_memory_grow(*runs, room, *count + 1, sizeof **runs);
+        reading->run = &(*runs)[(*count)++];
+        *reading->run = (pfa_summary_t){.where = ""};
+        bool fine = read_run(reading, rest + 4);
+        while (fine && reading->run != NULL) {
+            fine = next_line(reading) && read_line(reading);
+        }
+        if (!fine) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool read_head(reading_t *reading)
+{
+    uint64_t version;
+    char *rest = reading->line;
+    if (!next_line(reading)) {
+        return false;
+    }
+    rest = reading->line;
+    const char *magic = next_word(&rest);
+    if (magic == NULL || strcmp(magic, PFA_SUMMARY_MAGIC) != 0 || !read_whole(rest, 10, UINT32_MAX, &version)) {
+        return fail(reading, "it does not begin as a summary");
+    }
+    return version == PFA_SUMMARY_VERSION || fail(reading, "it is of another version; save it anew");
+}
+
+bool pfa_summary_is_file(const char *path)
+{
+    char start[sizeof PFA_SUMMARY_MAGIC - 1];
+    FILE *from = fopen(path, "re");
+    bool is = from != NULL && fread(start, 1, sizeof start, from) == sizeof start &&
+              memcmp(start, PFA_SUMMARY_MAGIC, sizeof start) == 0;
+    if (from != NULL) {
+        fclose(from);
+    }
+    return is;
+}
+
+bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
+                      char **why)
+{
+    reading_t reading = {.path = path, .from = fopen(path, "re"), .texts = texts};
+    bool fine = reading.from != NULL && read_head(&reading) && read_runs(&reading, runs, count, room);
+    if (!fine && reading.from == NULL) {
+        *why = asprintf(why, "cannot read %s: %s", path, strerror(errno)) < 0 ? NULL : *why;
+    } else if (!fine) {
+        *why = asprintf(why, "%s is no summary, or damaged: line %zu: %s", path, reading.number,
+                        reading.wrong != NULL ? reading.wrong : "it is wrong") < 0
+                   ? NULL
+                   : *why;
+    }
+    if (reading.from != NULL) {
+        fclose(reading.from);
+    }
+    pfa_lines_free(&reading.lines);
+    free(reading.named);
+    free(reading.line);
+    return fine;
+}

@@ -1,0 +1,122 @@
+/* Owns the writing of summaries as a file. Lines of text, each a word and what it says; docs/gate.md tells all of them. */
+#include "analyze/diff/summary.h"
+#include "analyze/names/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A text must not end its line or its column. */
+static void put_text(FILE *to, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        putc(byte < ' ' || byte == 0x7f ? ' ' : byte, to);
+    }
+}
+
+static void put_word(FILE *to, const char *word, const char *text)
+{
+    fprintf(to, "%s ", word);
+    put_text(to, text);
+    putc('\n', to);
+}
+
+static void put_sums(FILE *to, const char *word, const char *score, const pfa_sums_t *sums)
+{
+    for (size_t i = 0; i < PFA_METRICS; i++) {
+        if (sums->values[i] != 0 || sums->variances[i] != 0) {
+            fprintf(to, "%s %s %.17g %.17g\n", word, pfa_metrics[i].name, sums->values[i], sums->variances[i]);
+        }
+    }
+    for (size_t i = 0; i < PFA_SCORES; i++) {
+        if (sums->scored_chunks[i] > 0) {
+            fprintf(to, "%s %s %.17g %.17g\n", score, pfa_score_names[i], sums->scored[i], sums->scored_chunks[i]);
+        }
+    }
+}
+
+static void put_line(FILE *to, const pfa_line_t *line)
+{
+    fprintf(to, "frame %d %" PRIu32 " %" PRIx64 "\t", line->symbol->inlined, line->symbol->line, line->address);
+    put_text(to, line->module != NULL ? pfa_place_base_name(line->module) : NULL);
+    putc('\t', to);
+    put_text(to, line->symbol->function);
+    putc('\t', to);
+    put_text(to, line->symbol->file);
+    putc('\t', to);
+    put_text(to, line->symbol->function == NULL ? line->build : NULL); /* names do without */
+    putc('\n', to);
+}
+
+static void put_point(FILE *to, const pfa_summary_point_t *point)
+{
+    fprintf(to, "point %" PRIu32 " %" PRIu32 " ", point->stacks, point->lines.root);
+    put_text(to, point->name);
+    putc('\n', to);
+    for (size_t i = 0; i < point->lines.count; i++) {
+        put_line(to, &point->lines.list[i]);
+    }
+    put_sums(to, "value", "score", &point->sums);
+}
+
+static void put_run(FILE *to, const pfa_summary_t *run)
+{
+    fprintf(to, "run %.17g %.17g %s\n", run->seconds, run->sample, run->complete ? "complete" : "incomplete");
+    put_word(to, "by", run->by);
+    if (run->where[0] != '\0') {
+        put_word(to, "where", run->where);
+    }
+    for (size_t i = 0; i < run->files.count; i++) {
+        put_word(to, "file", run->files.list[i]);
+    }
+    put_sums(to, "total", "total-score", &run->totals);
+    for (size_t i = 0; i < run->count; i++) {
+        put_point(to, &run->points[i]);
+    }
+    fprintf(to, "end %zu\n", run->count);
+}
+
+static int put_all(int fd, const pfa_summary_t *runs, size_t count)
+{
+    FILE *to = fdopen(fd, "w");
+    if (to == NULL) {
+        int error = errno;
+        (void)close(fd);
+        return error;
+    }
+    fprintf(to, "%s %d\n", PFA_SUMMARY_MAGIC, PFA_SUMMARY_VERSION);
+    for (size_t i = 0; i < count; i++) {
+        put_run(to, &runs[i]);
+    }
+    fprintf(to, "runs %zu\n", count);
+    int error = fflush(to) != 0 || ferror(to) != 0 ? errno : 0;
+    return fclose(to) != 0 && error == 0 ? errno : error;
+}
+
+/* Under another name until it is whole. */
+int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
+{
+    char *part = NULL;
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    if (asprintf(&part, "%s.XXXXXX", path) < 0) {
+        return ENOMEM;
+    }
+    int fd = mkostemp(part, O_CLOEXEC);
+    int error = fd < 0 || fchmod(fd, 0666 & ~mask) != 0 ? errno : 0;
+    if (fd >= 0) {
+        int other = put_all(fd, runs, count);
+        error = error != 0 ? error : other;
+        error = error == 0 && rename(part, path) != 0 ? errno : error;
+        if (error != 0) {
+            (void)unlink(part);
+        }
+    }
+    free(part);
+    return error;
+}

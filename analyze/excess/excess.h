@@ -1,0 +1,122 @@
+/* `profalloc excess`: which allocations are made so often and live so short that they should not be made at all, after EMAD
+ * (Peiris and Hill, ICPE 2016, section 3). docs/excess.md tells how its formulas were read.
+ *
+ * chunks -> objects (objects.h) -> suspects, by clusters (clusters.c) or as outliers (outliers.c) -> hits, those that matter
+ * (detect.c) -> text, JSON, pictures. */
+#ifndef PFA_ANALYZE_EXCESS_H
+#define PFA_ANALYZE_EXCESS_H
+
+#include "analyze/excess/kmeans.h"
+#include "analyze/excess/objects.h"
+#include "analyze/excess/quartiles.h"
+#include "analyze/query/query.h"
+
+#include <stdio.h>
+
+typedef enum pfa_excess_method { PFA_EXCESS_KMEANS, PFA_EXCESS_IQR } pfa_excess_method_t;
+typedef enum pfa_excess_scale { PFA_SCALE_LINEAR, PFA_SCALE_LOG } pfa_excess_scale_t;
+
+/* A diagram of frequency and lifetime has four quarters; more clusters than that cut a quarter into slices. */
+enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4 };
+
+typedef struct pfa_time_unit {
+    const char *name;
+    double ns;
+} pfa_time_unit_t;
+
+typedef struct pfa_excess_options {
+    pfa_excess_method_t method;
+    pfa_excess_scale_t scale;
+    unsigned clusters; /* 0: chosen by silhouette */
+    uint64_t seed;
+    double mu;                   /* below 0: the value of the quartiles' distance */
+    const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
+    double min_share;            /* of the run time, that hits take together */
+    double max_life;             /* of the run time, that a short-lived object lives on average */
+    double pair_ns;              /* what an allocation and its free take; 0: as the traces tell, or usual */
+    size_t top;                  /* hits that are told; 0: usual */
+    size_t lines;                /* of each call tree */
+    bool all_objects;            /* in JSON */
+    bool plain;                  /* no charts on the terminal */
+    bool fail;                   /* an exit status of its own if there are hits */
+    const char *diagram;         /* files for pictures; NULL: none */
+    const char *chart;
+} pfa_excess_options_t;
+
+/* A cluster on the unscaled values, of which the two conditions speak. */
+typedef struct pfa_excess_cluster {
+    size_t members;
+    double frequency; /* means */
+    double lifetime;
+} pfa_excess_cluster_t;
+
+typedef enum pfa_verdict {
+    PFA_EXCESS_FOUND,
+    PFA_EXCESS_NOTHING,    /* there are no objects */
+    PFA_EXCESS_NO_CLUSTER, /* none has both the highest frequency and the lowest lifetime */
+    PFA_EXCESS_NO_OUTLIER,
+    PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
+} pfa_verdict_t;
+
+typedef struct pfa_excess {
+    const pfa_excess_options_t *options;
+    pfa_query_t *query;
+    pfa_routines_t routines;
+    pfa_objects_t objects;
+    double folded;       /* deaths that are known in sums only: left out */
+    uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
+    double step;         /* what they are multiples of, nanoseconds, */
+    double longest_step; /* and the largest of all sources */
+    double run_ns;       /* of all recordings together */
+    double pair_ns;
+    bool pair_measured;
+    pfa_verdict_t verdict;
+    bool *suspect; /* by number of the object */
+    size_t suspect_count;
+    double suspect_ns; /* what their calls take */
+    uint32_t *hits;    /* objects, the worst first */
+    size_t hit_count;
+    /* k-means */
+    unsigned k;
+    bool settled;
+    pfa_excess_cluster_t clusters[PFA_KMEANS_MOST];
+    unsigned most_frequent;
+    unsigned shortest;
+    double silhouettes[PFA_KMEANS_MOST + 1]; /* by k; NaN: not tried */
+    /* outliers */
+    const pfa_time_unit_t *unit;
+    pfa_quartiles_t quartiles; /* of ratios in that unit */
+    double mu;
+    double threshold;
+} pfa_excess_t;
+
+extern const pfa_time_unit_t pfa_time_units[];
+/* NULL: there is none of this name. */
+const pfa_time_unit_t *pfa_time_unit_find(const char *name);
+
+/* Whether an object may be excessive at all: it was freed, and it lived short. */
+bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
+/* Marks suspects by one method or the other; there is at least one object. */
+void pfa_excess_cluster(pfa_excess_t *excess);
+void pfa_excess_outliers(pfa_excess_t *excess);
+/* Finds the hits and the verdict. */
+void pfa_excess_detect(pfa_excess_t *excess);
+
+/* Of an object: what its calls take, nanoseconds; how many are alive on average. */
+double pfa_excess_cost(const pfa_excess_t *excess, const pfa_object_t *object);
+double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object);
+/* One sentence of what to do about it; the caller frees it. */
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object);
+/* One sentence of why the verdict is so; the caller frees it. */
+char *pfa_excess_reason(const pfa_excess_t *excess);
+
+void pfa_excess_text(pfa_excess_t *excess);
+void pfa_excess_json(pfa_excess_t *excess);
+/* Files of pictures; and the same on the terminal. 0, or an error number that was said. */
+int pfa_excess_draw(const pfa_excess_t *excess);
+void pfa_excess_show(const pfa_excess_t *excess);
+
+/* "1.25 us" */
+const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns);
+
+#endif

@@ -1,0 +1,186 @@
+/* Owns the answer of `profalloc excess` as JSON. docs/excess.md tells what it means. */
+#include "analyze/excess/calltree.h"
+#include "analyze/excess/excess.h"
+#include "analyze/tool/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void put_known(pfa_json_t *json, const char *key, double value)
+{
+    if (isnan(value)) {
+        pfa_json_text(json, key, NULL);
+    } else {
+        pfa_json_number(json, key, value);
+    }
+}
+
+static void put_clusters(const pfa_excess_t *excess, pfa_json_t *json)
+{
+    pfa_json_begin(json, "clusters", '[');
+    for (unsigned k = 0; k < excess->k; k++) {
+        const pfa_excess_cluster_t *cluster = &excess->clusters[k];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_whole(json, "number", k + 1);
+        pfa_json_whole(json, "objects", cluster->members);
+        pfa_json_number(json, "frequency", cluster->frequency);
+        pfa_json_number(json, "lifetime_ns", cluster->lifetime);
+        pfa_json_bool(json, "most_frequent", k == excess->most_frequent);
+        pfa_json_bool(json, "shortest", k == excess->shortest);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_begin(json, "silhouettes", '[');
+    for (unsigned k = 2; k <= PFA_KMEANS_MOST; k++) {
+        if (!isnan(excess->silhouettes[k])) {
+            pfa_json_begin(json, NULL, '{');
+            pfa_json_whole(json, "k", k);
+            pfa_json_number(json, "mean", excess->silhouettes[k]);
+            pfa_json_end(json, '}');
+        }
+    }
+    pfa_json_end(json, ']');
+}
+
+static void put_kmeans(const pfa_excess_t *excess, pfa_json_t *json)
+{
+    pfa_json_begin(json, "kmeans", '{');
+    pfa_json_whole(json, "k", excess->k);
+    pfa_json_bool(json, "k_given", excess->options->clusters != 0);
+    pfa_json_text(json, "scale", excess->options->scale == PFA_SCALE_LOG ? "log" : "linear");
+    pfa_json_whole(json, "seed", excess->options->seed);
+    pfa_json_bool(json, "settled", excess->settled);
+    put_clusters(excess, json);
+    pfa_json_end(json, '}');
+}
+
+static void put_iqr(const pfa_excess_t *excess, pfa_json_t *json)
+{
+    pfa_json_begin(json, "iqr", '{');
+    pfa_json_text(json, "unit", excess->unit->name);
+    pfa_json_number(json, "q1", excess->quartiles.first);
+    pfa_json_number(json, "q3", excess->quartiles.third);
+    pfa_json_number(json, "iqr", excess->quartiles.range);
+    pfa_json_number(json, "mu", excess->mu);
+    pfa_json_number(json, "threshold", excess->threshold);
+    pfa_json_end(json, '}');
+}
+
+static void put_routine(const pfa_excess_t *excess, pfa_json_t *json, const char *key, uint32_t number)
+{
+    const pfa_routine_t *routine = &excess->routines.list[number];
+    pfa_json_begin(json, key, '{');
+    pfa_json_text(json, "function", number < PFA_ROUTINE_FIRST ? NULL : routine->name);
+    pfa_json_text(json, "module", routine->module);
+    pfa_json_text(json, "file", routine->file);
+    pfa_json_bool(json, "wrapper", routine->wrapper);
+    pfa_json_end(json, '}');
+}
+
+static void put_object(const pfa_excess_t *excess, pfa_json_t *json, const pfa_object_t *object)
+{
+    put_routine(excess, json, "caller", object->caller);
+    put_routine(excess, json, "destroyer", object->destroyer);
+    pfa_json_bool(json, "never_freed", object->destroyer == PFA_ROUTINE_NEVER);
+    pfa_json_whole(json, "size", object->size);
+    pfa_json_number(json, "frequency", object->frequency);
+    pfa_json_number(json, "frequency_spread", pfa_object_spread(object));
+    pfa_json_number(json, "lifetime_ns", object->lifetime);
+    pfa_json_number(json, "ratio_per_ms", object->ratio * 1e6);
+    put_known(json, "cluster", excess->k != 0 ? (double)object->cluster + 1 : (double)NAN);
+}
+
+typedef struct calls {
+    const pfa_excess_t *excess;
+    pfa_json_t *json;
+} calls_t;
+
+static void put_call(void *to, const pfa_call_t *call, size_t level)
+{
+    const calls_t *calls = to;
+    pfa_json_begin(calls->json, NULL, '{');
+    pfa_json_text(calls->json, "function", calls->excess->routines.list[call->routine].name);
+    pfa_json_number(calls->json, "chunks", call->chunks);
+    pfa_json_whole(calls->json, "level", level);
+    pfa_json_end(calls->json, '}');
+}
+
+static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_object_t *object)
+{
+    calls_t calls = {.excess = excess, .json = json};
+    pfa_calltree_t tree;
+    char *advice = pfa_excess_advice(excess, object);
+    pfa_json_begin(json, NULL, '{');
+    put_object(excess, json, object);
+    pfa_json_number(json, "cost_ns", pfa_excess_cost(excess, object));
+    put_known(json, "share", excess->run_ns > 0 ? pfa_excess_cost(excess, object) / excess->run_ns : (double)NAN);
+    pfa_json_number(json, "alive", pfa_excess_alive(excess, object));
+    pfa_json_text(json, "advice", advice);
+    pfa_json_begin(json, "calls", '[');
+    pfa_calltree_make(&tree, &excess->routines, &excess->objects, object, excess->options->lines);
+    size_t left = pfa_calltree_walk(&tree, excess->options->lines, put_call, &calls);
+    pfa_json_end(json, ']');
+    pfa_json_whole(json, "calls_left_out", left);
+    pfa_json_end(json, '}');
+    pfa_calltree_free(&tree);
+    free(advice);
+}
+
+static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
+{
+    size_t top = excess->options->top != 0 ? excess->options->top : SIZE_MAX;
+    pfa_json_begin(json, "hits", '[');
+    for (size_t i = 0; i < excess->hit_count && i < top; i++) {
+        put_hit(excess, json, &excess->objects.list[excess->hits[i]]);
+    }
+    pfa_json_end(json, ']');
+    if (!excess->options->all_objects) {
+        return;
+    }
+    pfa_json_begin(json, "objects", '[');
+    for (size_t i = 0; i < excess->objects.count; i++) {
+        pfa_json_begin(json, NULL, '{');
+        put_object(excess, json, &excess->objects.list[i]);
+        pfa_json_bool(json, "suspect", excess->suspect[i]);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+}
+
+void pfa_excess_json(pfa_excess_t *excess)
+{
+    static const char *const verdicts[] = {[PFA_EXCESS_FOUND] = "excessive",
+                                           [PFA_EXCESS_NOTHING] = "no chunks",
+                                           [PFA_EXCESS_NO_CLUSTER] = "no cluster",
+                                           [PFA_EXCESS_NO_OUTLIER] = "no outlier",
+                                           [PFA_EXCESS_LITTLE] = "too little"};
+    pfa_json_t json = {.to = stdout};
+    char *reason = pfa_excess_reason(excess);
+    pfa_json_begin(&json, NULL, '{');
+    pfa_json_text(&json, "schema", "profalloc-excess");
+    pfa_json_whole(&json, "version", 1);
+    pfa_json_text(&json, "method", excess->options->method == PFA_EXCESS_IQR ? "iqr" : "kmeans");
+    pfa_json_bool(&json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
+    pfa_json_text(&json, "verdict", verdicts[excess->verdict]);
+    pfa_json_text(&json, "reason", reason);
+    pfa_json_number(&json, "run_ns", excess->run_ns);
+    pfa_json_number(&json, "pair_ns", excess->pair_ns);
+    pfa_json_bool(&json, "pair_measured", excess->pair_measured);
+    pfa_json_number(&json, "min_share", excess->options->min_share);
+    pfa_json_number(&json, "max_life", excess->options->max_life);
+    pfa_json_whole(&json, "object_count", excess->objects.count);
+    pfa_json_number(&json, "chunks", excess->objects.chunks);
+    pfa_json_number(&json, "never_freed", excess->objects.live);
+    pfa_json_number(&json, "folded", excess->folded);
+    pfa_json_whole(&json, "suspects", excess->suspect_count);
+    pfa_json_number(&json, "suspects_ns", excess->suspect_ns);
+    if (excess->k != 0) {
+        put_kmeans(excess, &json);
+    } else if (excess->unit != NULL) {
+        put_iqr(excess, &json);
+    }
+    put_lists(excess, &json);
+    pfa_query_tell_json(excess->query, &json);
+    pfa_json_end(&json, '}');
+    free(reason);
+}

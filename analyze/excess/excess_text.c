@@ -1,0 +1,136 @@
+/* Owns the answer of `profalloc excess` as text, for people. */
+#include "analyze/excess/calltree.h"
+#include "analyze/excess/excess.h"
+#include "analyze/names/place.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { USUAL_TOP = 10 };
+
+static void print_clusters(const pfa_excess_t *excess)
+{
+    printf("\n  k-means, k = %u, %s scale", excess->k,
+           excess->options->scale == PFA_SCALE_LOG ? "logarithmic" : "linear");
+    for (unsigned k = 2; k <= PFA_KMEANS_MOST; k++) {
+        if (!isnan(excess->silhouettes[k])) {
+            printf("; silhouette of %u: %.3f", k, excess->silhouettes[k]);
+        }
+    }
+    printf("%s\n", excess->settled ? "" : "; points still moved when it was stopped");
+    printf("  %-9s %10s %18s %16s\n", "cluster", "objects", "mean frequency", "mean lifetime");
+    for (unsigned k = 0; k < excess->k; k++) {
+        const pfa_excess_cluster_t *cluster = &excess->clusters[k];
+        char texts[3][PFA_NUMBER_TEXT];
+        printf("  %-9u %10s %18s %16s%s%s\n", k + 1, pfa_text_count(texts[0], (double)cluster->members),
+               pfa_text_count(texts[1], round(cluster->frequency)), pfa_text_duration(texts[2], cluster->lifetime),
+               k == excess->most_frequent ? "  most frequent" : "", k == excess->shortest ? "  shortest-lived" : "");
+    }
+}
+
+static void print_quartiles(const pfa_excess_t *excess)
+{
+    const char *unit = excess->unit->name;
+    printf("\n  ratios of frequency and mean lifetime, per %s\n", unit);
+    printf("  Q1 %.6g, Q3 %.6g, IQR %.6g, mu %.6g%s; threshold Q3 + mu IQR = %.6g\n", excess->quartiles.first,
+           excess->quartiles.third, excess->quartiles.range, excess->mu,
+           excess->options->mu < 0 ? " (the IQR itself)" : "", excess->threshold);
+}
+
+static void print_call(void *to, const pfa_call_t *call, size_t level)
+{
+    const pfa_excess_t *excess = to;
+    char text[PFA_NUMBER_TEXT];
+    printf("      %12s  %*s", pfa_text_count(text, round(call->chunks)), (int)(2 * (level < 20 ? level : 20)), "");
+    pfa_place_function(stdout, excess->routines.list[call->routine].name);
+    putchar('\n');
+}
+
+static void print_tree(pfa_excess_t *excess, const pfa_object_t *object)
+{
+    pfa_calltree_t tree;
+    pfa_calltree_make(&tree, &excess->routines, &excess->objects, object, excess->options->lines);
+    size_t left = pfa_calltree_walk(&tree, excess->options->lines, print_call, excess);
+    if (left != 0) {
+        printf("      %12s  and %zu more call%s\n", "", left, pfa_text_plural((double)left));
+    }
+    pfa_calltree_free(&tree);
+}
+
+static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t number)
+{
+    const pfa_routine_t *routine = &excess->routines.list[number];
+    printf("      %s ", role);
+    pfa_place_function(stdout, routine->name);
+    if (routine->file != NULL) {
+        printf("  (%s)", pfa_place_base_name(routine->file));
+    }
+    if (routine->module != NULL) {
+        printf("  [%s]", pfa_place_base_name(routine->module));
+    }
+    putchar('\n');
+}
+
+static void print_hit(pfa_excess_t *excess, const pfa_object_t *object, size_t rank)
+{
+    char texts[4][PFA_NUMBER_TEXT];
+    double share = excess->run_ns > 0 ? pfa_excess_cost(excess, object) / excess->run_ns : 0;
+    printf("\n  #%zu  %s", rank, pfa_text_count(texts[0], round(object->frequency)));
+    if (excess->query->sampled) {
+        printf(" ±%s", pfa_text_count(texts[0], round(pfa_object_spread(object))));
+    }
+    printf(" times %s byte%s, alive for %s on average; calls take about %s, %.3g %% of the run\n",
+           pfa_text_count(texts[1], (double)object->size), pfa_text_plural((double)object->size),
+           pfa_text_duration(texts[2], object->lifetime), pfa_text_duration(texts[3], pfa_excess_cost(excess, object)),
+           100 * share);
+    if (excess->options->method == PFA_EXCESS_IQR) {
+        printf("      ratio %.6g per %s\n", object->ratio * excess->unit->ns, excess->unit->name);
+    }
+    print_routine(excess, "allocated by", object->caller);
+    print_routine(excess, "freed by    ", object->destroyer);
+    print_tree(excess, object);
+    char *advice = pfa_excess_advice(excess, object);
+    printf("      %s\n", advice);
+    free(advice);
+}
+
+static void print_hits(pfa_excess_t *excess)
+{
+    size_t top = excess->options->top != 0 ? excess->options->top : USUAL_TOP;
+    top = top < excess->hit_count ? top : excess->hit_count;
+    printf("\nExcessive allocation: %zu of %zu object%s, by %s\n", top, excess->hit_count,
+           pfa_text_plural((double)excess->hit_count),
+           excess->options->method == PFA_EXCESS_IQR ? "ratio" : "frequency");
+    for (size_t i = 0; i < top; i++) {
+        print_hit(excess, &excess->objects.list[excess->hits[i]], i + 1);
+    }
+}
+
+void pfa_excess_text(pfa_excess_t *excess)
+{
+    char texts[3][PFA_NUMBER_TEXT];
+    const pfa_objects_t *objects = &excess->objects;
+    char *reason = pfa_excess_reason(excess);
+    printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s",
+           pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
+           pfa_text_count(texts[1], round(objects->chunks)), pfa_text_duration(texts[2], excess->run_ns));
+    printf("; %s never freed\n", pfa_text_count(texts[0], round(objects->live)));
+    if (excess->k != 0) {
+        print_clusters(excess);
+    } else if (excess->unit != NULL) {
+        print_quartiles(excess);
+    }
+    if (!excess->options->plain && objects->count != 0) {
+        pfa_excess_show(excess);
+    }
+    if (excess->verdict == PFA_EXCESS_FOUND) {
+        print_hits(excess);
+        printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free%s.\n", reason, excess->pair_ns,
+               excess->pair_measured ? ", as measured" : " (--pair-cost)");
+    } else {
+        printf("\nNo excessive allocation: %s.\n", reason);
+    }
+    free(reason);
+    pfa_query_tell(excess->query, stdout);
+}

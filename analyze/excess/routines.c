@@ -1,0 +1,128 @@
+/* Owns the numbers of functions. See analyze/excess/routines.h. */
+#include "analyze/excess/routines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_of(const char *name, const char *module)
+{
+    uint64_t hash = pfa_checksum(0, name, strlen(name));
+    return module != NULL ? pfa_checksum(hash, module, strlen(module)) : hash;
+}
+
+static uint32_t add(pfa_routines_t *routines, const pfa_routine_t *routine)
+{
+    routines->list = pfa_memory_grow(routines->list, &routines->room, routines->count + 1, sizeof *routines->list);
+    routines->list[routines->count] = *routine;
+    return (uint32_t)routines->count++;
+}
+
+void pfa_routines_begin(pfa_routines_t *routines, pfa_stacks_t *stacks, const pfa_wrappers_t *wrappers)
+{
+    *routines = (pfa_routines_t){.stacks = stacks, .wrappers = wrappers, .slot_count = 1024};
+    routines->slots = pfa_memory_get(routines->slot_count, sizeof *routines->slots);
+    add(routines, &(pfa_routine_t){.name = pfa_memory_copy("never freed", 11)});
+    add(routines, &(pfa_routine_t){.name = pfa_memory_copy("not recorded", 12)});
+}
+
+void pfa_routines_free(pfa_routines_t *routines)
+{
+    for (size_t i = 0; i < routines->count; i++) {
+        free(routines->list[i].name);
+    }
+    free(routines->list);
+    free(routines->slots);
+    free(routines->of_stack);
+    pfa_lines_free(&routines->lines);
+}
+
+static bool is_same(const pfa_routine_t *routine, const char *name, const char *module)
+{
+    bool modules = routine->module == module ||
+                   (module != NULL && routine->module != NULL && strcmp(module, routine->module) == 0);
+    return modules && strcmp(routine->name, name) == 0;
+}
+
+static uint32_t *find_slot(const pfa_routines_t *routines, const char *name, const char *module)
+{
+    size_t mask = routines->slot_count - 1;
+    size_t at = hash_of(name, module) & mask;
+    while (routines->slots[at] != 0 && !is_same(&routines->list[routines->slots[at]], name, module)) {
+        at = (at + 1) & mask;
+    }
+    return &routines->slots[at];
+}
+
+static void grow_slots(pfa_routines_t *routines)
+{
+    free(routines->slots);
+    routines->slot_count *= 2;
+    routines->slots = pfa_memory_get(routines->slot_count, sizeof *routines->slots);
+    for (size_t i = PFA_ROUTINE_FIRST; i < routines->count; i++) {
+        *find_slot(routines, routines->list[i].name, routines->list[i].module) = (uint32_t)i;
+    }
+}
+
+uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
+{
+    const char *name = line->symbol->function;
+    char *made = NULL;
+    if (name == NULL) {
+        const char *slash = line->module != NULL ? strrchr(line->module, '/') : NULL;
+        const char *base = slash != NULL ? slash + 1 : line->module != NULL ? line->module : "?";
+        if (asprintf(&made, "%s+0x%" PRIx64, base, line->address) < 0) {
+            return PFA_ROUTINE_UNKNOWN;
+        }
+        name = made;
+    }
+    if (2 * routines->count > routines->slot_count) {
+        grow_slots(routines);
+    }
+    uint32_t *slot = find_slot(routines, name, line->module);
+    if (*slot == 0) {
+        *slot = add(routines, &(pfa_routine_t){.name = pfa_memory_copy(name, strlen(name)),
+                                               .module = line->module,
+                                               .file = line->symbol->file,
+                                               .wrapper = pfa_wrappers_has(routines->wrappers, line)});
+    }
+    free(made);
+    return *slot;
+}
+
+static bool is_wrapper(pfa_routines_t *routines, const pfa_line_t *line)
+{
+    uint32_t number = pfa_routines_of_line(routines, line); /* which may move the list */
+    return routines->list[number].wrapper;
+}
+
+size_t pfa_routines_first(pfa_routines_t *routines, const pfa_lines_t *lines)
+{
+    size_t i = 0;
+    while (i + 1 < lines->count && is_wrapper(routines, &lines->list[i])) {
+        i++;
+    }
+    return i;
+}
+
+static uint32_t ask_stack(pfa_routines_t *routines, uint32_t stack)
+{
+    pfa_stacks_lines(routines->stacks, stack, &routines->lines);
+    if (routines->lines.count == 0) {
+        return PFA_ROUTINE_UNKNOWN;
+    }
+    size_t first = pfa_routines_first(routines, &routines->lines);
+    return pfa_routines_of_line(routines, &routines->lines.list[first]);
+}
+
+uint32_t pfa_routines_of_stack(pfa_routines_t *routines, uint32_t stack)
+{
+    if (stack >= routines->stack_room) {
+        routines->of_stack =
+            pfa_memory_grow(routines->of_stack, &routines->stack_room, (size_t)stack + 1, sizeof *routines->of_stack);
+    }
+    if (routines->of_stack[stack] == 0) {
+        routines->of_stack[stack] = ask_stack(routines, stack) + 1;
+    }
+    return routines->of_stack[stack] - 1;
+}

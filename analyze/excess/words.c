@@ -1,0 +1,118 @@
+/* Owns the sentences of `profalloc excess`: why the verdict is so, and what to do about a hit. */
+#include "analyze/excess/excess.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW_BYTES = 1024 }; /* that a stack has room for in any function */
+
+const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns)
+{
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    for (; unit < 3 && ns >= 999.5; unit++) {
+        ns /= 1000;
+    }
+    snprintf(text, PFA_NUMBER_TEXT, ns >= 999.5 ? "%.0f %s" : "%.3g %s", ns, names[unit]);
+    return text;
+}
+
+__attribute__((format(printf, 1, 2))) static char *make_text(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return length >= 0 ? text : pfa_memory_copy("", 0);
+}
+
+/* Room for a pool: twice the mean, and some. */
+static double slots_for(double alive)
+{
+    return ceil(2 * alive) + 1;
+}
+
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    double alive = pfa_excess_alive(excess, object);
+    if (object->size == 0) {
+        return make_text("Nothing is asked for: return before allocating when the length is 0.");
+    }
+    if (object->caller == object->destroyer) {
+        return make_text("The same function allocates and frees it: %s, or keep one chunk from call to call.",
+                         object->size <= FEW_BYTES ? "use a local array" : "move the allocation out of its loop");
+    }
+    if (excess->routines.list[object->destroyer].wrapper || object->destroyer == PFA_ROUTINE_UNKNOWN) {
+        return make_text(
+            "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
+            "--conf free_depth:8.");
+    }
+    return make_text("Keep freed chunks in a free list or take them from a pool: about %s %s alive at a time, so %s "
+                     "slots do.",
+                     alive < 1 ? "1" : pfa_text_count(texts[0], round(alive)), alive < 2 ? "is" : "are",
+                     pfa_text_count(texts[1], slots_for(alive)));
+}
+
+static char *reason_of_clusters(const pfa_excess_t *excess)
+{
+    char texts[3][PFA_NUMBER_TEXT];
+    const pfa_excess_cluster_t *frequent = &excess->clusters[excess->most_frequent];
+    if (excess->most_frequent == excess->shortest) {
+        return make_text(
+            "the most frequent and shortest-lived objects were never freed, or live for more than %.3g %% of "
+            "the run time (--max-life)",
+            100 * excess->options->max_life);
+    }
+    return make_text("the cluster with the highest mean frequency (%s) lives for %s on average, and another for %s",
+                     pfa_text_count(texts[0], round(frequent->frequency)),
+                     pfa_text_duration(texts[1], frequent->lifetime),
+                     pfa_text_duration(texts[2], excess->clusters[excess->shortest].lifetime));
+}
+
+/* Together or each by itself. */
+static char *reason_of_little(const pfa_excess_t *excess, double share)
+{
+    char text[PFA_NUMBER_TEXT];
+    double wanted = excess->options->min_share;
+    pfa_text_count(text, (double)excess->suspect_count);
+    if (share >= wanted) {
+        return make_text(
+            "calls for %s objects take about %.3g %% of the run time, and for each of them less than %.3g %% "
+            "(a tenth of --min-share)",
+            text, 100 * share, 10 * wanted);
+    }
+    return make_text(
+        "%s object%s could be meant, and calls for %s take about %.3g %% of the run time: less than %.3g %% "
+        "(--min-share)",
+        text, pfa_text_plural((double)excess->suspect_count), excess->suspect_count == 1 ? "it" : "them", 100 * share,
+        100 * wanted);
+}
+
+char *pfa_excess_reason(const pfa_excess_t *excess)
+{
+    double share = excess->run_ns > 0 ? excess->suspect_ns / excess->run_ns : 0;
+    switch (excess->verdict) {
+    case PFA_EXCESS_NOTHING:
+        return make_text("there are no chunks");
+    case PFA_EXCESS_NO_CLUSTER:
+        return reason_of_clusters(excess);
+    case PFA_EXCESS_NO_OUTLIER:
+        return make_text("no object that was freed within %.3g %% of the run time (--max-life) has a ratio above the "
+                         "threshold",
+                         100 * excess->options->max_life);
+    case PFA_EXCESS_LITTLE:
+        return reason_of_little(excess, share);
+    case PFA_EXCESS_FOUND:
+        break;
+    }
+    return excess->options->method == PFA_EXCESS_KMEANS
+               ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime; calls for "
+                           "its objects take about %.3g %% of the run time",
+                           100 * share)
+               : make_text("objects have ratios above the threshold; calls for them take about %.3g %% of the run time",
+                           100 * share);
+}

@@ -1,0 +1,44 @@
+/* What a flame graph of a query shows: an amount for each call stack. */
+#ifndef PFA_ANALYZE_FLAME_FLAME_H
+#define PFA_ANALYZE_FLAME_FLAME_H
+
+#include "analyze/draw/flame.h"
+#include "analyze/query/query.h"
+#include "analyze/timeline/summit.h"
+
+typedef enum pfa_metric {
+    PFA_METRIC_BYTES,  /* allocated */
+    PFA_METRIC_COUNT,  /* chunks allocated */
+    PFA_METRIC_LIVE,   /* bytes alive at the end */
+    PFA_METRIC_PEAK,   /* bytes alive at the peak */
+    PFA_METRIC_WASTED, /* bytes that were never touched, and all of chunks that were never read */
+    PFA_METRIC_AT      /* bytes alive at a moment */
+} pfa_metric_t;
+
+typedef struct pfa_amounts {
+    pfa_query_t *query;
+    pfa_metric_t metric;
+    double at_ns;
+    double *values; /* by stack of the query, as far as there is room */
+    size_t room;
+    double total;
+    double variance; /* of the total, if it is an estimate */
+    double seconds;  /* of the moment, if there is one */
+    bool has_moment;
+    bool has_accesses;    /* of any chunk */
+    double without;       /* chunks whose accesses are not known, if that is asked */
+    double folded_chunks; /* that are not in this, since they are known in sums only */
+    double folded_bytes;
+} pfa_amounts_t;
+
+/* One walk; of the peak two or three. False: a walk failed for good. */
+bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_t metric, double at_ns);
+void pfa_amounts_free(pfa_amounts_t *amounts);
+/* Half of the 95 % confidence interval of the total. */
+double pfa_amounts_error(const pfa_amounts_t *amounts);
+
+/* A graph of them; `inverted`: from the function that allocates to those that called it. (analyze/flame/paths.c) */
+pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted);
+void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric);
+
+#endif

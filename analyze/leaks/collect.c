@@ -1,0 +1,279 @@
+/* Owns the collecting: one walk through all chunks of a query, in which each adds to the sums of its group. What many chunks have
+ * in common is added once for all of them; what is done for each chunk is kept short, because there may be fifty million. */
+#include "analyze/leaks/leaks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* While one source is walked through. */
+typedef struct adding {
+    pfa_leaks_t *leaks;
+    double start;
+    double run;        /* how long it was */
+    double per_run;    /* 1 / run; 0 of one that took no time */
+    uint64_t *threads; /* by number: what counts have for its name; 0: not asked for yet */
+    size_t thread_room;
+} adding_t;
+
+static pfa_family_t *find_family(pfa_leaks_t *leaks, uint32_t group)
+{
+    if (group >= leaks->family_count) {
+        leaks->families =
+            pfa_memory_grow(leaks->families, &leaks->family_room, (size_t)group + 1, sizeof *leaks->families);
+        for (; leaks->family_count <= group; leaks->family_count++) {
+            leaks->families[leaks->family_count].first = leaks->families[leaks->family_count].shortest = INFINITY;
+        }
+    }
+    return &leaks->families[group];
+}
+
+static pfa_survivors_t *find_survivors(pfa_family_t *family)
+{
+    if (family->survivors == NULL) {
+        family->survivors = pfa_memory_get(1, sizeof *family->survivors);
+        family->survivors->first = INFINITY;
+        family->survivors->least_size = UINT64_MAX;
+    }
+    return family->survivors;
+}
+
+/* Threads are told by name: a program that begins one for each request has few names and many threads. */
+static uint64_t name_thread(pfa_leaks_t *leaks, const pfa_source_t *source, uint32_t thread)
+{
+    char name[24] = "?";
+    if (thread < source->thread_count && source->threads[thread].name[0] != '\0') {
+        snprintf(name, sizeof name, "%.16s", source->threads[thread].name);
+        pfa_text_clean(name, strlen(name));
+    }
+    return (uint64_t)(uintptr_t)pfa_symbols_text(leaks->query.symbols, name);
+}
+
+static uint64_t find_thread(adding_t *adding, const pfa_source_t *source, uint32_t thread)
+{
+    adding->threads =
+        pfa_memory_grow(adding->threads, &adding->thread_room, (size_t)thread + 1, sizeof *adding->threads);
+    if (adding->threads[thread] == 0) {
+        adding->threads[thread] = name_thread(adding->leaks, source, thread);
+    }
+    return adding->threads[thread];
+}
+
+/* Of sampled chunks, each taken with the chance 1/weight, a sum has this variance for each. */
+static double variance_of(double weight)
+{
+    return weight > 1 ? weight * (weight - 1) : 0;
+}
+
+static bool has_moved(const pfa_kind_t *kind)
+{
+    return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
+}
+
+static void add_survivors(adding_t *adding, const pfa_kind_t *kind, double rows)
+{
+    pfa_leaks_t *leaks = adding->leaks;
+    pfa_family_t *family = find_family(leaks, kind->group);
+    pfa_survivors_t *survivors = find_survivors(family);
+    double chunks = kind->weight * rows;
+    double size = (double)kind->size;
+    double variance = rows * variance_of(kind->weight);
+    survivors->rows += rows;
+    survivors->chunks += chunks;
+    survivors->bytes += chunks * size;
+    survivors->chunks_variance += variance;
+    survivors->bytes_variance += variance * size * size;
+    survivors->least_size = kind->size < survivors->least_size ? kind->size : survivors->least_size;
+    survivors->most_size = kind->size > survivors->most_size ? kind->size : survivors->most_size;
+    pfa_count_t count = {.group = kind->group,
+                         .role = PFA_ROLE_OWNER,
+                         .value = find_thread(adding, kind->source, kind->thread),
+                         .live = chunks};
+    pfa_counts_add(&leaks->counts, count, &family->counted[PFA_ROLE_OWNER]);
+    leaks->chunks += chunks;
+    leaks->bytes += chunks * size;
+    leaks->chunks_variance += variance;
+    leaks->bytes_variance += variance * size * size;
+}
+
+static void add_siblings(adding_t *adding, const pfa_kind_t *kind, double rows)
+{
+    pfa_leaks_t *leaks = adding->leaks;
+    pfa_family_t *family = find_family(leaks, kind->group);
+    double chunks = kind->weight * rows;
+    pfa_count_t count = {.group = kind->group, .freed = chunks};
+    family->freed += chunks;
+    family->freed_bytes += chunks * (double)kind->size;
+    family->freed_rows += rows;
+    family->same_thread += kind->thread == kind->free_thread ? chunks : 0;
+    uint64_t values[PFA_ROLES] = {[PFA_ROLE_SITE] = kind->free_stack,
+                                  [PFA_ROLE_FREER] = find_thread(adding, kind->source, kind->free_thread),
+                                  [PFA_ROLE_OWNER] = find_thread(adding, kind->source, kind->thread)};
+    for (uint32_t role = 0; role < PFA_ROLES; role++) {
+        count.role = role;
+        count.value = values[role];
+        pfa_counts_add(&leaks->counts, count, &family->counted[role]);
+    }
+}
+
+static void add_kind(void *to, const pfa_kind_t *kind, double rows)
+{
+    adding_t *adding = to;
+    pfa_leaks_t *leaks = adding->leaks;
+    pfa_suppression_t *suppression =
+        kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query.stacks, kind->stack) : NULL;
+    double chunks = kind->weight * rows;
+    pfa_family_t *family = find_family(leaks, kind->group);
+    family->per_ns += chunks * adding->per_run;
+    if (suppression != NULL) {
+        suppression->chunks += chunks;
+        suppression->bytes += chunks * (double)kind->size;
+        leaks->suppressed_chunks += chunks;
+        leaks->suppressed_bytes += chunks * (double)kind->size;
+    } else if (kind->live) {
+        add_survivors(adding, kind, rows);
+    } else if (has_moved(kind)) {
+        family->moved += chunks;
+    } else {
+        add_siblings(adding, kind, rows);
+    }
+}
+
+static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
+{
+    adding_t *adding = to;
+    (void)source;
+    (void)stack;
+    (void)bytes;
+    find_family(adding->leaks, group)->folded += chunks;
+}
+
+/* A share of the run. Times of a damaged trace may be anywhere. */
+static double share_of(const adding_t *adding, double time)
+{
+    double share = (time - adding->start) * adding->per_run;
+    return !(share > 0) ? 0 : share < 1 ? share : 1;
+}
+
+static unsigned birth_of(double share)
+{
+    unsigned birth = (unsigned)(share * PFA_BIRTHS);
+    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
+}
+
+static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const pfa_leak_limits_t *limits = &adding->leaks->limits;
+    bool old = share_of(adding, chunk->born) < 1 - limits->recent;
+    survivors->known += kind->weight;
+    survivors->never += chunk->is_touched ? 0 : kind->weight;
+    survivors->stale += (chunk->died - chunk->last) * adding->per_run >= limits->stale ? kind->weight : 0;
+    survivors->old += old ? kind->weight : 0;
+    survivors->used +=
+        old && chunk->is_touched && share_of(adding, chunk->last) >= 1 - limits->recent ? kind->weight : 0;
+}
+
+/* The line that fits best, by least squares over all of the run, to the bytes of survivors born so far: a chunk born at the share u
+ * adds 6 u (1 - u) of its bytes per run to the slope, so that those of the very start and end hardly count. */
+static void add_rate(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, double share)
+{
+    double slope = 6 * share * (1 - share) * (double)kind->size * adding->per_run;
+    survivors->rate += kind->weight * slope;
+    survivors->rate_variance += variance_of(kind->weight) * slope * slope;
+}
+
+static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    double share = share_of(adding, chunk->born);
+    double bytes = kind->weight * (double)kind->size;
+    unsigned birth = birth_of(share);
+    unsigned age = pfa_lives_bin(chunk->life);
+    survivors->births[birth] += kind->weight;
+    survivors->birth_bytes[birth] += bytes;
+    survivors->ages[age] += kind->weight;
+    survivors->age_bytes[age] += bytes;
+    survivors->first = fmin(survivors->first, share);
+    survivors->last = fmax(survivors->last, share);
+    survivors->oldest = fmax(survivors->oldest, chunk->life);
+    survivors->at_start += share <= adding->leaks->limits.warm_up ? kind->weight : 0;
+    add_rate(adding, survivors, kind, share);
+    if (chunk->accesses != NULL && kind->source->has_accesses) {
+        add_accesses(adding, survivors, kind, chunk);
+    }
+}
+
+static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    adding_t *adding = to;
+    pfa_leaks_t *leaks = adding->leaks;
+    pfa_family_t *family = &leaks->families[kind->group];
+    double share = share_of(adding, chunk->born);
+    family->first = share < family->first ? share : family->first;
+    family->last = share > family->last ? share : family->last;
+    family->births[birth_of(share)] += kind->weight;
+    if (!kind->live && !has_moved(kind)) {
+        family->lives[pfa_lives_bin(chunk->life)] += kind->weight;
+        family->shortest = chunk->life < family->shortest ? chunk->life : family->shortest;
+        family->longest = chunk->life > family->longest ? chunk->life : family->longest;
+    } else if (kind->live && pfa_suppressions_find(&leaks->suppressions, &leaks->query.stacks, kind->stack) == NULL) {
+        add_survivor(adding, find_survivors(family), kind, chunk);
+    }
+}
+
+static void see_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+{
+    adding_t *adding = to;
+    (void)trace;
+    free(adding->threads);
+    adding->threads = NULL;
+    adding->thread_room = 0;
+    if (begins) {
+        adding->start = source->start_ns;
+        adding->run = source->end_ns - source->start_ns;
+        adding->per_run = adding->run > 0 ? 1 / adding->run : 0;
+        adding->leaks->longest_run = fmax(adding->leaks->longest_run, adding->run);
+    }
+}
+
+static void forget(pfa_leaks_t *leaks)
+{
+    for (size_t i = 0; i < leaks->family_count; i++) {
+        free(leaks->families[i].survivors);
+    }
+    free(leaks->families);
+    free(leaks->functions);
+    pfa_counts_free(&leaks->counts);
+    for (size_t i = 0; i < leaks->suppressions.count; i++) {
+        leaks->suppressions.list[i].chunks = leaks->suppressions.list[i].bytes = 0;
+    }
+}
+
+bool pfa_leaks_collect(pfa_leaks_t *leaks)
+{
+    adding_t adding = {.leaks = leaks};
+    pfa_look_t look = {
+        .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_source, .fold = add_fold};
+    size_t sources = leaks->query.source_count;
+    bool done = false;
+    while (sources != 0 && !(done = pfa_query_walk(&leaks->query, &look, "reading") == 0)) {
+        forget(leaks); /* what is added cannot be taken away again */
+        *leaks = (pfa_leaks_t){.query = leaks->query, .limits = leaks->limits, .suppressions = leaks->suppressions};
+        if (leaks->query.source_count == sources) { /* it is not a source that is to blame */
+            leaks->query.status = leaks->query.status != 0 ? leaks->query.status : 1;
+            break;
+        }
+        sources = leaks->query.source_count;
+    }
+    free(adding.threads);
+    pfa_counts_sort(&leaks->counts);
+    leaks->siblings_asked = leaks->query.where == NULL || pfa_where_is_of_stacks(leaks->query.where);
+    return done;
+}
+
+void pfa_leaks_free(pfa_leaks_t *leaks)
+{
+    forget(leaks);
+    free(leaks->findings);
+    pfa_suppressions_free(&leaks->suppressions);
+    pfa_query_close(&leaks->query);
+}

@@ -1,0 +1,41 @@
+/* Which places free the chunks of a group, and which threads allocate and free them: sums by (group, role, value), in memory that
+ * grows with the number of those that are different. */
+#ifndef PFA_ANALYZE_LEAKS_COUNTS_H
+#define PFA_ANALYZE_LEAKS_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum pfa_role {
+    PFA_ROLE_SITE,  /* the stack that frees: its number */
+    PFA_ROLE_FREER, /* the thread that frees: the address of its name, which is kept once */
+    PFA_ROLE_OWNER, /* the thread that allocates, likewise */
+    PFA_ROLES
+} pfa_role_t;
+
+typedef struct pfa_count {
+    uint32_t group;
+    uint32_t role;
+    uint64_t value;
+    double freed; /* chunks */
+    double live;
+} pfa_count_t;
+
+typedef struct pfa_counts {
+    pfa_count_t *list;
+    size_t count;
+    size_t room;
+    uint32_t *slots; /* 1 and the number in the list; NULL once sorted */
+    size_t slot_count;
+    double lost; /* chunks that there was no more room for: a trace made to have endless pairs has these */
+} pfa_counts_t;
+
+/* `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */
+void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last);
+/* By group and role; nothing is added from then on. */
+void pfa_counts_sort(pfa_counts_t *counts);
+/* Those of a group and role, once sorted. */
+const pfa_count_t *pfa_counts_of(const pfa_counts_t *counts, uint32_t group, pfa_role_t role, size_t *count);
+void pfa_counts_free(pfa_counts_t *counts);
+
+#endif

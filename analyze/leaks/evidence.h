@@ -1,0 +1,12 @@
+/* The evidence of a finding, as people read it. */
+#ifndef PFA_ANALYZE_LEAKS_EVIDENCE_H
+#define PFA_ANALYZE_LEAKS_EVIDENCE_H
+
+#include "analyze/leaks/leaks.h"
+
+/* Lines of text: how survivors grow, how siblings end, what is overdue, what is used. */
+void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_finding_t *finding);
+/* Adds to the query's remarks what all evidence suffers from. */
+void pfa_evidence_note(pfa_leaks_t *leaks);
+
+#endif

@@ -1,0 +1,240 @@
+/* Owns the lines of evidence below a finding: births, growth, siblings, survival, accesses, threads. */
+#include "analyze/leaks/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char indent[] = "      ";
+
+static const char *text_time(char text[PFA_NUMBER_TEXT], double ns)
+{
+    static const struct {
+        double from;
+        double unit;
+        const char *name;
+    } units[] = {{3.6e12, 3.6e12, "h"}, {1.2e11, 6e10, "min"}, {1e9, 1e9, "s"}, {1e6, 1e6, "ms"}, {1e3, 1e3, "µs"}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (ns >= units[i].from) {
+            double value = ns / units[i].unit;
+            snprintf(text, PFA_NUMBER_TEXT, value < 100 ? "%.3g %s" : "%.0f %s", value, units[i].name);
+            return text;
+        }
+    }
+    snprintf(text, PFA_NUMBER_TEXT, "%.0f ns", ns);
+    return text;
+}
+
+/* A share in percent; what is nearly nothing and nearly all is not told as such. */
+static const char *text_share(char text[PFA_NUMBER_TEXT], double share)
+{
+    double percent = 100 * share;
+    snprintf(text, PFA_NUMBER_TEXT,
+             percent <= 0 || percent >= 99.995 ? "%.0f %%"
+             : percent < 1                     ? "%.2f %%"
+                                               : "%.1f %%",
+             percent);
+    return text;
+}
+
+static void print_births(const pfa_survivors_t *survivors)
+{
+    static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double most = 0;
+    for (size_t i = 0; i < PFA_BIRTHS; i++) {
+        most = fmax(most, survivors->births[i]);
+    }
+    printf("%sborn      |", indent);
+    for (size_t i = 0; i < PFA_BIRTHS; i++) {
+        fputs(bars[most > 0 ? (size_t)ceil(8 * survivors->births[i] / most) : 0], stdout);
+    }
+    printf("| from %.1f %% to %.1f %% of the run", 100 * survivors->first, 100 * survivors->last);
+}
+
+static void print_growth(const pfa_finding_t *finding, const pfa_survivors_t *survivors)
+{
+    char text[PFA_NUMBER_TEXT];
+    print_births(survivors);
+    if (finding->verdict != PFA_VERDICT_FLIGHT) { /* of which there are no parts to look at: they are all too young */
+        printf(", in %u of %u part%s of its time", finding->busy, finding->parts, finding->parts == 1 ? "" : "s");
+    }
+    putchar('\n');
+    if (finding->verdict == PFA_VERDICT_LEAK || finding->verdict == PFA_VERDICT_GROWS) {
+        printf("%sgrows     by %s", indent, pfa_text_bytes(text, survivors->rate * 1e9));
+        if (survivors->rate_variance > 0) {
+            printf(" ± %s", pfa_text_bytes(text, 1e9 * pfa_leaks_half_width(survivors->rate_variance)));
+        }
+        printf(" per second, %s per hour if it goes on like this\n", pfa_text_bytes(text, survivors->rate * 3.6e12));
+    }
+}
+
+static void print_sites(const pfa_siblings_t *siblings)
+{
+    enum { SITES = 3 };
+    char share[PFA_NUMBER_TEXT];
+    for (size_t i = 0; i < siblings->site_count && i < SITES; i++) {
+        const pfa_ender_t *site = &siblings->sites[i];
+        printf("%s%s%s", i == 0 ? " by " : ", ", site->name, siblings->site_count == 1 ? "" : " (");
+        if (siblings->site_count != 1) {
+            printf("%s)", text_share(share, site->freed / siblings->freed));
+        }
+    }
+    if (siblings->site_count > SITES) {
+        printf(" and %zu other place%s", siblings->site_count - SITES, siblings->site_count - SITES == 1 ? "" : "s");
+    }
+}
+
+/* The thread that frees most, if that is not the one that had allocated. */
+static void print_freers(const pfa_siblings_t *siblings)
+{
+    char share[PFA_NUMBER_TEXT];
+    double same = siblings->same_thread / siblings->freed;
+    if (same > 0.995) {
+        printf(", by the thread that had allocated them");
+        return;
+    }
+    printf(", %s of them by another thread than had allocated them", text_share(share, 1 - same));
+    if (siblings->freer_count == 1) {
+        printf(" (all by %s)", siblings->freers[0].name);
+    } else if (siblings->freer_count > 1) {
+        printf(" (mostly by %s, %s)", siblings->freers[0].name,
+               text_share(share, siblings->freers[0].freed / siblings->freed));
+    }
+}
+
+static void print_siblings(const pfa_family_t *family, const pfa_siblings_t *siblings, bool asked)
+{
+    char count[PFA_NUMBER_TEXT];
+    char times[2][PFA_NUMBER_TEXT];
+    if (siblings->freed > 0) {
+        printf("%s%s  %s%s freed", indent, siblings->cousins ? "cousins" : "siblings",
+               pfa_text_count(count, siblings->freed),
+               siblings->cousins                 ? " chunks that the same function allocates elsewhere are"
+               : fabs(siblings->freed - 1) < 0.5 ? " is"
+                                                 : " are");
+        print_sites(siblings);
+        print_freers(siblings);
+        printf(", after %s (median; 99 %% within %s)\n", text_time(times[0], pfa_siblings_quantile(siblings, 0.5)),
+               text_time(times[1], pfa_siblings_quantile(siblings, 0.99)));
+    }
+    if (siblings->freed <= 0 || siblings->cousins) {
+        printf("%ssiblings  %s\n", indent,
+               family->folded > 0 ? "some are freed; how long they lived was not recorded"
+               : asked            ? "none is ever freed"
+                                  : "none for which --where holds");
+    }
+    if (family->folded > 0) {
+        printf("%s          %s more are freed that are known in sums only\n", indent,
+               pfa_text_count(count, family->folded));
+    }
+    if (family->moved > 0) {
+        printf("%s          %s moved on by realloc\n", indent, pfa_text_count(count, family->moved));
+    }
+}
+
+static void print_overdue(const pfa_leaks_t *leaks, const pfa_finding_t *finding, const pfa_survivors_t *survivors)
+{
+    char counts[2][PFA_NUMBER_TEXT];
+    char times[2][PFA_NUMBER_TEXT];
+    if (!finding->siblings) {
+        return;
+    }
+    printf(
+        "%soverdue   %s of %s are older than %s (%.3g times what 95 %% of siblings live), the oldest is %s; %.3g would be by "
+        "chance\n",
+        indent, pfa_text_count(counts[0], finding->overdue), pfa_text_count(counts[1], survivors->chunks),
+        text_time(times[0], finding->due), leaks->limits.late, text_time(times[1], survivors->oldest),
+        finding->expected);
+}
+
+/* The share that lives on after each power of ten, from the last at which all do. */
+static void print_survival(const pfa_family_t *family)
+{
+    double survival[PFA_LIVES_BINS];
+    char text[2][PFA_NUMBER_TEXT];
+    bool begun = false;
+    double end = fmax(family->survivors->oldest, family->longest);
+    if (family->freed <= 0) {
+        return;
+    }
+    pfa_lives_survival(family->lives, family->survivors->ages, survival);
+    printf("%ssurvival ", indent);
+    for (double age = 100; age <= end; age *= 10) {
+        unsigned next = pfa_lives_bin(10 * age);
+        begun = begun || survival[next - 1] < 0.9995;
+        if (begun) {
+            printf(" %s %s,", text_time(text[0], age), text_share(text[1], survival[pfa_lives_bin(age) - 1]));
+        }
+    }
+    printf(" to the end %s of all its chunks\n", text_share(text[0], survival[PFA_LIVES_BINS - 1]));
+}
+
+static void print_accesses(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors)
+{
+    char shares[3][PFA_NUMBER_TEXT];
+    if (survivors->known <= 0) {
+        return;
+    }
+    printf("%saccesses  %s not touched for the last %.3g %% of the run or longer, %s never touched", indent,
+           text_share(shares[0], survivors->stale / survivors->known), 100 * leaks->limits.stale,
+           text_share(shares[1], survivors->never / survivors->known));
+    if (survivors->old > 0) {
+        printf("; of older ones, %s touched in its last %.3g %%",
+               text_share(shares[2], survivors->used / survivors->old), 100 * leaks->limits.recent);
+    }
+    putchar('\n');
+}
+
+/* Who allocates those that stay, and the others: if these are not the same, that is where to look. */
+static void print_owners(const pfa_survivors_t *survivors, const pfa_family_t *family, const pfa_siblings_t *siblings)
+{
+    enum { OWNERS = 4 };
+    size_t told = 0;
+    char shares[2][PFA_NUMBER_TEXT];
+    for (size_t i = 0; siblings->owner_count > 1 && i < siblings->owner_count; i++) {
+        const pfa_ender_t *owner = &siblings->owners[i];
+        if (owner->live <= 0 || told == OWNERS) {
+            continue;
+        }
+        printf("%s%s %s allocated %s of them", told == 0 ? indent : "", told == 0 ? "threads  " : ";", owner->name,
+               text_share(shares[0], owner->live / survivors->chunks));
+        if (family->freed > 0) {
+            printf(" and %s of the freed", text_share(shares[1], owner->freed / family->freed));
+        }
+        told++;
+    }
+    if (told != 0) {
+        putchar('\n');
+    }
+}
+
+void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    const pfa_family_t *family = &leaks->families[finding->group];
+    pfa_siblings_t siblings;
+    pfa_siblings_find(&siblings, leaks, finding->group);
+    print_growth(finding, family->survivors);
+    print_siblings(family, &siblings, leaks->siblings_asked);
+    print_overdue(leaks, finding, family->survivors);
+    print_survival(family);
+    print_accesses(leaks, family->survivors);
+    print_owners(family->survivors, family, &siblings);
+    pfa_siblings_free(&siblings);
+}
+
+void pfa_evidence_note(pfa_leaks_t *leaks)
+{
+    pfa_notes_t *remarks = &leaks->query.remarks;
+    if (!leaks->siblings_asked) {
+        pfa_notes_add(remarks, "siblings are only those for which --where holds: that none is freed is not known");
+    }
+    if (leaks->counts.lost > 0) {
+        char count[PFA_NUMBER_TEXT];
+        pfa_notes_add(remarks, "there are too many different places and threads: %s chunks are not in their lists",
+                      pfa_text_count(count, leaks->counts.lost));
+    }
+    if (leaks->query.has_accesses) {
+        return;
+    }
+    pfa_notes_add(remarks,
+                  "no access data: whether chunks are still used is known of programs built with profalloc-cc");
+}

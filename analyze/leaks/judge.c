@@ -1,0 +1,232 @@
+/* Owns the verdicts: what the sums of a group say about its survivors, and how sure that is. Nothing is read here and nothing
+ * printed. docs/leaks.md tells the same in words; tests/analyze/leaks.py has it a second time. */
+#include "analyze/leaks/leaks.h"
+
+#include <math.h>
+
+/* So many freed ones have to be known by their lives before these say how long the others should live. */
+static const double siblings_least = 5;
+/* What most siblings live: a few may well be kept until the program tidies up at its end. */
+static const double most_siblings = 0.95;
+/* Nearly all, of survivors. */
+static const double nearly_all = 0.95;
+/* If only this share, or less, is born in the second half, growth ends by itself. */
+static const double late_half_least = 0.2;
+/* Births go on to the end if there are some in the last quarter. */
+static const double last_part = 0.25;
+/* They are spread if they are in at least this share of the parts of time that as many births at random would be in. */
+static const double spread_least = 0.6;
+enum { PARTS = 8 };
+/* Where nobody ever frees, a table that fills up looks the same. */
+static const double sure_without_siblings = 0.8;
+/* Of accesses: survivors are in use if half of them are, and stale if nearly all are. */
+static const double used_least = 0.5;
+static const double stale_least = 0.9;
+/* The square of 1.96: two sides of 95 percent. */
+static const double z2 = 3.8416;
+
+/* The least share that is still likely, with 97.5 percent, where so many of so many were seen: Wilson's bound. */
+static double least_share(double seen, double of)
+{
+    if (!(of > 0)) {
+        return 0;
+    }
+    double share = fmin(seen / of, 1);
+    double middle = share + z2 / (2 * of);
+    double half = sqrt(z2 * (share * (1 - share) / of + z2 / (4 * of * of)));
+    return fmax((middle - half) / (1 + z2 / of), 0);
+}
+
+/* In how many of the parts so many births are, if they are anywhere. */
+static double parts_expected(double parts, double births)
+{
+    return parts > 1 ? parts * (1 - pow(1 - 1 / parts, births)) : parts;
+}
+
+/* What is older than siblings get. The edge of a bin, so that it is known exactly how many these are. */
+static void find_overdue(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+{
+    double most = pfa_lives_quantile(family->lives, most_siblings, family->shortest, family->longest);
+    unsigned bin = pfa_lives_bin(leaks->limits.late * most) + 1;
+    bin = bin < PFA_LIVES_BINS ? bin : PFA_LIVES_BINS - 1;
+    finding->due = pfa_lives_edge(bin);
+    finding->overdue = pfa_lives_from(family->survivors->ages, bin);
+    finding->overdue_bytes = pfa_lives_from(family->survivors->age_bytes, bin);
+    finding->expected = family->per_ns * pfa_lives_excess(family->lives, bin);
+}
+
+static unsigned birth_of(double share)
+{
+    unsigned birth = (unsigned)(share * PFA_BIRTHS);
+    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
+}
+
+/* The time in which the group was at work, as births from one number to another: to the end if it is not known how long its chunks
+ * should live; else as long as it allocated, and before what is too young to be overdue. */
+static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, const pfa_finding_t *finding,
+                      unsigned *from, unsigned *behind)
+{
+    double run = leaks->longest_run;
+    double last = finding->siblings && run > 0 ? fmin(family->last, 1 - finding->due / run) : 1;
+    *from = birth_of(family->first);
+    *behind = (last > family->first ? birth_of(last) : *from) + 1;
+}
+
+/* The sum of births up to a place, of which the last may be a half. */
+static double sum_births(const double births[PFA_BIRTHS], unsigned from, double behind)
+{
+    double sum = 0;
+    for (unsigned i = from; i < behind; i++) {
+        sum += births[i] * fmin(behind - i, 1);
+    }
+    return sum;
+}
+
+/* With siblings, what counts is the share of chunks that stays, in each half: a group that allocates less as time goes by also
+ * leaks less. */
+static double find_late_half(const pfa_family_t *family, bool siblings, unsigned from, unsigned behind)
+{
+    double middle = (from + behind) / 2.0;
+    double early = sum_births(family->survivors->births, from, middle);
+    double late = sum_births(family->survivors->births, from, behind) - early;
+    if (siblings) {
+        double early_all = sum_births(family->births, from, middle);
+        double late_all = sum_births(family->births, from, behind) - early_all;
+        early = early_all > 0 ? early / early_all : 0;
+        late = late_all > 0 ? late / late_all : 0;
+    }
+    return early + late > 0 ? late / (early + late) : 0;
+}
+
+/* How births are spread over that time. Returns those of survivors in it. */
+static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+{
+    unsigned from;
+    unsigned behind;
+    find_time(leaks, family, finding, &from, &behind);
+    unsigned width = behind - from;
+    unsigned parts = width < PARTS ? width : PARTS;
+    for (unsigned i = 0; i < parts; i++) {
+        unsigned first = from + i * width / parts;
+        unsigned next = from + (i + 1) * width / parts;
+        finding->parts += !finding->siblings || sum_births(family->births, first, next) > 0;
+        finding->busy += sum_births(family->survivors->births, first, next) > 0;
+    }
+    finding->late_half = find_late_half(family, finding->siblings, from, behind);
+    return sum_births(family->survivors->births, from, behind);
+}
+
+/* More are overdue than would be by chance. */
+static bool is_overdue(const pfa_finding_t *finding, double rows_of_chunk)
+{
+    double overdue = finding->overdue * rows_of_chunk;
+    double expected = finding->expected * rows_of_chunk;
+    return overdue > 0 && overdue >= 2 * expected + 3 * sqrt(expected);
+}
+
+static double of_siblings(const pfa_family_t *family)
+{
+    return family->freed_rows / (family->freed_rows + z2);
+}
+
+static void say(pfa_finding_t *finding, pfa_reason_t reason, double sure)
+{
+    finding->reason = reason;
+    finding->sure = sure;
+}
+
+/* Born all along: by whom, if by anybody, are others freed? */
+static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding, double rows,
+                         double spread)
+{
+    double sure = rows / (rows + z2) * fmin(spread, 1);
+    if (finding->siblings) {
+        say(finding, PFA_REASON_OVERDUE, sure * of_siblings(family));
+    } else if (family->freed <= 0 && family->folded <= 0 && leaks->siblings_asked) {
+        say(finding, PFA_REASON_NEVER_FREED, sure * sure_without_siblings);
+    } else {
+        say(finding, PFA_REASON_FEW_FREED, sure * sure_without_siblings);
+    }
+}
+
+/* Those that stay: when were they born? */
+static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+{
+    const pfa_survivors_t *survivors = family->survivors;
+    double all_rows = survivors->rows;
+    double rows = finding->siblings ? all_rows * finding->overdue / survivors->chunks : all_rows;
+    double births = find_spread(leaks, family, finding);
+    double expected = parts_expected(finding->parts, all_rows * births / survivors->chunks);
+    double spread = expected > 0 ? finding->busy / expected : 0;
+    double width = survivors->last - survivors->first;
+    double quarter = 1 - last_part * (1 - survivors->first);
+    double early = least_share(all_rows * (1 - finding->late_half), all_rows);
+    if (survivors->at_start >= nearly_all * survivors->chunks) {
+        say(finding, PFA_REASON_WARM_UP, least_share(all_rows * survivors->at_start / survivors->chunks, all_rows));
+    } else if (all_rows < 1.5) {
+        say(finding, PFA_REASON_ONE_CHUNK, 0);
+    } else if (rows < leaks->limits.least - 0.5) {
+        say(finding, PFA_REASON_FEW_CHUNKS, 0);
+    } else if (width <= leaks->limits.warm_up && !finding->siblings && survivors->last >= 1 - leaks->limits.recent) {
+        say(finding, PFA_REASON_YOUNG, 0);
+    } else if (width <= leaks->limits.warm_up) {
+        say(finding, PFA_REASON_BURST, least_share(all_rows, all_rows));
+    } else if (finding->late_half <= late_half_least && early > 0.5) { /* which is not by chance */
+        say(finding, PFA_REASON_SLOWER, early);
+    } else if (!finding->siblings && survivors->last < quarter) {
+        say(finding, PFA_REASON_ENDED, 0);
+    } else if (spread < spread_least) {
+        say(finding, PFA_REASON_BURSTS, 0);
+    } else {
+        judge_growth(leaks, family, finding, rows, spread);
+    }
+}
+
+/* What is used was not forgotten; what is not used supports what was said. */
+static void judge_accesses(const pfa_survivors_t *survivors, pfa_finding_t *finding)
+{
+    static const pfa_verdict_t of[] = {
+#define PFA_REASON(name, verdict, key, sentence) [PFA_REASON_##name] = PFA_VERDICT_##verdict,
+#include "analyze/leaks/verdicts.def"
+    };
+    double rows_of_chunk = survivors->rows / survivors->chunks;
+    bool known = survivors->known >= survivors->chunks / 2;
+    bool used = known && survivors->old > 0 && survivors->used >= used_least * survivors->old;
+    bool stale = known && survivors->stale >= stale_least * survivors->known;
+    pfa_verdict_t verdict = of[finding->reason];
+    bool grows = verdict == PFA_VERDICT_LEAK || verdict == PFA_VERDICT_GROWS;
+    if (used && grows) {
+        say(finding, PFA_REASON_GROWS_IN_USE, finding->sure);
+    } else if (used && verdict != PFA_VERDICT_FLIGHT) {
+        say(finding, PFA_REASON_TOUCHED, least_share(rows_of_chunk * survivors->used, rows_of_chunk * survivors->old));
+    } else if (stale && verdict == PFA_VERDICT_LEAK) {
+        finding->sure += (1 - finding->sure) / 2;
+    } else if (stale && !grows && verdict != PFA_VERDICT_FLIGHT) {
+        say(finding, PFA_REASON_UNTOUCHED,
+            least_share(rows_of_chunk * survivors->stale, rows_of_chunk * survivors->known));
+    }
+    finding->verdict = of[finding->reason];
+}
+
+pfa_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
+{
+    const pfa_family_t *family = &leaks->families[group];
+    const pfa_survivors_t *survivors = family->survivors;
+    pfa_finding_t finding = {.group = group, .siblings = family->freed_rows > siblings_least - 0.5};
+    double rows_of_chunk = survivors->rows / survivors->chunks;
+    if (finding.siblings) {
+        find_overdue(leaks, family, &finding);
+    }
+    if (finding.siblings && !is_overdue(&finding, rows_of_chunk)) {
+        double young = (survivors->chunks - finding.overdue) * rows_of_chunk;
+        (void)find_spread(leaks, family, &finding);
+        say(&finding, PFA_REASON_LIKE_SIBLINGS, least_share(young, survivors->rows) * of_siblings(family));
+    } else {
+        judge_births(leaks, family, &finding);
+    }
+    judge_accesses(survivors, &finding);
+    if (finding.verdict == PFA_VERDICT_LEAK) {
+        finding.leaked = finding.siblings ? finding.overdue_bytes : survivors->bytes;
+    }
+    return finding;
+}

@@ -1,0 +1,153 @@
+/* Owns the order of findings, and what verdicts are called. */
+#include "analyze/leaks/leaks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char pfa_leaks_orders[] = "leak, bytes, count, rate, sure or age";
+
+static double by_leak(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    (void)leaks;
+    return finding->leaked;
+}
+
+static double by_bytes(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    return leaks->families[finding->group].survivors->bytes;
+}
+
+static double by_count(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    return leaks->families[finding->group].survivors->chunks;
+}
+
+static double by_rate(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    return leaks->families[finding->group].survivors->rate;
+}
+
+static double by_sure(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    (void)leaks;
+    return finding->sure;
+}
+
+static double by_age(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    return leaks->families[finding->group].survivors->oldest;
+}
+
+typedef double value_of_t(const pfa_leaks_t *leaks, const pfa_finding_t *finding);
+
+typedef struct ordering {
+    const pfa_leaks_t *leaks;
+    value_of_t *value_of;
+} ordering_t;
+
+static uint64_t hash_of(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+{
+    return leaks->query.stacks.frames[pfa_query_group_stack(&leaks->query, finding->group)].hash;
+}
+
+/* Equal ones by verdict, bytes and stack, so that two runs print the same. */
+static int compare(const void *a, const void *b, void *to)
+{
+    const ordering_t *ordering = to;
+    const pfa_finding_t *left = a;
+    const pfa_finding_t *right = b;
+    double difference = ordering->value_of(ordering->leaks, right) - ordering->value_of(ordering->leaks, left);
+    if (difference == 0 && left->verdict != right->verdict) {
+        return left->verdict < right->verdict ? -1 : 1;
+    }
+    if (difference == 0) {
+        difference = by_bytes(ordering->leaks, right) - by_bytes(ordering->leaks, left);
+    }
+    if (difference != 0) {
+        return difference > 0 ? 1 : -1;
+    }
+    uint64_t one = hash_of(ordering->leaks, left);
+    uint64_t other = hash_of(ordering->leaks, right);
+    if (one != other) {
+        return one < other ? -1 : 1;
+    }
+    return left->group < right->group ? -1 : 1;
+}
+
+static value_of_t *find_order(const char *name)
+{
+    static const struct {
+        const char *name;
+        value_of_t *value_of;
+    } orders[] = {{"leak", by_leak}, {"bytes", by_bytes}, {"count", by_count},
+                  {"rate", by_rate}, {"sure", by_sure},   {"age", by_age}};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        if (strcmp(orders[i].name, name) == 0) {
+            return orders[i].value_of;
+        }
+    }
+    return NULL;
+}
+
+bool pfa_leaks_is_order(const char *name)
+{
+    return find_order(name) != NULL;
+}
+
+void pfa_leaks_conclude(pfa_leaks_t *leaks, const char *order)
+{
+    ordering_t ordering = {.leaks = leaks, .value_of = find_order(order)};
+    leaks->findings = pfa_memory_get(leaks->family_count, sizeof *leaks->findings);
+    for (uint32_t i = 0; i < leaks->family_count; i++) {
+        if (leaks->families[i].survivors != NULL) {
+            leaks->findings[leaks->finding_count++] = pfa_leaks_judge(leaks, i);
+        }
+    }
+    qsort_r(leaks->findings, leaks->finding_count, sizeof *leaks->findings, compare, &ordering);
+}
+
+typedef struct words {
+    const char *key;
+    const char *text;
+} words_t;
+
+static const words_t verdicts[] = {
+#define PFA_VERDICT(name, key, title) {key, title},
+#include "analyze/leaks/verdicts.def"
+};
+
+static const words_t reasons[] = {
+#define PFA_REASON(name, verdict, key, sentence) {key, sentence},
+#include "analyze/leaks/verdicts.def"
+};
+
+const char *pfa_verdict_key(pfa_verdict_t verdict)
+{
+    return verdicts[verdict].key;
+}
+
+const char *pfa_verdict_title(pfa_verdict_t verdict)
+{
+    return verdicts[verdict].text;
+}
+
+const char *pfa_reason_key(pfa_reason_t reason)
+{
+    return reasons[reason].key;
+}
+
+const char *pfa_reason_sentence(pfa_reason_t reason)
+{
+    return reasons[reason].text;
+}
+
+const char *pfa_sure_word(double sure)
+{
+    return sure >= 0.8 ? "high" : sure >= 0.5 ? "medium" : "low";
+}
+
+double pfa_leaks_half_width(double variance)
+{
+    return 1.96 * sqrt(variance);
+}

@@ -1,0 +1,97 @@
+/* Owns groups of chunks by time. See analyze/memoro/bursts.h. */
+#include "analyze/memoro/bursts.h"
+#include "analyze/tool/tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first that ends at this time or later. */
+static uint32_t find_at(const pfa_bursts_t *bursts, double time)
+{
+    uint32_t low = 0;
+    uint32_t high = bursts->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (bursts->list[middle].last < time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void widen(pfa_burst_t *to, const pfa_burst_t *from)
+{
+    to->first = fmin(to->first, from->first);
+    to->last = fmax(to->last, from->last);
+    to->end = fmax(to->end, from->end);
+    to->lives += from->lives;
+    to->chunks += from->chunks;
+    to->bytes += from->bytes;
+    to->rows += from->rows;
+}
+
+static void insert(pfa_bursts_t *bursts, uint32_t at, const pfa_burst_t *one)
+{
+    bursts->list = pfa_memory_grow(bursts->list, &bursts->room, (size_t)bursts->count + 1, sizeof *bursts->list);
+    memmove(&bursts->list[at + 1], &bursts->list[at], (bursts->count - at) * sizeof *bursts->list);
+    bursts->list[at] = *one;
+    bursts->count++;
+}
+
+/* Whether the group has this one in its reach. */
+static int reaches(const pfa_burst_t *burst, double born, double threshold)
+{
+    return born >= burst->first - threshold && born <= burst->last + threshold;
+}
+
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes)
+{
+    pfa_burst_t one = {born, born, died, weight * (died - born), weight, bytes, 1};
+    uint32_t at = bursts->recent;
+    /* Most chunks are of the group of the chunk before, inside of it, where nothing can be joined. */
+    if (at < bursts->count && born >= bursts->list[at].first && born <= bursts->list[at].last) {
+        widen(&bursts->list[at], &one);
+        return;
+    }
+    at = find_at(bursts, born - threshold);
+    if (at == bursts->count || !reaches(&bursts->list[at], born, threshold)) {
+        insert(bursts, at, &one);
+    } else {
+        widen(&bursts->list[at], &one);
+        if (at + 1 < bursts->count && bursts->list[at + 1].first - bursts->list[at].last <= threshold) {
+            widen(&bursts->list[at], &bursts->list[at + 1]);
+            bursts->count--;
+            memmove(&bursts->list[at + 1], &bursts->list[at + 2], (bursts->count - at - 1) * sizeof *bursts->list);
+        }
+    }
+    bursts->recent = at;
+}
+
+void pfa_bursts_free(pfa_bursts_t *bursts)
+{
+    free(bursts->list);
+}
+
+double pfa_burst_score(const pfa_burst_t *burst)
+{
+    double life = burst->end - burst->first;
+    if (life <= 0) {
+        return burst->rows > 1 ? (double)NAN : 1;
+    }
+    return fmin(burst->lives / (burst->chunks * life), 1);
+}
+
+double pfa_bursts_score(const pfa_bursts_t *bursts)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        double score = pfa_burst_score(&bursts->list[i]);
+        sum += isnan(score) ? 0 : score;
+        count += isnan(score) ? 0 : 1;
+    }
+    return count != 0 ? sum / count : (double)NAN;
+}

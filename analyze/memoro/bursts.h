@@ -1,0 +1,38 @@
+/* Memoro's groups: the chunks of an allocation point that were allocated close together in time. Chunks whose births lie no
+ * further apart than the threshold from one to the next are one group. They may come in any order: what is kept is the stretches
+ * of time that groups cover, and two stretches become one when a birth joins them, so that the groups are the same as those of
+ * sorted chunks. There are at most as many as thresholds fit into the run, however many chunks there are. */
+#ifndef PFA_ANALYZE_MEMORO_BURSTS_H
+#define PFA_ANALYZE_MEMORO_BURSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pfa_burst {
+    double first; /* birth */
+    double last;  /* birth */
+    double end;   /* the latest death */
+    double lives; /* sum of lifetimes, weighted as the next two */
+    double chunks;
+    double bytes;
+    double rows; /* chunks that were seen, not weighted */
+} pfa_burst_t;
+
+typedef struct pfa_bursts {
+    pfa_burst_t *list; /* by time */
+    uint32_t count;
+    uint32_t recent; /* the one that was last added to */
+    size_t room;
+} pfa_bursts_t;
+
+/* One chunk, that stands for `weight`. */
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes);
+void pfa_bursts_free(pfa_bursts_t *bursts);
+
+/* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
+ * several chunks and took no time that could be measured. */
+double pfa_burst_score(const pfa_burst_t *burst);
+/* The mean of all groups' scores: the paper's S_l. NaN without any. */
+double pfa_bursts_score(const pfa_bursts_t *bursts);
+
+#endif

@@ -1,0 +1,266 @@
+/* Owns the finding of runs of growing chunks. See analyze/memoro/growth.h. */
+#include "analyze/memoro/growth.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { GAP_NS = 10000, MOVED = 1 << 16 };
+static const double GROWTH = 1.2;
+/* Half of a life may be spent on copying from the one before and to the next. */
+static const double OVERLAP = 0.75;
+
+/* What realloc ended, by thread and number of the realloc; the next one with the same slot takes its place. */
+typedef struct moved {
+    uint64_t key;  /* 0: none */
+    uint64_t time; /* by the trace's counter */
+    uint64_t size;
+    pfa_run_t *run;
+} moved_t;
+
+struct pfa_growths {
+    uint32_t least;
+    moved_t *moved;
+};
+
+pfa_growths_t *pfa_growths_new(uint32_t least)
+{
+    pfa_growths_t *growths = pfa_memory_get(1, sizeof *growths);
+    growths->least = least;
+    growths->moved = pfa_memory_get(MOVED, sizeof *growths->moved);
+    return growths;
+}
+
+void pfa_growths_end(pfa_growths_t *growths)
+{
+    for (size_t i = 0; i < MOVED; i++) {
+        free(growths->moved[i].run);
+        growths->moved[i] = (moved_t){.key = 0};
+    }
+}
+
+void pfa_growths_free(pfa_growths_t *growths)
+{
+    pfa_growths_end(growths);
+    free(growths->moved);
+    free(growths);
+}
+
+static uint32_t thread_of(const pfa_kind_t *kind, uint32_t thread)
+{
+    return kind->source->number << 16 ^ thread;
+}
+
+static moved_t *moved_slot(pfa_growths_t *growths, uint32_t thread, uint32_t link, uint64_t *key)
+{
+    *key = ((uint64_t)thread << 12 | (link & 0xfff)) + 1;
+    uint64_t hash = *key * 0x9e3779b97f4a7c15u;
+    return &growths->moved[hash >> 48 & (MOVED - 1)];
+}
+
+/* Four classes to a power of two. */
+static unsigned class_of(double size)
+{
+    int exponent;
+    double part = frexp(size, &exponent); /* 0.5 to 1 */
+    int class = exponent > 0 ? 4 * exponent + (int)((part - 0.5) * 8) : 0;
+    return class < PFA_RUN_CLASSES ? (unsigned)class : PFA_RUN_CLASSES - 1;
+}
+
+static void count_final(pfa_growth_t *growth, const pfa_run_t *run, uint64_t size, uint32_t least)
+{
+    if (run->length < least) {
+        return;
+    }
+    if (growth->finals == NULL) {
+        growth->finals = pfa_memory_get(PFA_RUN_CLASSES, sizeof *growth->finals);
+    }
+    growth->finals[class_of((double)size)]++;
+    growth->final_most = fmax(growth->final_most, (double)size);
+}
+
+static void forget(pfa_growth_t *growth, uint32_t at, uint32_t least)
+{
+    pfa_ended_t *ended = &growth->ended;
+    if (ended->runs[at] != NULL) {
+        count_final(growth, ended->runs[at], ended->sizes[at], least);
+        free(ended->runs[at]);
+        ended->runs[at] = NULL;
+        ended->run_count--;
+    }
+    ended->died[at] = 0;
+}
+
+/* The one that was freed for this one's sake; PFA_RUN_RECENT: none. */
+static uint32_t find_predecessor(const pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const pfa_ended_t *ended = &growth->ended;
+    uint32_t thread = thread_of(kind, kind->thread);
+    double gap = GAP_NS + 1.001 * kind->source->step_ns;
+    double earliest = fmax(chunk->born - gap, DBL_MIN);
+    double latest = chunk->born + gap + (double)kind->size;
+    double most = (double)kind->size / GROWTH;
+    uint32_t after = PFA_RUN_RECENT;
+    uint32_t before = PFA_RUN_RECENT;
+    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) { /* the oldest first */
+        uint32_t at = (ended->next + i) % PFA_RUN_RECENT;
+        double died = ended->died[at];
+        if (died < earliest || died > latest || ended->threads[at] != thread || (double)ended->sizes[at] > most) {
+            continue;
+        }
+        /* Times that are cut may be equal: then the first that died comes first. */
+        if (died >= chunk->born) {
+            after = after == PFA_RUN_RECENT || died < ended->died[after] ? at : after;
+        } else {
+            before = before == PFA_RUN_RECENT || died >= ended->died[before] ? at : before;
+        }
+    }
+    return after != PFA_RUN_RECENT ? after : before;
+}
+
+static pfa_run_t *begin_run(uint64_t size)
+{
+    pfa_run_t *run = pfa_memory_get(1, sizeof *run);
+    run->length = 1;
+    run->by_realloc = true;
+    run->bytes = (double)size;
+    run->sizes[0] = size;
+    return run;
+}
+
+/* The run goes on with this chunk. */
+static void lengthen(pfa_growth_t *growth, pfa_run_t *run, uint64_t size, bool by_realloc, uint32_t least)
+{
+    double before = run->bytes;
+    uint32_t at = run->length < PFA_RUN_SIZES ? run->length : PFA_RUN_SIZES - 1;
+    double last = (double)run->sizes[at - 1];
+    last = run->length >= PFA_RUN_SIZES ? (double)run->sizes[at] : last;
+    run->sizes[at] = size;
+    run->length++;
+    run->bytes += (double)size;
+    run->by_realloc = run->by_realloc && by_realloc;
+    if (run->length == least) {
+        growth->runs++;
+        growth->chunks += least;
+        growth->bytes += run->bytes;
+        growth->copied += before;
+    } else if (run->length > least) {
+        growth->chunks++;
+        growth->bytes += (double)size;
+        growth->copied += last;
+    }
+    if (run->length > growth->longest.length) {
+        growth->longest = *run;
+    }
+}
+
+/* The run that this chunk is the end of; NULL: none. */
+static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind,
+                           const pfa_chunk_t *chunk)
+{
+    if ((kind->flags & PFA_RECORD_REALLOC) != 0) {
+        uint64_t key;
+        moved_t *moved =
+            moved_slot(growths, thread_of(kind, kind->thread), chunk->event->type_link >> PFA_TYPE_BITS, &key);
+        uint64_t born = chunk->event->alloc_time;
+        uint64_t apart = born > moved->time ? born - moved->time : moved->time - born;
+        if (moved->key != key || (double)apart * kind->source->ns_per_tick > GAP_NS + 1.001 * kind->source->step_ns) {
+            return NULL;
+        }
+        pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size);
+        bool grown = moved->size < kind->size;
+        *moved = (moved_t){.key = 0};
+        if (!grown) {
+            free(run);
+            return NULL;
+        }
+        lengthen(growth, run, kind->size, true, growths->least);
+        return run;
+    }
+    /* Nothing that is smaller died here: nothing need be looked for. */
+    if (growth->smallest == 0 || growth->smallest >= kind->size) {
+        return NULL;
+    }
+    pfa_ended_t *ended = &growth->ended;
+    uint32_t at = find_predecessor(growth, kind, chunk);
+    if (at == PFA_RUN_RECENT) {
+        return NULL;
+    }
+    growth->overlap += ended->died[at] - chunk->born;
+    growth->lives += chunk->life;
+    pfa_run_t *run = ended->runs[at];
+    ended->run_count -= run != NULL;
+    run = run != NULL ? run : begin_run(ended->sizes[at]);
+    ended->runs[at] = NULL;
+    ended->died[at] = 0;
+    lengthen(growth, run, kind->size, false, growths->least);
+    return run;
+}
+
+static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const pfa_chunk_t *chunk, pfa_run_t *run)
+{
+    uint64_t key;
+    moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->event->moved_link, &key);
+    free(moved->run);
+    *moved = (moved_t){.key = key, .time = chunk->event->free_time, .size = kind->size, .run = run};
+}
+
+void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_run_t *run = find_run(growths, growth, kind, chunk);
+    if (!kind->live && (kind->flags & PFA_EVENT_MOVED) != 0) {
+        remember_moved(growths, kind, chunk, run);
+        return;
+    }
+    pfa_ended_t *ended = &growth->ended;
+    uint32_t at = ended->next++ % PFA_RUN_RECENT;
+    if (ended->run_count != 0) {
+        forget(growth, at, growths->least);
+    }
+    ended->died[at] = kind->live ? 0 : chunk->died;
+    ended->sizes[at] = kind->size;
+    ended->threads[at] = thread_of(kind, kind->free_thread);
+    if (run != NULL) {
+        ended->runs[at] = run;
+        ended->run_count++;
+    }
+    if (kind->size != 0 && (growth->smallest == 0 || kind->size < growth->smallest)) {
+        growth->smallest = kind->size;
+    }
+}
+
+void pfa_growth_end(pfa_growth_t *growth, uint32_t least)
+{
+    for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
+        forget(growth, i, least);
+    }
+    if (growth->overlap > OVERLAP * growth->lives) {
+        growth->runs = growth->chunks = growth->bytes = growth->copied = 0;
+        growth->longest = (pfa_run_t){.length = 0};
+    }
+}
+
+void pfa_growth_free(pfa_growth_t *growth)
+{
+    for (size_t i = 0; i < PFA_RUN_RECENT; i++) {
+        free(growth->ended.runs[i]);
+    }
+    free(growth->finals);
+}
+
+double pfa_growth_final(const pfa_growth_t *growth, double share)
+{
+    double all = 0;
+    double sum = 0;
+    for (size_t i = 0; growth->finals != NULL && i < PFA_RUN_CLASSES; i++) {
+        all += growth->finals[i];
+    }
+    for (unsigned i = 0; growth->finals != NULL && i < PFA_RUN_CLASSES; i++) {
+        sum += growth->finals[i];
+        if (sum >= share * all) {
+            double upper = ldexp(0.5 + (i % 4 + 1) / 8.0, (int)(i / 4));
+            return fmin(upper, growth->final_most);
+        }
+    }
+    return growth->final_most;
+}

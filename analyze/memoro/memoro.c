@@ -1,0 +1,156 @@
+/* Owns what is collected of allocation points for Memoro's scores. See analyze/memoro/memoro.h; the scores themselves are in
+ * analyze/memoro/scores.c. */
+#include "analyze/memoro/memoro.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    *memoro = (pfa_memoro_t){.thresholds = *thresholds, .run_ns = query->end_ns, .sampled = query->sampled};
+    for (size_t i = 0; i < query->source_count; i++) {
+        memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
+    }
+    /* What lies one step apart may have been together. */
+    memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
+    memoro->growths = pfa_growths_new((uint32_t)thresholds->run_chunks);
+}
+
+void pfa_memoro_free(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        pfa_bursts_free(&point->bursts);
+        pfa_growth_free(&point->growth);
+        free(point->changes);
+        free(point->births);
+    }
+    if (memoro->growths != NULL) {
+        pfa_growths_free(memoro->growths);
+    }
+    free(memoro->points);
+}
+
+static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)
+{
+    memoro->points = pfa_memory_grow(memoro->points, &memoro->point_room, (size_t)group + 1, sizeof *memoro->points);
+    memoro->point_count = group >= memoro->point_count ? (size_t)group + 1 : memoro->point_count;
+    return &memoro->points[group];
+}
+
+static size_t part_of(const pfa_memoro_t *memoro, double time)
+{
+    double part = memoro->run_ns > 0 ? time / memoro->run_ns * PFA_CURVE : 0;
+    return part <= 0 ? 0 : part >= PFA_CURVE - 1 ? PFA_CURVE - 1 : (size_t)part;
+}
+
+static void add_curve(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                      double bytes)
+{
+    if (point->changes == NULL) {
+        point->changes = pfa_memory_get(PFA_CURVE, sizeof *point->changes);
+        point->births = pfa_memory_get(PFA_CURVE, sizeof *point->births);
+    }
+    size_t born = part_of(memoro, chunk->born);
+    point->births[born] += bytes;
+    point->changes[born] += bytes;
+    if (!kind->live) {
+        point->changes[part_of(memoro, chunk->died)] -= bytes;
+    }
+}
+
+static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, double weight, double bytes)
+{
+    point->inferred[inference].chunks += weight;
+    point->inferred[inference].bytes += bytes;
+}
+
+static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                  double bytes)
+{
+    const pfa_thresholds_t *thresholds = &memoro->thresholds;
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double weight = kind->weight;
+    double least = fmax(thresholds->idle * chunk->life, thresholds->idle_least * memoro->run_ns);
+    if (!chunk->is_touched) {
+        add_inferred(point, PFA_INFER_never_touched, weight, bytes);
+        return;
+    }
+    if (accesses->reads == 0) {
+        add_inferred(point, PFA_INFER_write_only, weight, bytes);
+    } else if (accesses->writes == 0) {
+        add_inferred(point, PFA_INFER_read_only, weight, bytes);
+    }
+    if (chunk->died - chunk->last >= least && chunk->life > 0) {
+        add_inferred(point, PFA_INFER_late_free, weight, bytes);
+    }
+    if (chunk->first - chunk->born >= least && chunk->life > 0) {
+        add_inferred(point, PFA_INFER_early_allocation, weight, bytes);
+    }
+    if (chunk->touched < thresholds->coverage * (double)kind->size) {
+        add_inferred(point, PFA_INFER_low_coverage, weight, bytes);
+    }
+    if ((kind->flags & PFA_RECORD_SHARED) != 0) {
+        add_inferred(point, PFA_INFER_shared, weight, bytes);
+    }
+}
+
+static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind,
+                         const pfa_chunk_t *chunk, double bytes)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double weight = kind->weight;
+    uint64_t unit = pfa_access_unit(kind->size);
+    uint64_t reach = ((uint64_t)accesses->low + accesses->length) << unit;
+    bool used = accesses->reads != 0 && accesses->writes != 0;
+    point->told_chunks += weight;
+    point->told_bytes += bytes;
+    point->touched_bytes += weight * chunk->touched;
+    point->used_bytes += used ? weight * chunk->touched : 0;
+    point->reads += weight * accesses->reads;
+    point->writes += weight * accesses->writes;
+    point->reach = accesses->length != 0 && reach > point->reach ? reach : point->reach;
+    point->useful += weight * (chunk->life > 0 ? (chunk->last - chunk->first) / chunk->life : chunk->is_touched);
+    point->byte_lives_told += bytes * chunk->life;
+    if (chunk->is_touched) {
+        point->idle_before += weight * (chunk->first - chunk->born);
+        point->idle_after += weight * (chunk->died - chunk->last);
+        point->byte_idle_before += bytes * (chunk->first - chunk->born);
+        point->byte_idle_after += bytes * (chunk->died - chunk->last);
+    }
+    infer(memoro, point, kind, chunk, bytes);
+    memoro->has_accesses = true;
+}
+
+void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_memoro_point_t *point = find_point(memoro, kind->group);
+    double weight = kind->weight;
+    double size = (double)kind->size;
+    double bytes = weight * size;
+    if (point->rows == 0) {
+        point->first_birth = chunk->born;
+        point->smallest = kind->size;
+    }
+    point->rows++;
+    point->chunks += weight;
+    point->bytes += bytes;
+    point->chunks_variance += weight * (weight - 1);
+    point->bytes_variance += weight * (weight - 1) * size * size;
+    point->lives += weight * chunk->life;
+    point->byte_lives += bytes * chunk->life;
+    point->first_birth = fmin(point->first_birth, chunk->born);
+    point->last_death = fmax(point->last_death, chunk->died);
+    point->smallest = kind->size < point->smallest ? kind->size : point->smallest;
+    point->largest = kind->size > point->largest ? kind->size : point->largest;
+    if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
+        pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, weight, bytes);
+    }
+    add_curve(memoro, point, kind, chunk, bytes);
+    if (kind->source->start.sample <= 1) {
+        pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
+    }
+    if (chunk->accesses != NULL) {
+        add_accesses(memoro, point, kind, chunk, bytes);
+    }
+}

@@ -1,0 +1,144 @@
+/* Memoro's analysis of allocation points, after "Detailed Heap Profiling" (ISMM 2018), sections 3.1 and 4.1: scores of how long
+ * chunks live, how much of them is used and for how much of their lives, and what can be inferred of them.
+ *
+ * How the paper is read, where it leaves room:
+ *   - Lifetime. All chunks of a point are grouped by the times of their births (bursts.h); with `short_ns` only those that live
+ *     no longer. The group threshold is a part of the run's time.
+ *   - Times of a trace are cut to steps (the option time_step). The threshold is no less than a step; means of lifetimes are
+ *     right all the same, since births and deaths are cut alike. A group of several chunks that began and ended within one step
+ *     has no score: how long it took is not known.
+ *   - A chunk that is alive at the end dies then.
+ *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
+ *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was
+ *     touched, else 0.
+ *   - Global scores are geometric means over points. A single point of score 0 would make them 0, so a score counts as
+ *     PFA_SCORE_LEAST if it is less; how many there are is told.
+ *   - In a sampled recording each chunk counts for as many as it stands for; groups and runs are those of sampled chunks only:
+ *     groups have wider gaps, so the lifetime score is an estimate that leans towards 1, and runs cannot be seen. */
+#ifndef PFA_ANALYZE_MEMORO_MEMORO_H
+#define PFA_ANALYZE_MEMORO_MEMORO_H
+
+#include "analyze/memoro/bursts.h"
+#include "analyze/memoro/growth.h"
+#include "analyze/query/query.h"
+
+#include <getopt.h>
+
+#define PFA_SCORE_LEAST 0.01
+
+typedef enum pfa_inference {
+#define PFA_INFERENCE(name, accesses, title, meaning) PFA_INFER_##name,
+#include "analyze/memoro/inferences.def"
+#undef PFA_INFERENCE
+    PFA_INFERENCES
+} pfa_inference_t;
+
+typedef struct pfa_inference_text {
+    const char *name;
+    const char *title;
+    const char *meaning;
+    bool accesses;
+} pfa_inference_text_t;
+extern const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES];
+
+/* All can be set on the command line (analyze/memoro/thresholds.def). */
+typedef struct pfa_thresholds {
+#define PFA_THRESHOLD(name, option, standard, least, most, meaning) double name;
+#include "analyze/memoro/thresholds.def"
+#undef PFA_THRESHOLD
+} pfa_thresholds_t;
+
+typedef enum pfa_score { PFA_SCORE_LIFETIME, PFA_SCORE_USAGE, PFA_SCORE_USEFUL, PFA_SCORES } pfa_score_t;
+extern const char *const pfa_score_names[PFA_SCORES];
+
+typedef struct pfa_share {
+    double chunks;
+    double bytes;
+} pfa_share_t;
+
+enum { PFA_CURVE = 128 };
+
+/* What is known of a point. Sums are weighted; times in nanoseconds. */
+typedef struct pfa_memoro_point {
+    double chunks;
+    double bytes;
+    double rows;            /* chunks that were seen, not weighted */
+    double chunks_variance; /* of the estimates, if sampled */
+    double bytes_variance;
+    double lives;      /* sum of lifetimes */
+    double byte_lives; /* of bytes times lifetimes */
+    double first_birth;
+    double last_death;
+    uint64_t smallest;
+    uint64_t largest;
+    pfa_bursts_t bursts;
+    /* Of chunks whose accesses are known: */
+    double told_chunks;
+    double told_bytes;
+    double used_bytes; /* touched bytes of those that were both read and written */
+    double touched_bytes;
+    double useful;      /* sum of active life over life */
+    double idle_before; /* sums: until the first access, since the last */
+    double idle_after;
+    double byte_idle_before; /* times bytes */
+    double byte_idle_after;
+    double byte_lives_told;
+    double reads;
+    double writes;
+    uint64_t reach; /* the highest byte touched of any, and one */
+    pfa_share_t inferred[PFA_INFERENCES];
+    /* Live bytes at the ends of PFA_CURVE equal parts of the run: changes, and what was born in each part. */
+    double *changes;
+    double *births;
+    double own_peak;           /* the most that was alive at once is at least this, */
+    double own_peak_most;      /* and at most this */
+    bool top_bytes;            /* among the points with the highest own peak */
+    bool top_chunks;           /* among those with most chunks */
+    double scores[PFA_SCORES]; /* NaN: cannot be told */
+    pfa_growth_t growth;
+} pfa_memoro_point_t;
+
+typedef struct pfa_score_total {
+    double geometric; /* mean over points, with PFA_SCORE_LEAST for less */
+    double mean;
+    double variance;
+    size_t points; /* that have this score */
+    size_t least;  /* of these, counted as PFA_SCORE_LEAST */
+} pfa_score_total_t;
+
+typedef struct pfa_memoro {
+    pfa_thresholds_t thresholds;
+    double run_ns;
+    double group_ns;
+    double step_ns;             /* the coarsest step that times are cut to */
+    pfa_memoro_point_t *points; /* by group of the query */
+    size_t point_count;
+    size_t point_room;
+    pfa_growths_t *growths;
+    pfa_score_total_t totals[PFA_SCORES];
+    bool has_accesses; /* of any chunk */
+    bool sampled;
+} pfa_memoro_t;
+
+void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* One chunk; the walk is to tell accesses. */
+void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+/* Once all were added: scores and marks. */
+void pfa_memoro_end(pfa_memoro_t *memoro);
+void pfa_memoro_free(pfa_memoro_t *memoro);
+
+/* The share of a point's chunks and of its bytes for which an inference holds, of those of which it can be told. NaN: of
+ * none. */
+pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t inference);
+/* Whether it is to be said of the point: of enough of its chunks or bytes, and never for a single chunk. */
+bool pfa_memoro_is_flagged(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, pfa_inference_t inference);
+
+/* The thresholds: their standards, and one from the command line. False: it was wrong, which was said. The table for
+ * getopt has their vals from PFA_THRESHOLD_FIRST on. */
+enum { PFA_THRESHOLD_FIRST = 200 };
+pfa_thresholds_t pfa_thresholds_standard(void);
+bool pfa_thresholds_take(pfa_thresholds_t *thresholds, const char *command, int option, const char *value);
+extern const struct option pfa_threshold_options[];
+void pfa_thresholds_usage(FILE *to);
+
+#endif

@@ -1,0 +1,158 @@
+/* Owns the scores of points and of the whole run, and which inferences are said. See analyze/memoro/memoro.h. */
+#include "analyze/memoro/memoro.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const pfa_score_names[PFA_SCORES] = {
+    [PFA_SCORE_LIFETIME] = "lifetime", [PFA_SCORE_USAGE] = "usage", [PFA_SCORE_USEFUL] = "useful_lifetime"};
+
+const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES] = {
+#define PFA_INFERENCE(name, accesses, title, meaning) {#name, title, meaning, accesses},
+#include "analyze/memoro/inferences.def"
+#undef PFA_INFERENCE
+};
+
+static void score_point(pfa_memoro_point_t *point)
+{
+    /* Without a short-lived chunk there is nothing bad about it. */
+    point->scores[PFA_SCORE_LIFETIME] = point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts);
+    point->scores[PFA_SCORE_USAGE] = point->told_bytes > 0 ? point->used_bytes / point->told_bytes : (double)NAN;
+    point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
+}
+
+/* Bursts are known once all chunks are, and so are runs. */
+static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
+{
+    pfa_share_t *bursts = &point->inferred[PFA_INFER_short_lived];
+    for (uint32_t i = 0; i < point->bursts.count; i++) {
+        const pfa_burst_t *burst = &point->bursts.list[i];
+        if (burst->chunks >= memoro->thresholds.burst_chunks &&
+            pfa_burst_score(burst) <= memoro->thresholds.burst_score) {
+            bursts->chunks += burst->chunks;
+            bursts->bytes += burst->bytes;
+        }
+    }
+    pfa_growth_end(&point->growth, (uint32_t)memoro->thresholds.run_chunks);
+    point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.chunks, point->growth.bytes};
+}
+
+static void find_own_peak(pfa_memoro_point_t *point)
+{
+    double live = 0;
+    for (size_t i = 0; point->changes != NULL && i < PFA_CURVE; i++) {
+        point->own_peak_most = fmax(point->own_peak_most, live + point->births[i]);
+        live += point->changes[i];
+        point->own_peak = fmax(point->own_peak, live);
+    }
+    point->own_peak = fmax(point->own_peak, (double)point->largest);
+    point->own_peak_most = fmax(point->own_peak_most, point->own_peak);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The value that this share of points does not exceed. */
+static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_memoro_point_t *))
+{
+    double *values = pfa_memory_get(memoro->point_count, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        if (memoro->points[i].rows > 0) {
+            values[count++] = value(&memoro->points[i]);
+        }
+    }
+    qsort(values, count, sizeof *values, compare_numbers);
+    size_t at = (size_t)ceil(memoro->thresholds.percentile * (double)count);
+    double result = count != 0 ? values[at > 0 ? (at < count ? at : count) - 1 : 0] : 0;
+    free(values);
+    return result;
+}
+
+static double peak_of(const pfa_memoro_point_t *point)
+{
+    return point->own_peak;
+}
+
+static double chunks_of(const pfa_memoro_point_t *point)
+{
+    return point->chunks;
+}
+
+static void mark_top(pfa_memoro_t *memoro)
+{
+    double peak = percentile_of(memoro, peak_of);
+    double chunks = percentile_of(memoro, chunks_of);
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        point->top_bytes = point->rows > 0 && point->own_peak > peak;
+        point->top_chunks = point->rows > 0 && point->chunks > chunks;
+    }
+}
+
+static pfa_score_total_t sum_scores(const pfa_memoro_t *memoro, pfa_score_t score)
+{
+    pfa_score_total_t total = {.points = 0};
+    double sum = 0;
+    double squares = 0;
+    double logs = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        double value = memoro->points[i].scores[score];
+        if (memoro->points[i].rows <= 0 || isnan(value)) {
+            continue;
+        }
+        total.points++;
+        total.least += value < PFA_SCORE_LEAST;
+        sum += value;
+        squares += value * value;
+        logs += log(fmax(value, PFA_SCORE_LEAST));
+    }
+    double count = (double)total.points;
+    total.mean = count > 0 ? sum / count : (double)NAN;
+    total.geometric = count > 0 ? exp(logs / count) : (double)NAN;
+    total.variance = count > 0 ? fmax(squares / count - total.mean * total.mean, 0) : (double)NAN;
+    return total;
+}
+
+void pfa_memoro_end(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        if (point->rows > 0) {
+            score_point(point);
+            infer_late(memoro, point);
+            find_own_peak(point);
+        }
+    }
+    pfa_growths_end(memoro->growths);
+    mark_top(memoro);
+    for (int i = 0; i < PFA_SCORES; i++) {
+        memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
+    }
+}
+
+pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t inference)
+{
+    bool accesses = pfa_inference_texts[inference].accesses;
+    double chunks = accesses ? point->told_chunks : point->chunks;
+    double bytes = accesses ? point->told_bytes : point->bytes;
+    const pfa_share_t *sum = &point->inferred[inference];
+    return (pfa_share_t){.chunks = chunks > 0 ? sum->chunks / chunks : (double)NAN,
+                         .bytes = bytes > 0    ? sum->bytes / bytes
+                                  : chunks > 0 ? 0
+                                               : (double)NAN};
+}
+
+bool pfa_memoro_is_flagged(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, pfa_inference_t inference)
+{
+    pfa_share_t share = pfa_memoro_share(point, inference);
+    double least = memoro->thresholds.flag;
+    /* Of a sampled point, one sample stands for many and is one chunk all the same. */
+    double mean_weight = point->rows > 0 ? point->chunks / point->rows : 1;
+    bool several = point->inferred[inference].chunks > 1.5 * mean_weight;
+    return several && (share.chunks >= least || share.bytes >= least);
+}

@@ -1,0 +1,204 @@
+/* Owns the allocation call graph as text. See analyze/mprof/callgraph.h for what is in it.
+ *
+ * An entry is the function's own line, its callers above it and what it called below, each with the largest first, and with
+ * more than one of them a line for all together. A cycle is listed twice: its members with what each allocated itself, and then
+ * the entry it would have if they were one function. Lines of callers and callees in the same cycle as the function have only
+ * the number of calls: which bytes were asked for by whom cannot be told there, and `total` counts no calls within a cycle. */
+#include "analyze/mprof/mprof.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* What a line has in front of the name; NULL is blank. */
+typedef struct line {
+    const char *index;
+    const char *part; /* self + desc */
+    const char *bytes;
+    const char *percent;
+    const char *sizes;
+    const char *fractions;
+    const char *calls;
+} line_t;
+
+static const char rule[] = "-----------";
+
+static const char *text_or(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* Without calls, there is no name behind it either. */
+static void print_line(const line_t *line)
+{
+    printf("%-7s %11s %14s %5s  %-11s | %-11s |", text_or(line->index), text_or(line->part), text_or(line->bytes),
+           text_or(line->percent), text_or(line->sizes), text_or(line->fractions));
+    if (line->calls != NULL) {
+        printf(" %21s  ", line->calls);
+    } else {
+        putchar('\n');
+    }
+}
+
+static void print_name(const pfa_mprof_t *mprof, uint32_t number)
+{
+    const pfa_callgraph_t *graph = &mprof->graph;
+    const pfa_callnode_t *node = &graph->nodes[number];
+    if (pfa_callgraph_is_cycle(graph, number)) {
+        printf("<cycle %" PRIu32 ">", node->number);
+    } else {
+        pfa_function_text(stdout, &mprof->functions, number);
+        if (node->cycle != PFA_NO_CYCLE) {
+            printf(" <cycle %" PRIu32 ">", graph->nodes[node->cycle].number);
+        }
+    }
+    printf(" [%" PRIu32 "]\n", node->index);
+}
+
+static void print_rule(void)
+{
+    print_line(&(line_t){.sizes = " s--m--l--x", .fractions = " s--m--l--x"});
+}
+
+/* "called/total", or without the second if there is none to tell. */
+static const char *calls_text(char text[2 * PFA_NUMBER_TEXT], double called, double other, bool both)
+{
+    int size = snprintf(text, 2 * PFA_NUMBER_TEXT, "%.0f", called);
+    if (both) {
+        snprintf(text + size, 2 * PFA_NUMBER_TEXT - (size_t)size, "/%.0f", other);
+    }
+    return text;
+}
+
+/* One caller or callee of the entry. `whole` is what its bytes are a part of. */
+static void print_arc(const pfa_mprof_t *mprof, const pfa_callarc_t *arc, bool caller, double whole)
+{
+    char calls[2 * PFA_NUMBER_TEXT];
+    char bytes[PFA_NUMBER_TEXT];
+    char percent[PFA_PERCENT_TEXT];
+    char breakdowns[2][PFA_BREAKDOWN_TEXT];
+    uint32_t number = caller ? arc->caller : arc->callee;
+    const pfa_callnode_t *node = &mprof->graph.nodes[number];
+    line_t line = {.calls = calls_text(calls, arc->sum.chunks, caller ? node->made : node->called, !arc->within)};
+    if (!arc->within) {
+        snprintf(bytes, sizeof bytes, "%.0f", arc->sum.bytes);
+        line.bytes = bytes;
+        line.percent = pfa_mprof_percent_long(percent, arc->sum.bytes, whole);
+        line.sizes = pfa_mprof_percent_breakdown(breakdowns[0], &arc->sum, arc->sum.bytes);
+        line.fractions = pfa_mprof_percent_breakdown(breakdowns[1], &arc->sum, whole);
+    }
+    print_line(&line);
+    print_name(mprof, number);
+}
+
+static void print_all(const pfa_sum_t *sum)
+{
+    char bytes[PFA_NUMBER_TEXT];
+    char breakdown[PFA_BREAKDOWN_TEXT];
+    snprintf(bytes, sizeof bytes, "%.0f", sum->bytes);
+    print_line(
+        &(line_t){.part = "all", .bytes = bytes, .sizes = pfa_mprof_percent_breakdown(breakdown, sum, sum->bytes)});
+}
+
+/* Callers or callees; those in the same cycle are not in the line for all. */
+static void print_arcs(const pfa_mprof_t *mprof, const uint32_t *list, uint32_t count, bool callers, double whole)
+{
+    const pfa_callarc_t *arcs = mprof->graph.arcs;
+    pfa_sum_t sum = {.chunks = 0};
+    uint32_t outside = 0;
+    for (; outside < count && !arcs[list[outside]].within; outside++) {
+        pfa_sum_join(&sum, &arcs[list[outside]].sum);
+    }
+    if (callers && outside > 1) {
+        print_all(&sum);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        print_arc(mprof, &arcs[list[i]], callers, whole);
+    }
+    if (!callers && outside > 1) {
+        print_all(&sum);
+    }
+}
+
+static void print_self(const pfa_mprof_t *mprof, uint32_t number)
+{
+    const pfa_callnode_t *node = &mprof->graph.nodes[number];
+    char index[PFA_NUMBER_TEXT];
+    char part[PFA_NUMBER_TEXT];
+    char bytes[PFA_NUMBER_TEXT];
+    char percent[PFA_PERCENT_TEXT];
+    char breakdown[PFA_BREAKDOWN_TEXT];
+    char calls[2 * PFA_NUMBER_TEXT];
+    snprintf(index, sizeof index, "[%" PRIu32 "]", node->index);
+    snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(node->all.bytes, mprof->all.bytes));
+    snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
+    print_line(&(line_t){.index = index,
+                         .part = part,
+                         .bytes = bytes,
+                         .percent = pfa_mprof_percent_long(percent, node->self.bytes, node->all.bytes),
+                         .sizes = pfa_mprof_percent_breakdown(breakdown, &node->self, node->self.bytes),
+                         .fractions = rule,
+                         .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
+    print_name(mprof, number);
+}
+
+/* The first appearance of a cycle: percentages and fractions are of what its members allocated themselves. */
+static void print_members(const pfa_mprof_t *mprof, uint32_t number)
+{
+    const pfa_callgraph_t *graph = &mprof->graph;
+    const pfa_callnode_t *cycle = &graph->nodes[number];
+    print_self(mprof, number);
+    for (uint32_t i = 0; i < cycle->member_count; i++) {
+        const pfa_callnode_t *node = &graph->nodes[graph->members[cycle->first_member + i]];
+        char bytes[PFA_NUMBER_TEXT];
+        char percent[PFA_PERCENT_TEXT];
+        char breakdowns[2][PFA_BREAKDOWN_TEXT];
+        char calls[2 * PFA_NUMBER_TEXT];
+        snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
+        print_line(&(line_t){.part = "member",
+                             .bytes = bytes,
+                             .percent = pfa_mprof_percent_long(percent, node->self.bytes, cycle->self.bytes),
+                             .sizes = pfa_mprof_percent_breakdown(breakdowns[0], &node->self, node->self.bytes),
+                             .fractions = pfa_mprof_percent_breakdown(breakdowns[1], &node->self, cycle->self.bytes),
+                             .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
+        print_name(mprof, graph->members[cycle->first_member + i]);
+    }
+    print_rule();
+}
+
+static void print_entry(const pfa_mprof_t *mprof, uint32_t number)
+{
+    const pfa_callgraph_t *graph = &mprof->graph;
+    const pfa_callnode_t *node = &graph->nodes[number];
+    if (pfa_callgraph_is_cycle(graph, number)) {
+        print_members(mprof, number);
+    }
+    print_arcs(mprof, &graph->arcs_in[node->first_in], node->in_count, true, node->all.bytes);
+    print_self(mprof, number);
+    print_arcs(mprof, &graph->arcs_out[node->first_out], node->out_count, false, node->below);
+    print_rule();
+}
+
+void pfa_callgraph_text(const pfa_mprof_t *mprof)
+{
+    const pfa_callgraph_t *graph = &mprof->graph;
+    printf("\nALLOCATION CALL GRAPH\n\n");
+    print_line(&(line_t){.sizes = "  /ances", .calls = "called/total"});
+    printf("ancestors\n");
+    print_line(&(line_t){.index = "index",
+                         .part = "self + desc",
+                         .bytes = "self",
+                         .percent = "(%)",
+                         .sizes = "size-func",
+                         .fractions = "frac",
+                         .calls = "called/recur"});
+    printf("name [index]\n");
+    print_line(&(line_t){.sizes = "  \\desc", .calls = "called/total"});
+    printf("descendents\n");
+    print_rule();
+    for (uint32_t i = 0; i < graph->order_count && i < mprof->options.top; i++) {
+        print_entry(mprof, graph->order[i]);
+    }
+    if (graph->order_count > mprof->options.top) {
+        printf("  and %zu more\n", graph->order_count - mprof->options.top);
+    }
+}

@@ -1,0 +1,158 @@
+/* Owns numbers with units. See analyze/query/where_parse.h. */
+#include "analyze/query/where_parse.h"
+#include "analyze/tool/tool.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct pfa_unit {
+    const char *name;
+    double factor;
+} pfa_unit_t;
+
+#define KIB 1024.0
+static const pfa_unit_t bytes[] = {{"B", 1},
+                                   {"K", KIB},
+                                   {"KB", KIB},
+                                   {"KiB", KIB},
+                                   {"M", KIB *KIB},
+                                   {"MB", KIB *KIB},
+                                   {"MiB", KIB *KIB},
+                                   {"G", KIB *KIB *KIB},
+                                   {"GB", KIB *KIB *KIB},
+                                   {"GiB", KIB *KIB *KIB},
+                                   {"T", KIB *KIB *KIB *KIB},
+                                   {"TB", KIB *KIB *KIB *KIB},
+                                   {"TiB", KIB *KIB *KIB *KIB},
+                                   {NULL, 0}};
+static const pfa_unit_t times[] = {{"ns", 1},  {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3}, {"ms", 1e6},
+                                   {"s", 1e9}, {"m", 60e9}, {"min", 60e9},    {"h", 3600e9},    {NULL, 0}};
+static const pfa_unit_t counts[] = {{"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {NULL, 0}};
+static const pfa_unit_t shares[] = {{"%", 0.01}, {NULL, 0}};
+
+/* By form; what fits is told in errors. */
+static const struct {
+    const pfa_unit_t *units;
+    const char *fit;
+    const char *example;
+    bool any_case;
+} forms[] = {[PFA_FORM_BYTES] = {bytes, "B, K, M, G and T fit", "4K", true},
+             [PFA_FORM_DURATION] = {times, "ns, us, ms, s, m and h fit", "10ms", false},
+             [PFA_FORM_TIME] = {times, "ns, us, ms, s, m and h fit", "10ms", false},
+             [PFA_FORM_COUNT] = {counts, "K, M and G fit, for thousands, millions and billions", "100", true},
+             [PFA_FORM_SHARE] = {shares, "% fits", "50%", false}};
+
+static const pfa_unit_t *find_unit(pfa_form_t form, const char *name, size_t size)
+{
+    for (const pfa_unit_t *unit = forms[form].units; unit->name != NULL; unit++) {
+        bool same =
+            forms[form].any_case ? strncasecmp(unit->name, name, size) == 0 : strncmp(unit->name, name, size) == 0;
+        if (strlen(unit->name) == size && same) {
+            return unit;
+        }
+    }
+    return NULL;
+}
+
+static size_t skip_digits(const pfa_lex_t *lex, size_t at)
+{
+    while (at < lex->end && isdigit((unsigned char)lex->text[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* The end of the digits at `at`, with a fraction and an exponent. It does not reach into "4..8". */
+static size_t skip_number(const pfa_lex_t *lex, size_t at)
+{
+    at = skip_digits(lex, at);
+    if (at + 1 < lex->end && lex->text[at] == '.' && isdigit((unsigned char)lex->text[at + 1])) {
+        at = skip_digits(lex, at + 1);
+    }
+    if (at + 1 < lex->end && (lex->text[at] == 'e' || lex->text[at] == 'E')) {
+        size_t digits = at + 1;
+        digits += lex->text[digits] == '+' || lex->text[digits] == '-';
+        at = skip_digits(lex, digits) > digits ? skip_digits(lex, digits) : at;
+    }
+    return at;
+}
+
+static size_t skip_unit(const pfa_lex_t *lex, size_t at)
+{
+    while (at < lex->end && (pfa_lex_is_of_word(lex->text[at]) || lex->text[at] == '%')) {
+        at++;
+    }
+    return at;
+}
+
+static bool fail_unit(pfa_lex_t *lex, pfa_field_t field, size_t at, size_t end)
+{
+    char shown[PFA_LEX_SHOWN];
+    pfa_lex_t unit = *lex;
+    unit.token = PFA_TOKEN_WORD;
+    unit.at = at;
+    unit.next = end;
+    pfa_lex_fail(lex, at, "%s is no unit of '%s': %s", pfa_lex_show(&unit, shown), pfa_field_facts[field].name,
+                 forms[pfa_field_facts[field].form].fit);
+    return false;
+}
+
+/* The factor of the unit at *at, right there or behind spaces. */
+static bool read_unit(pfa_lex_t *lex, pfa_field_t field, size_t number, bool zero, size_t *at, double *factor)
+{
+    pfa_form_t form = pfa_field_facts[field].form;
+    size_t from = *at;
+    size_t end = skip_unit(lex, from);
+    bool apart = end == from;
+    if (apart) {
+        from = pfa_lex_skip(lex, from);
+        end = skip_unit(lex, from);
+    }
+    const pfa_unit_t *unit = end > from ? find_unit(form, lex->text + from, end - from) : NULL;
+    if (unit != NULL) {
+        *factor = unit->factor;
+        *at = end;
+        return true;
+    }
+    if (!apart) {
+        return fail_unit(lex, field, from, end);
+    }
+    *factor = 1;
+    if ((form == PFA_FORM_DURATION || form == PFA_FORM_TIME) && !zero) {
+        pfa_lex_fail(lex, number, "a unit is missing: ns, us, ms, s, m and h fit");
+        return false;
+    }
+    return true;
+}
+
+bool pfa_value_read(pfa_lex_t *lex, pfa_field_t field, size_t *at, double *value)
+{
+    pfa_form_t form = pfa_field_facts[field].form;
+    size_t from = pfa_lex_skip(lex, *at);
+    size_t end = skip_number(lex, from);
+    double factor;
+    if (end == from) {
+        pfa_lex_fail(lex, from < lex->end ? from : *at, "a number is missing here, such as %s", forms[form].example);
+        return false;
+    }
+    char *digits = pfa_memory_copy(lex->text + from, end - from);
+    *value = strtod(digits, NULL);
+    free(digits);
+    if (!read_unit(lex, field, from, *value <= 0, &end, &factor)) {
+        return false;
+    }
+    *value *= factor;
+    *at = end;
+    if (form == PFA_FORM_SHARE && *value > 1) {
+        pfa_lex_fail(lex, from, "a share is from 0 to 1, or from 0%% to 100%%");
+        return false;
+    }
+    if (!isfinite(*value)) {
+        pfa_lex_fail(lex, from, "this number is too large");
+        return false;
+    }
+    return true;
+}

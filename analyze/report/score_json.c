@@ -1,0 +1,95 @@
+/* Owns what the report says of scores, inferences and advice as JSON. docs/report-json.md describes it. */
+#include "analyze/advise/findings.h"
+
+#include <math.h>
+
+/* A number, or null if it is not known. */
+static void put_known(pfa_json_t *json, const char *key, double value)
+{
+    if (isnan(value)) {
+        pfa_json_text(json, key, NULL);
+    } else {
+        pfa_json_number(json, key, value);
+    }
+}
+
+void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
+{
+    pfa_json_begin(json, "scores", '{');
+    for (int i = 0; i < PFA_SCORES; i++) {
+        const pfa_score_total_t *total = &report->memoro.totals[i];
+        pfa_json_begin(json, pfa_score_names[i], '{');
+        put_known(json, "geometric_mean", total->geometric);
+        put_known(json, "mean", total->mean);
+        put_known(json, "variance", total->variance);
+        pfa_json_whole(json, "points", total->points);
+        pfa_json_whole(json, "raised", total->least);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, '}');
+}
+
+static void put_runs(pfa_json_t *json, const pfa_growth_t *growth)
+{
+    const pfa_run_t *longest = &growth->longest;
+    if (growth->runs <= 0) {
+        pfa_json_text(json, "runs", NULL);
+        return;
+    }
+    pfa_json_begin(json, "runs", '{');
+    pfa_json_number(json, "runs", growth->runs);
+    pfa_json_number(json, "chunks", growth->chunks);
+    pfa_json_number(json, "bytes", growth->bytes);
+    pfa_json_number(json, "bytes_copied", growth->copied);
+    pfa_json_number(json, "final_bytes", growth->final_most);
+    pfa_json_number(json, "final_bytes_90", pfa_growth_final(growth, 0.9));
+    pfa_json_whole(json, "longest", longest->length);
+    pfa_json_bool(json, "by_realloc", longest->by_realloc);
+    pfa_json_begin(json, "sizes", '[');
+    for (uint32_t i = 0; i < longest->length && i < PFA_RUN_SIZES; i++) {
+        pfa_json_whole(json, NULL, longest->sizes[i]);
+    }
+    pfa_json_end(json, ']');
+    pfa_json_end(json, '}');
+}
+
+static void put_inferences(pfa_json_t *json, const pfa_report_t *report, const pfa_memoro_point_t *point)
+{
+    pfa_json_begin(json, "inferences", '{');
+    for (int i = 0; i < PFA_INFERENCES; i++) {
+        pfa_share_t share = pfa_memoro_share(point, (pfa_inference_t)i);
+        if (isnan(share.chunks)) {
+            continue;
+        }
+        pfa_json_begin(json, pfa_inference_texts[i].name, '{');
+        pfa_json_number(json, "chunks", share.chunks);
+        pfa_json_number(json, "bytes", share.bytes);
+        pfa_json_bool(json, "flagged", pfa_memoro_is_flagged(&report->memoro, point, (pfa_inference_t)i));
+        pfa_json_end(json, '}');
+    }
+    pfa_json_bool(json, "top_bytes", point->top_bytes);
+    pfa_json_bool(json, "top_chunks", point->top_chunks);
+    pfa_json_end(json, '}');
+}
+
+void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number)
+{
+    if (number >= report->memoro.point_count || report->memoro.points[number].rows <= 0) {
+        pfa_json_text(json, "scores", NULL);
+        return;
+    }
+    const pfa_memoro_point_t *point = &report->memoro.points[number];
+    pfa_json_begin(json, "scores", '{');
+    for (int i = 0; i < PFA_SCORES; i++) {
+        put_known(json, pfa_score_names[i], point->scores[i]);
+    }
+    pfa_json_end(json, '}');
+    pfa_json_number(json, "lifetime_ns", point->lives);
+    pfa_json_whole(json, "groups", point->bursts.count);
+    pfa_json_whole(json, "smallest", point->smallest);
+    pfa_json_whole(json, "largest", point->largest);
+    pfa_json_number(json, "own_peak_least", point->own_peak);
+    pfa_json_number(json, "own_peak_most", point->own_peak_most);
+    put_inferences(json, report, point);
+    put_runs(json, &point->growth);
+}

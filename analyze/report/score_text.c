@@ -1,0 +1,159 @@
+/* Owns the head of the report as text: the scores of the whole run, and the points that are worth a change most. */
+#include "analyze/advise/findings.h"
+#include "analyze/names/place.h"
+#include "analyze/query/keys.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *score(char text[PFA_NUMBER_TEXT], double value)
+{
+    snprintf(text, PFA_NUMBER_TEXT, isnan(value) ? "-" : "%.2f", value);
+    return text;
+}
+
+static void print_scores(const pfa_report_t *report)
+{
+    static const char *const titles[PFA_SCORES] = {
+        [PFA_SCORE_LIFETIME] = "lifetime", [PFA_SCORE_USAGE] = "usage", [PFA_SCORE_USEFUL] = "useful lifetime"};
+    static const char *const meanings[PFA_SCORES] = {
+        [PFA_SCORE_LIFETIME] = "how long chunks live, of the bursts they are allocated in",
+        [PFA_SCORE_USAGE] = "how much of their bytes is both written and read",
+        [PFA_SCORE_USEFUL] = "for how much of their lives they are in use"};
+    printf("\nScores, from 0 (bad) to 1 (good): geometric means over allocation points\n");
+    for (int i = 0; i < PFA_SCORES; i++) {
+        const pfa_score_total_t *total = &report->memoro.totals[i];
+        char text[PFA_NUMBER_TEXT];
+        if (total->points == 0) {
+            printf("  %-16s    -  not known: %s\n", titles[i],
+                   i == PFA_SCORE_LIFETIME ? "there is no chunk" : "what was done with the chunks is not recorded");
+            continue;
+        }
+        printf("  %-16s %4s  variance %.3f, %zu point%s: %s\n", titles[i], score(text, total->geometric),
+               total->variance, total->points, pfa_text_plural((double)total->points), meanings[i]);
+    }
+    for (int i = 0; i < PFA_SCORES; i++) {
+        const pfa_score_total_t *total = &report->memoro.totals[i];
+        if (total->least != 0) {
+            printf("  note: %zu point%s with less than %.2f in %s count%s as %.2f\n", total->least,
+                   pfa_text_plural((double)total->least), PFA_SCORE_LEAST, titles[i], total->least == 1 ? "s" : "",
+                   PFA_SCORE_LEAST);
+        }
+    }
+    if (report->memoro.sampled) {
+        printf("  note: of sampled chunks: bursts have wider gaps, so the lifetime score leans towards 1\n");
+    }
+}
+
+/* What else is to be said of the point, but for what the advice is about. */
+static void print_inferences(const pfa_report_t *report, uint32_t number)
+{
+    const pfa_memoro_point_t *point = &report->memoro.points[number];
+    const char *between = "      inferred: ";
+    for (int i = 0; i < PFA_INFERENCES; i++) {
+        if (pfa_memoro_is_flagged(&report->memoro, point, (pfa_inference_t)i)) {
+            pfa_share_t share = pfa_memoro_share(point, (pfa_inference_t)i);
+            printf("%s%s (%.0f %% of chunks, %.0f %% of bytes)", between, pfa_inference_texts[i].title,
+                   100 * share.chunks, 100 * share.bytes);
+            between = ", ";
+        }
+    }
+    printf("%s%s", point->top_bytes ? between : "", point->top_bytes ? "top percentile of bytes" : "");
+    between = point->top_bytes ? ", " : between;
+    printf("%s%s", point->top_chunks ? between : "", point->top_chunks ? "top percentile of chunks" : "");
+    between = point->top_chunks ? ", " : between;
+    if (between[0] == ',') {
+        putchar('\n');
+    }
+}
+
+static void print_numbers(const pfa_report_t *report, uint32_t number)
+{
+    const pfa_memoro_point_t *point = &report->memoro.points[number];
+    char texts[6][PFA_NUMBER_TEXT];
+    char within[2][PFA_NUMBER_TEXT];
+    printf("      %s in %s chunk%s%s of %s", pfa_text_bytes(texts[0], point->bytes),
+           pfa_text_count(texts[1], point->chunks), pfa_text_plural(point->chunks),
+           pfa_text_within(within[0], point->chunks, point->chunks_variance),
+           pfa_text_bytes(texts[2], (double)point->smallest));
+    if (point->largest != point->smallest) {
+        printf(" to %s", pfa_text_bytes(texts[2], (double)point->largest));
+    }
+    printf("; alive %s on average; scores: lifetime %s, usage %s, useful lifetime %s\n",
+           pfa_text_ns(texts[2], point->lives / point->chunks), score(texts[3], point->scores[PFA_SCORE_LIFETIME]),
+           score(texts[4], point->scores[PFA_SCORE_USAGE]), score(texts[5], point->scores[PFA_SCORE_USEFUL]));
+}
+
+void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank)
+{
+    const pfa_finding_t *finding = &findings->list[at];
+    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
+    printf("\n  #%zu  ", rank);
+    pfa_finding_sentence(stdout, finding, report);
+    printf("\n      saves ");
+    pfa_finding_gain(stdout, finding, findings);
+    printf("; how sure: %s\n", pfa_sure_names[finding->sure]);
+    print_numbers(report, finding->point);
+    print_inferences(report, finding->point);
+    if (by_stack) {
+        pfa_place_print_stack(stdout, &report->query.stacks, pfa_query_group_stack(&report->query, finding->point),
+                              "      ");
+    } else {
+        printf("      %s\n", pfa_query_group_name(&report->query, finding->point));
+    }
+    for (size_t i = 1; i < finding->point_count; i++) {
+        printf("      and ");
+        pfa_report_place(stdout, report, finding->points[i]);
+        putchar('\n');
+    }
+}
+
+/* The first of the findings about this point? */
+static bool is_first(const pfa_findings_t *findings, size_t rank)
+{
+    for (size_t i = 0; i < rank; i++) {
+        if (findings->list[i].point == findings->list[rank].point) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Other findings about the same point. */
+static void print_others(pfa_report_t *report, const pfa_findings_t *findings, size_t rank)
+{
+    for (size_t i = rank + 1; i < findings->count; i++) {
+        if (findings->list[i].point == findings->list[rank].point) {
+            printf("      or ");
+            pfa_finding_sentence(stdout, &findings->list[i], report);
+            printf("; saves ");
+            pfa_finding_gain(stdout, &findings->list[i], findings);
+            putchar('\n');
+        }
+    }
+}
+
+void pfa_score_text(pfa_report_t *report, size_t top)
+{
+    enum { WORST = 5 };
+    pfa_findings_t findings;
+    size_t most = top < WORST ? top : WORST;
+    if (report->tally.frees + report->tally.live_chunks <= 0) {
+        return;
+    }
+    print_scores(report);
+    pfa_findings_make(&findings, report);
+    if (findings.count == 0) {
+        printf("\nNothing to improve was found%s\n",
+               report->has_accesses ? "" : "; what chunks were used for is not known");
+    } else {
+        printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.count);
+    }
+    for (size_t i = 0, shown = 0; i < findings.count && shown < most; i++) {
+        if (is_first(&findings, i)) {
+            pfa_finding_print(report, &findings, i, ++shown);
+            print_others(report, &findings, i);
+        }
+    }
+    pfa_findings_free(&findings);
+}

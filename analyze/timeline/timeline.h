@@ -1,0 +1,54 @@
+/* What was alive over time: bytes and chunks at the ends of equal stretches of time (buckets), in all and by group.
+ *
+ * A chunk is alive at t if it was allocated at t or before and freed after t. What is told at the end of a bucket is exact;
+ * within it there were at most those that were alive before and all that were born in it. Chunks that are alive at the end of
+ * a recording count until then: if another recording goes on, they are gone. */
+#ifndef PFA_ANALYZE_TIMELINE_TIMELINE_H
+#define PFA_ANALYZE_TIMELINE_TIMELINE_H
+
+#include "analyze/query/query.h"
+#include "analyze/timeline/summit.h"
+
+/* A group, by bucket. */
+typedef struct pfa_strand {
+    const char *name; /* the query's */
+    bool rest;        /* all groups that have none of their own */
+    double *bytes;    /* alive at the end */
+    double *chunks;
+    double *born; /* bytes, within it */
+    double *died;
+    double *variance; /* of bytes, if they are estimates */
+} pfa_strand_t;
+
+typedef struct pfa_timeline {
+    pfa_query_t *query;
+    size_t buckets;
+    double whole_ns; /* all of them together */
+    pfa_strand_t all;
+    pfa_strand_t *strands; /* the largest first; none if there is no key */
+    size_t strand_count;
+    size_t group_count; /* that there are */
+    pfa_summit_result_t peak;
+    double folded_chunks; /* of which no time is known */
+    double folded_bytes;
+} pfa_timeline_t;
+
+/* Two walks at most, and a strand for each of the `top` groups with the largest peaks. False: a walk failed for good. */
+bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, size_t buckets, size_t top);
+void pfa_timeline_free(pfa_timeline_t *timeline);
+
+/* When a bucket ends, in seconds. */
+double pfa_timeline_end(const pfa_timeline_t *timeline, size_t bucket);
+/* What was alive in a bucket at most. */
+double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket);
+/* Half of the 95 % confidence interval of the bytes at its end; 0 unless they are estimates. */
+double pfa_timeline_error(const pfa_strand_t *strand, size_t bucket);
+
+/* In bytes, or in chunks. (analyze/timeline/timeline_chart.c) */
+void pfa_timeline_term(const pfa_timeline_t *timeline, FILE *to, bool chunks);
+void pfa_timeline_svg(const pfa_timeline_t *timeline, FILE *to, bool chunks);
+/* (analyze/timeline/timeline_data.c) */
+void pfa_timeline_csv(const pfa_timeline_t *timeline, FILE *to);
+void pfa_timeline_json(const pfa_timeline_t *timeline, FILE *to);
+
+#endif

@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+"""profalloc excess against a reference of its own: allocation objects from the dump, k-means, silhouettes, quartiles, the
+conditions, call trees; and what it says of heaps that are empty, odd, or sampled."""
+import collections
+import fnmatch
+import json
+import math
+import random
+import statistics
+import subprocess
+import xml.etree.ElementTree
+
+import support
+from support import MAKER, check, equal, make, tool
+
+NEVER = "(never)"
+LEAST_STEP, COUNTED = 2000, 32  # a lifetime below so many counts is no less than such a moment for all chunks together
+SHARE, PAIR = 0.01, 50
+
+
+# --- the reference ---
+
+def lines_of_nodes(path):
+    """node -> the functions of its stack, the innermost first."""
+    nodes, found = {}, {}
+    for line in tool("dump", "--nodes", "--json", path)[0].splitlines():
+        node = json.loads(line)
+        if node["type"] == "node":
+            nodes[node["number"]] = node
+    for address in {n["address"] for n in nodes.values() if n["module"]}:
+        out = subprocess.run(["addr2line", "-f", "-i", "-e", MAKER, hex(address - 1)], capture_output=True, text=True, check=True)
+        found[address] = out.stdout.splitlines()[::2]
+    stacks = {}
+    for number in sorted(nodes):
+        node = nodes[number]
+        own = found[node["address"]] if node["module"] else [f"?+0x{node['address']:x}"]
+        stacks[number] = own + stacks.get(node["caller"], [])
+    return stacks
+
+
+def first_outside(lines, wrappers):
+    """What is outside the wrappers, with its callers."""
+    at = 0
+    while at + 1 < len(lines) and any(fnmatch.fnmatchcase(lines[at], w) for w in wrappers):
+        at += 1
+    return lines[at:]
+
+
+class Object:
+    def __init__(self):
+        self.frequency = self.life = self.variance = self.step = 0
+        self.ways = collections.Counter()  # callers, the innermost first -> chunks
+
+    def take(self, weight, life, step, way):
+        self.frequency += weight
+        self.life += weight * life
+        self.variance += weight * (weight - 1)
+        self.step = max(self.step, step)
+        self.ways[tuple(way)] += weight
+
+    def finish(self):
+        self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
+        self.ratio = self.frequency / self.lifetime
+
+
+def events_of(path):
+    """Deaths, and the chunks of the last picture."""
+    deaths, live = [], []
+    for line in tool("dump", "--events", "--json", path)[0].splitlines():
+        event = json.loads(line)
+        if event["type"] == "block" and event.get("picture"):
+            live = []
+        elif event["type"] in ("death", "live"):
+            (deaths if event["type"] == "death" else live).append(event)
+    return deaths + live
+
+
+def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0):
+    stacks = lines_of_nodes(path)
+    objects = collections.defaultdict(Object)
+    for event in filter(where, events_of(path)):
+        dead = event["type"] == "death"
+        way = first_outside(stacks[event["stack"]], wrappers)
+        key = way[0], event["size"], first_outside(stacks[event["free_stack"]], wrappers)[0] if dead else NEVER
+        life = event["free_time"] - event["alloc_time"] if dead else seconds * 1e9 + 1000000 - event["alloc_time"]
+        step = LEAST_STEP if dead and life < COUNTED else 0
+        if dead and 2**shift > LEAST_STEP and (event["free_time"] | event["alloc_time"]) % 2**shift == 0:
+            step = 2**shift
+        objects[key].take(event["weight"], life, step, way)
+    for each in objects.values():
+        each.finish()
+    return objects
+
+
+def key_of(data):
+    return data["caller"]["function"], data["size"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+
+
+def scaled(values, scale):
+    values = [math.log(v) for v in values] if scale == "log" else list(values)
+    low, high = min(values), max(values)
+    return [(v - low) / (high - low) if high > low else 0 for v in values]
+
+
+def nearest(point, centres):
+    return min(range(len(centres)), key=lambda k: math.dist(point, centres[k])**2)
+
+
+def means(points, labels, k):
+    groups = [[p for p, l in zip(points, labels) if l == i] for i in range(k)]
+    return [(sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) if g else None for g in groups]
+
+
+def cost_of(points, labels, centres):
+    return sum(math.dist(p, centres[l])**2 for p, l in zip(points, labels))
+
+
+def best_cost(points, k, tries, dice):
+    """The cheapest of some plain runs of Lloyd's algorithm from chosen points."""
+    best = math.inf
+    for _ in range(tries):
+        centres = dice.sample(sorted(set(points)), k)
+        for _ in range(40):
+            labels = [nearest(p, centres) for p in points]
+            moved = [m or c for m, c in zip(means(points, labels, k), centres)]
+            if moved == centres:
+                break
+            centres = moved
+        best = min(best, cost_of(points, labels, centres))
+    return best
+
+
+def silhouette(points, labels):
+    members = collections.Counter(labels)
+    total = 0
+    for p, own in zip(points, labels):
+        if members[own] == 1:
+            continue
+        sums = collections.Counter()
+        for q, label in zip(points, labels):
+            sums[label] += math.dist(p, q)
+        within = sums[own] / (members[own] - 1)
+        other = min(sums[k] / members[k] for k in members if k != own)
+        total += (other - within) / max(within, other) if max(within, other) else 0
+    return total / len(points)
+
+
+# --- comparisons ---
+
+def excess(path, *options, status=0):
+    return json.loads(tool("excess", "--json", "--objects", *options, path, status=status)[0])
+
+
+def check_objects(data, reference):
+    told = {key_of(o): o for o in data["objects"]}
+    equal(set(told), set(reference), "objects")
+    equal(len(data["objects"]), len(told), "each object once")
+    for key, ours in told.items():
+        truth = reference[key]
+        equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
+        equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
+        equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
+        equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
+    order = [o["frequency"] for o in data["objects"]]
+    equal(order, sorted(order, reverse=True), "by frequency")
+    equal(data["chunks"], sum(o.frequency for o in reference.values()), "chunks", 1e-9)
+
+
+def may_be(data, told):
+    return not told["never_freed"] and told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+
+
+def check_hits(data, suspects, by):
+    """`suspects` are objects as told; the guard and the order are those of docs/excess.md."""
+    wanted = data["min_share"] * data["run_ns"]
+    taken = sum(o["frequency"] for o in suspects) * data["pair_ns"]
+    equal(data["suspects"], len(suspects), "suspects")
+    equal({key_of(o) for o in data["objects"] if o["suspect"]}, {key_of(o) for o in suspects}, "which are suspects")
+    hits = [o for o in suspects if o["frequency"] * data["pair_ns"] >= wanted / 10] if taken >= wanted else []
+    equal({key_of(h) for h in data["hits"]}, {key_of(o) for o in hits}, "hits")
+    order = [h[by] for h in data["hits"]]
+    equal(order, sorted(order, reverse=True), f"hits by {by}")
+    equal(data["excessive"], bool(hits), "verdict")
+
+
+def check_clusters(data, scale="linear", dice=None):
+    objects, told = data["objects"], data["kmeans"]
+    points = list(zip(scaled([o["frequency"] for o in objects], scale), scaled([o["lifetime_ns"] for o in objects], scale)))
+    labels = [int(o["cluster"]) - 1 for o in objects]
+    k = told["k"]
+    equal(sorted(set(labels)), list(range(k)), "clusters that have members")
+    centres = means(points, labels, k)
+    for point, label in zip(points, labels):
+        least = min(math.dist(point, c) for c in centres)
+        check(math.dist(point, centres[label]) <= least + 1e-9, f"{point} is nearer to another centre than {centres[label]}")
+    cost = cost_of(points, labels, centres)
+    best = best_cost(points, k, 12, dice or random.Random(1))
+    check(cost <= best * 1.0001 + 1e-12, f"cost {cost} of k = {k}, and {best} was found")
+    if k > 1:
+        ours = next(s["mean"] for s in told["silhouettes"] if s["k"] == k)
+        equal(ours, silhouette(points, labels), f"silhouette of {k}", 1e-9)
+    if not told["k_given"] and k > 1:
+        equal(k, max(told["silhouettes"], key=lambda s: s["mean"])["k"], "k with the best silhouette")
+    frequency = [statistics.fmean(o["frequency"] for o, l in zip(objects, labels) if l == i) for i in range(k)]
+    lifetime = [statistics.fmean(o["lifetime_ns"] for o, l in zip(objects, labels) if l == i) for i in range(k)]
+    for i, cluster in enumerate(told["clusters"]):
+        equal(cluster["frequency"], frequency[i], "mean frequency", 1e-9)
+        equal(cluster["lifetime_ns"], lifetime[i], "mean lifetime", 1e-9)
+    both = [i for i in range(k) if frequency[i] == max(frequency) and lifetime[i] == min(lifetime)]
+    suspects = [o for o, l in zip(objects, labels) if l in both and may_be(data, o)]
+    check_hits(data, suspects, "frequency")
+    return bool(both)
+
+
+def check_outliers(data, mu=None):
+    told, objects = data["iqr"], data["objects"]
+    names = [f"{n}{u}" for u in ("ns", "us", "ms", "s") for n in ("", "10", "100")]
+    factor = 10**names.index(told["unit"]) / 1e6  # from per ms
+    ratios = [o["ratio_per_ms"] * factor for o in objects]
+    q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    equal((told["q1"] - q1) / max(q3, 1e-9), 0, "Q1", 1e-9)
+    equal((told["q3"] - q3) / max(q3, 1e-9), 0, "Q3", 1e-9)
+    equal(told["iqr"], q3 - q1, "IQR", 1e-6)
+    equal(told["mu"], told["iqr"] if mu is None else mu, "mu", 1e-9)
+    equal(told["threshold"] / (q3 + told["mu"] * (q3 - q1)), 1, "threshold", 1e-6)
+    suspects = [o for o, r in zip(objects, ratios) if r > told["threshold"] and may_be(data, o)]
+    check_hits(data, suspects, "ratio_per_ms")
+    return len(suspects)
+
+
+# --- tests ---
+
+def objects(folder):
+    for seed, (form, *words) in enumerate([("ended",), ("killed",), ("ended", "sizes"), ("ended", "sampled"), ("killed", "sampled")]):
+        make(form, folder / "t.pa", 1500, seed, *words)
+        data = excess(folder / "t.pa")
+        check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"]))
+        equal(data["sampled"], "sampled" in words, "sampled")
+        check(("sampled" in words) == any(o["frequency_spread"] > 0 for o in data["objects"]), "spread of what is sampled")
+
+
+def cut_times(folder):
+    """Times in long steps: short lives are 0 or a step, and not shorter than a step together."""
+    for shift in (6, 13):  # no more than a moment, and much more
+        make("ended", folder / "t.pa", 3000, 5, f"shift={shift}")
+        data = excess(folder / "t.pa")
+        check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"], shift=shift))
+        floors = sum(o["lifetime_ns"] * o["frequency"] < 2**shift * 1.001 for o in data["objects"])
+        equal(any("steps of" in r for r in data["remarks"]), shift == 13, "which is said")
+    check(floors > 10, f"{floors} objects live for a step together")
+
+
+def clusters(folder):
+    outcomes = set()
+    for seed in range(3):
+        make("ended", folder / "t.pa", 700, seed)
+        for scale in ("linear", "log"):
+            for k in (None, 1, 2, 3, 5):
+                options = ["--scale", scale, "--seed", seed + 7, *(["--clusters", k] if k else [])]
+                data = excess(folder / "t.pa", *options)
+                equal((data["method"], data["kmeans"]["scale"]), ("kmeans", scale), "method")
+                outcomes.add(check_clusters(data, scale, random.Random(seed)))
+                equal(data["kmeans"]["k_given"], k is not None, "k was given")
+                check(k is None or data["kmeans"]["k"] == k, "as many as asked for")
+    equal(outcomes, {True, False}, "both answers are there")
+
+
+def same_again(folder):
+    make("ended", folder / "t.pa", 4000, 9)
+    first = tool("excess", "--json", "--objects", folder / "t.pa")[0]
+    equal(first, tool("excess", "--json", "--objects", folder / "t.pa")[0], "the same seed")
+    check('"seed": 12' in tool("excess", "--json", "--seed", 12, folder / "t.pa")[0], "another seed")
+
+
+def guard(folder):
+    """The share of the run time decides, together and alone."""
+    make("ended", folder / "t.pa", 700, 1)
+    whole = excess(folder / "t.pa", "--clusters", 2, "--min-share", 0)
+    check_clusters(whole)
+    equal(len(whole["hits"]), whole["suspects"], "all suspects are hits")
+    share = whole["suspects_ns"] / whole["run_ns"]
+    for factor, some in ((0.99, True), (1.01, False)):
+        data = excess(folder / "t.pa", "--clusters", 2, "--pair-cost", 0.1, "--min-share", repr(share * factor * 0.1 / PAIR))
+        check_clusters(data)
+        # Of the hits together; one alone may be less than a tenth.
+        equal(data["verdict"] == "too little", not some or not data["hits"], f"{factor} of the share")
+    for words, share in ((("--min-share", "50%"), 0.5), (("--min-share", "0.5"), 0.5), ((), SHARE)):
+        equal(excess(folder / "t.pa", *words)["min_share"], share, "share")
+
+
+def long_lives(folder):
+    """What lives for much of the run is not excessive."""
+    make("ended", folder / "t.pa", 700, 1)
+    counts = []
+    for share in ("100%", "0.1", "1%", "0"):
+        for method in ("kmeans", "iqr"):
+            data = excess(folder / "t.pa", "--method", method, "--max-life", share, "--min-share", 0, "--clusters", 1, "--mu", 0)
+            (check_clusters if method == "kmeans" else lambda d: check_outliers(d, 0))(data)
+            counts.append(data["suspects"])
+    check(counts[0] > counts[2] > counts[4] > counts[6] == 0 and counts[1] > counts[5], f"suspects {counts}")
+    equal(excess(folder / "t.pa")["max_life"], 0.1, "usual share")
+
+
+def outliers(folder):
+    found = 0
+    for seed, words in enumerate([(), ("sampled",), ("sizes",)]):
+        make("ended", folder / "t.pa", 1500, seed, *words)
+        data = excess(folder / "t.pa", "--method", "iqr")
+        check_outliers(data)
+        check(1 <= data["iqr"]["iqr"] < 10, f"the unit makes the IQR a small number: {data['iqr']}")
+        for mu in (0, 1.5, 3, 1000):
+            found += check_outliers(excess(folder / "t.pa", "--method", "iqr", "--mu", mu, "--min-share", 0), mu)
+        for unit in ("ns", "us", "100us", "ms", "s"):
+            data = excess(folder / "t.pa", "--method", "iqr", "--unit", unit)
+            equal(data["iqr"]["unit"], unit, "unit")
+            check_outliers(data)
+    check(found > 0, "some are outliers")
+
+
+def wrappers(folder):
+    path = folder / "t.pa"
+    make("ended", path, 1500, 3)
+    (folder / "list").write_text("# functions that allocate for others\n\n  inlined_s* \n")
+    for options, patterns in ((("--wrapper", "inlined_site"), ["inlined_site"]),
+                              (("--wrappers", folder / "list"), ["inlined_s*"]),
+                              (("--wrapper", "inlined_site", "--wrapper", "plain*"), ["inlined_site", "plain*"]),
+                              (("--wrapper", "*_site"), ["*_site"]), (("--wrapper", "site"), [])):
+        data = excess(path, *options)
+        check_objects(data, objects_of(path, data["files"][0]["seconds"], patterns))
+    # All are wrappers: the last is told, and that more was not recorded.
+    check(any(o["destroyer"]["wrapper"] for o in excess(path, "--wrapper", "*_site")["objects"]), "wrappers that free")
+    check(any("free_depth" in r for r in excess(path, "--wrapper", "*_site")["remarks"]), "which is said")
+    tool("excess", "--wrappers", folder / "absent", path, status=2)
+
+
+def tree_of(ways, start):
+    """(function, chunks, level) of all calls that lead to `start`; a function that calls itself is one."""
+    root = [start, 0, {}]
+    for way, chunks in ways.items():
+        at = root
+        at[1] += chunks
+        for function in way[1:]:
+            if function != at[0]:
+                at = at[2].setdefault(function, [function, 0, {}])
+                at[1] += chunks
+    told, waiting = collections.Counter(), [(root, 0)]
+    while waiting:
+        (name, chunks, callers), level = waiting.pop()
+        told[name, chunks, level] += 1
+        waiting += [(c, level + (len(callers) > 1)) for c in callers.values()]
+    return told
+
+
+def call_trees(folder):
+    path = folder / "t.pa"
+    make("ended", path, 3000, 4)
+    for options, patterns in (((), []), (("--wrapper", "inlined_site"), ["inlined_site"])):
+        data = excess(path, "--lines", 1000, "--clusters", 1, "--min-share", 0, *options)
+        reference = objects_of(path, data["files"][0]["seconds"], patterns)
+        for hit in data["hits"]:
+            equal(collections.Counter((c["function"], c["chunks"], c["level"]) for c in hit["calls"]),
+                  tree_of(reference[key_of(hit)].ways, hit["caller"]["function"]), f"calls to {key_of(hit)}")
+            equal((hit["calls"][0]["chunks"], hit["calls_left_out"]), (hit["frequency"], 0), "the first call")
+            for call, caller in zip(hit["calls"], hit["calls"][1:]):
+                check(caller["level"] != call["level"] or caller["chunks"] <= call["chunks"], "heavier ones first")
+    short = excess(path, "--lines", 3, "--clusters", 1, "--min-share", 0)
+    check(all(len(h["calls"]) <= 3 for h in short["hits"]), "no more lines than asked for")
+
+
+def where(folder):
+    path = folder / "t.pa"
+    make("ended", path, 1500, 3)
+    for expression, holds in (("size < 100", lambda e: e["size"] < 100), ("freed", lambda e: e["type"] == "death"),
+                              ("live and size >= 100", lambda e: e["type"] == "live" and e["size"] >= 100)):
+        data = excess(path, "--where", expression)
+        check_objects(data, objects_of(path, data["files"][0]["seconds"], where=holds))
+
+
+def all_live(folder):
+    """What was never freed is never excessive."""
+    path = folder / "t.pa"
+    make("ended", path, 800, 3)
+    for method in ("kmeans", "iqr"):
+        data = excess(path, "--method", method, "--min-share", 0, "--where", "live")
+        check(data["objects"] and all(o["never_freed"] for o in data["objects"]), "all are alive")
+        equal((data["hits"], data["excessive"], data["suspects"]), ([], False, 0), "no hits")
+        data = excess(path, "--method", method, "--min-share", 0)
+        check(not any(h["never_freed"] for h in data["hits"]), "hits were freed")
+
+
+def odd_heaps(folder):
+    for count in (0, 1, 2, 3):
+        for form in ("ended", "killed"):
+            for method in ("kmeans", "iqr"):
+                make(form, folder / "t.pa", count, 2)
+                data = excess(folder / "t.pa", "--method", method)
+                equal(data["chunks"], count, "chunks")
+                equal(data["verdict"] == "no chunks", count == 0, "nothing to tell of")
+                out, _ = tool("excess", "--method", method, folder / "t.pa")
+                check(("there are no chunks" in out) == (count == 0), out)
+    make("ended", folder / "t.pa", 1500, 3, "folded")
+    data = excess(folder / "t.pa")
+    equal(data["folded"], support.FOLDED[0], "folded deaths")
+    check(any("7 deaths are left out" in r for r in data["remarks"]), str(data["remarks"]))
+    equal(data["chunks"], 1500, "without them")
+
+
+def several(folder):
+    make("ended", folder / "a.pa", 900, 1)
+    make("ended", folder / "b.pa", 700, 2)
+    one, two = (excess(folder / name) for name in ("a.pa", "b.pa"))
+    both = json.loads(tool("excess", "--json", "--objects", folder / "a.pa", folder / "b.pa")[0])
+    equal(both["chunks"], one["chunks"] + two["chunks"], "chunks of both")
+    equal(both["run_ns"], one["run_ns"] + two["run_ns"], "time of both", 1e-9)
+    equal({key_of(o) for o in both["objects"]}, {key_of(o) for d in (one, two) for o in d["objects"]}, "objects of both")
+    (folder / "bad.pa").write_text("no trace")
+    out, said = tool("excess", "--json", "--objects", folder / "bad.pa", folder / "a.pa", status=2)
+    equal(json.loads(out)["objects"], one["objects"], "the one that is a trace")
+    check("bad.pa" in said, said)
+    tool("excess", folder / "bad.pa", status=2)
+
+
+def text_and_pictures(folder):
+    make("ended", folder / "t.pa", 1500, 3, "sampled")
+    for method in ("kmeans", "iqr"):
+        diagram, chart = folder / "d.svg", folder / "c.svg"
+        out, _ = tool("excess", "--method", method, "--top", 2, "--diagram", diagram, "--chart", chart, folder / "t.pa")
+        for wanted in ("Excessive allocation: 2 of", "  #2  ", "allocated by ", "freed by ", "Frequency and lifetime", "Ratio of",
+                       "±", "Why: "):
+            check(wanted in out, f"{wanted} in\n{out}")
+        check("  #3  " not in out, "no more than asked for")
+        check("Frequency and lifetime" not in tool("excess", "--plain", folder / "t.pa")[0], "no charts if not wanted")
+        for picture in (diagram, chart):
+            equal(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg", str(picture))
+    check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
+    tool("excess", "--diagram", folder / "absent" / "d.svg", folder / "t.pa", status=1)
+
+
+def command_line(folder):
+    make("ended", folder / "t.pa", 700, 1)
+    tool("excess", "--fail", "--min-share", 0, "--clusters", 1, folder / "t.pa", status=3)
+    tool("excess", "--fail", "--where", "live", folder / "t.pa", status=0)
+    check("--min-share" in tool("excess", "--help")[0], "help")
+    tool("excess", status=2)
+    for wrong in (("--method", "guess"), ("--clusters", "0"), ("--clusters", "65"), ("--clusters", "2.5"), ("--scale", "square"),
+                  ("--seed", "-1"), ("--mu", "-1"), ("--mu", "x"), ("--unit", "m"), ("--min-share", "101%"), ("--min-share", "2"),
+                  ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "size"), ("--nothing",)):
+        _, said = tool("excess", *wrong, folder / "t.pa", status=2)
+        check(said != "", f"{wrong} is said to be wrong")
+
+
+support.main(objects=objects, cut_times=cut_times, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
+             wrappers=wrappers, call_trees=call_trees, where=where, all_live=all_live, odd_heaps=odd_heaps, several=several,
+             text_and_pictures=text_and_pictures, command_line=command_line)

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""profalloc gate: limits against a reference, exit statuses, saved baselines and hostile ones, SARIF, and a program that leaks."""
+import json
+import os
+import random
+import subprocess
+
+import support
+from support import check, equal, make, tool
+
+LIMITS = {"max-peak": "peak", "max-bytes": "bytes", "max-count": "count", "max-live": "live"}
+POINT_LIMITS = {"max-point-peak": "peak", "max-point-bytes": "bytes", "max-point-count": "count", "max-point-live": "live"}
+
+
+def run(*arguments):
+    """The tool's status and output, whatever they are."""
+    done = subprocess.run([support.TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace")
+    return done.returncode, done.stdout, done.stderr
+
+
+def sums(chunks):
+    _, when = support.peak_of(chunks)
+    by = {}
+    for c in chunks:
+        for key in (None, c.stack):
+            values = by.setdefault(key, dict.fromkeys(("bytes", "count", "peak", "live"), 0))
+            values["bytes"] += c.size
+            values["count"] += 1
+            values["peak"] += c.size if c.born <= when and (not c.died or when < c.died) else 0
+            values["live"] += 0 if c.died else c.size
+    return by
+
+
+NONE = dict.fromkeys(("bytes", "count", "peak", "live"), 0)
+
+
+def holds(base, new, limit):
+    allowed = base * float(limit[:-1]) / 100 if limit.endswith("%") else float(limit)
+    return new - base <= allowed * (1 + 1e-9)
+
+
+def limits(folder):
+    """Random limits of random traces: each verdict, and the status of all together."""
+    dice = random.Random(5)
+    statuses = set()
+    for seed in range(25):
+        sizes = [dice.choice((20, 300, 310, 1000)) for _ in range(2)]
+        a, b = (sums(make("ended", folder / f"{name}.pa", size, 2 * seed + i)) for i, (name, size) in enumerate(zip("ab", sizes)))
+        asked = {name: dice.choice(("0", "5%", "20.5%", "100%", "1000", "250000", "900000000"))
+                 for name in dice.sample([*LIMITS, *POINT_LIMITS, "max-leak"], 4)}
+        floors = {"bytes": dice.choice((0, 1000, 65536)), "count": dice.choice((0, 3, 100))}
+        words = [f"--{name}={value}" for name, value in asked.items()]
+        status, out, err = run("gate", "--json", "--top", 100, *words, "--min-bytes", floors["bytes"], "--min-count", floors["count"], folder / "a.pa", folder / "b.pa")
+        check(status in (0, 3), f"status {status}: {err}")
+        data = json.loads(out)
+        equal((data["schema"], data["version"]), ("profalloc-gate", 1), "schema")
+        found = {limit["name"]: limit for limit in data["limits"]}
+        equal(set(found), set(asked), "limits that are told")
+        stacks = set(a) | set(b)
+        stacks.discard(None)
+        fine = True
+        for name, value in asked.items():
+            if name in LIMITS:
+                m = LIMITS[name]
+                expected = holds(a[None][m], b[None][m], value)
+                equal((found[name]["base"], found[name]["new"]), (a[None][m], b[None][m]), name)
+            elif name == "max-leak":
+                leaked = sum(max(0, b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks)
+                equal(found[name]["difference"], leaked, "what leaked")
+                expected = leaked <= (a[None]["live"] * float(value[:-1]) / 100 if value.endswith("%") else float(value))
+            else:
+                m = POINT_LIMITS[name]
+                floor = floors["count" if m == "count" else "bytes"] if value.endswith("%") else -1
+                pairs = [(a.get(s, NONE)[m], b.get(s, NONE)[m]) for s in stacks]
+                beyond = [p for p in pairs if p[1] - p[0] >= floor and not holds(*p, value)]
+                equal(found[name]["exceeding"], len(beyond), f"points beyond {name} {value}")
+                equal(sorted((p[m]["base"], p[m]["new"]) for p in found[name]["points"]), sorted(beyond), f"which are beyond {name}")
+                expected = not beyond
+            equal(found[name]["verdict"], "within" if expected else "exceeded", f"{name} {value} of {found[name]}")
+            fine = fine and expected
+        equal((status, data["passed"]), (0 if fine else 3, fine), f"status with {asked}")
+        statuses.add(status)
+        text_status, text, _ = run("gate", *words, "--min-bytes", floors["bytes"], "--min-count", floors["count"], folder / "a.pa", folder / "b.pa")
+        equal(text_status, status, "status of the text")
+        check(("All limits hold." in text) == fine and ("EXCEEDED" in text) != fine, text)
+    equal(statuses, {0, 3}, "both happen in this test")
+
+
+def unsure(folder):
+    """Samples, and runs that differ: a limit is exceeded only beyond what is unsure."""
+    make("ended", folder / "a.pa", 300, 1, "sampled")
+    make("ended", folder / "b.pa", 300, 2, "sampled")
+    make("ended", folder / "big.pa", 3000, 3, "sampled")
+    seen = set()
+    for seed in range(2, 12):
+        make("ended", folder / "b.pa", 300, seed, "sampled")
+        status, out, _ = run("gate", "--json", "--max-bytes", "0", folder / "a.pa", folder / "b.pa")
+        limit = json.loads(out)["limits"][0]
+        expected = "within" if limit["difference"] <= 0 else "exceeded" if limit["difference"] > limit["margin"] else "not significant"
+        equal((limit["verdict"], status), (expected, 3 if expected == "exceeded" else 0), str(limit["difference"]))
+        check(limit["margin"] > 0, "there is a margin")
+        seen.add(expected)
+    check(len(seen) > 1, f"verdicts {seen}")
+    status, out, _ = run("gate", "--max-bytes", "10%", folder / "a.pa", folder / "big.pa")
+    equal(status, 3, "ten times as much is beyond")
+    paths = [folder / f"{i}.pa" for i in range(8)]
+    for i, path in enumerate(paths):
+        make("ended", path, 300 + 40 * (i % 4), i)
+    equal(run("gate", "--max-count", "0", *paths[:4], "--", *paths[4:])[0], 0, "the same spread on both sides")
+    equal(run("gate", "--max-count", "0", paths[0], paths[3])[0], 3, "single runs are taken as they are")
+
+
+def baselines(folder):
+    """A saved baseline is as good as its traces."""
+    paths = {name: folder / f"{name}.pa" for name in "abs"}
+    make("ended", paths["a"], 2000, 1)
+    make("ended", paths["b"], 1500, 2)
+    make("ended", paths["s"], 1500, 3, "sampled")
+    base = folder / "base.txt"
+    for name in "as":
+        tool("gate", "--save", base, paths[name])
+        for other in "abs":
+            ours, theirs = (json.loads(tool("diff", "--json", first, paths[other])[0]) for first in (base, paths[name]))
+            for data in (ours, theirs):
+                for point in data["points"]:
+                    for frame in point["stack"]:
+                        frame["module"] = frame["module"] and os.path.basename(frame["module"])
+                for side in data["base"]:
+                    side["notes"] = []
+            equal(ours, theirs, f"{name} saved, against {other}")
+    tool("gate", "--save", base, paths["a"], paths["b"])
+    ours, theirs = (json.loads(tool("diff", "--json", *first, "--", paths["s"])[0]) for first in ((base,), (paths["a"], paths["b"])))
+    equal((ours["totals"], len(ours["base"])), (theirs["totals"], 2), "two runs saved")
+    tool("gate", "--save", folder / "by.txt", "--by", "function", paths["a"])
+    tool("gate", "--by", "function", "--max-bytes", "0", folder / "by.txt", paths["a"])
+    _, said = tool("gate", "--max-bytes", "0", folder / "by.txt", paths["a"], status=2)
+    check("cannot be compared" in said, said)
+    tool("gate", "--save", folder / "absent" / "base.txt", paths["a"], status=1)
+
+
+def statuses(folder):
+    a, cut = folder / "a.pa", folder / "cut.pa"
+    make("ended", a, 2000, 1)
+    make("ended", cut, 2000, 2)
+    make("ended", folder / "empty.pa", 0, 3)
+    cut.write_bytes(cut.read_bytes()[:-1000])
+    (folder / "none.pa").write_text("no trace")
+    _, said = tool("gate", "--max-peak", "5%", folder / "missing.txt", a, status=2)
+    check("missing.txt" in said and "--save" in said, said)
+    _, said = tool("gate", "--max-peak", "5%", a, cut, status=1)
+    check("--allow-incomplete" in said and "MISSING" in said, said)
+    tool("gate", "--max-bytes", "1000%", "--allow-incomplete", a, cut)
+    tool("gate", "--save", folder / "x.txt", cut, status=1)
+    check(not (folder / "x.txt").exists(), "nothing is saved of a trace that is not complete")
+    tool("gate", "--max-peak", "0", "--max-leak", "0", folder / "empty.pa", folder / "empty.pa")
+    tool("gate", "--max-peak", "5%", folder / "empty.pa", a, status=3)
+    tool("gate", "--max-peak", "5%", a, folder / "empty.pa")
+    for words in ((a, a), ("--max-peak", "5%", a), ("--max-peak", "5%", a, folder / "none.pa"), ("--max-peak", "5%", a, a, a), ("--max-peak", "-5%", a, a),
+                  ("--max-peak", "5x", a, a), ("--max-peak", "%", a, a), ("--max-count", "5K", a, a), ("--max-peak", "1e5", a, a), ("--max-peak", "", a, a),
+                  ("--min-bytes", "few", a, a), ("--max-colour", "5", a, a), ("--max-peak", "nan", a, a)):
+        tool("gate", *words, status=2)
+    for value in ("0", "5%", "2.5%", "10", "10K", "10KiB", "10KB", "1M", "1g", "1T", "7B"):
+        tool("gate", "--max-peak", value, a, a)
+    tool("gate", "--max-peak", "5%", "--sarif", folder / "absent" / "x", a, a, status=1)
+    tool("gate", "--help")
+
+
+def hostile(folder):
+    """A baseline may be anything: an answer or a sentence, never a crash."""
+    a, base, bad = folder / "a.pa", folder / "base.txt", folder / "bad.txt"
+    make("ended", a, 500, 1, "sampled")
+    tool("gate", "--save", base, a)
+    whole = base.read_bytes()
+    lines = whole.split(b"\n")
+    dice = random.Random(9)
+
+    def refused(data, what):
+        bad.write_bytes(data)
+        status, out, said = run("gate", "--max-peak", "5%", bad, a)
+        equal(status, 2, f"{what}: {out} {said}")
+        check("bad.txt" in said, said)
+
+    for size in [0, 5, 17, 18, 19, 20] + dice.sample(range(21, len(whole) - 1), 60):
+        refused(whole[:size], f"cut to {size}")
+    refused(whole + b"more\n", "more behind it")
+    refused(b"profalloc-summary 2\n" + whole.split(b"\n", 1)[1], "another version")
+    for size in (10, 1000, 100000):
+        refused(b"profalloc-summary 1\n" + dice.randbytes(size), "random bytes")
+    for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
+        refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
+        refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0",
+                 b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
+        for place in (2, 3, 12, len(lines) - 3):
+            refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
+    first = next(i for i, line in enumerate(lines) if line.startswith(b"point"))
+    refused(b"\n".join(lines[:first] + lines[first:-3] + lines[first:-3] + lines[-3:]), "points twice")
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(dice.choice((1, 3, 30))):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        bad.write_bytes(data)
+        status, _, said = run("gate", "--max-peak", "5%", bad, a)
+        check(status in (0, 2, 3), f"status {status}: {said}")
+
+
+OLD = """#include <stdlib.h>
+void *volatile sink;
+__attribute__((noinline)) static int work(int n)
+{
+    sink = malloc(1000);
+    if (n %% 2 == %d)
+        free(sink); /* the leak */
+    return n + 1;
+}
+int main(void)
+{
+    int n = 0;
+    while (n < 400)
+        n = work(n);
+    return n == 0;
+}
+"""
+
+
+def check_sarif(path, rules):
+    """What SARIF 2.1.0 requires of the members that are there."""
+    data = json.loads(path.read_text())
+    equal(data["version"], "2.1.0", "version")
+    check(data["$schema"].endswith("sarif-2.1.0.json") and len(data["runs"]) == 1, "schema and runs")
+    one = data["runs"][0]
+    driver = one["tool"]["driver"]
+    equal((driver["name"], [r["id"] for r in driver["rules"]]), ("profalloc", rules), "rules")
+    check(all(r["shortDescription"]["text"] for r in driver["rules"]), "descriptions")
+    check(all(isinstance(i["executionSuccessful"], bool) for i in one["invocations"]), "invocations")
+    bases = set(one["originalUriBaseIds"])
+
+    def check_location(location):
+        if "physicalLocation" in location:
+            artifact = location["physicalLocation"]["artifactLocation"]
+            if "uriBaseId" in artifact:
+                check(artifact["uriBaseId"] in bases and not artifact["uri"].startswith("/"), str(artifact))
+            else:
+                check(artifact["uri"].startswith("file:///"), str(artifact))
+            check(" " not in artifact["uri"], str(artifact))
+            check(location["physicalLocation"].get("region", {"startLine": 1})["startLine"] >= 1, "lines begin at 1")
+        check(all(name["fullyQualifiedName"] for name in location["logicalLocations"]), "logical locations")
+
+    for result in one["results"]:
+        equal(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"], "index of the rule")
+        check(result["level"] == "error" and result["message"]["text"], str(result))
+        check(all(result[m]["profallocIdentity/v1"] for m in ("fingerprints", "partialFingerprints")), "fingerprints")
+        for location in result["locations"] + result.get("relatedLocations", []):
+            check_location(location)
+        check(all(l["message"]["text"] for l in result.get("relatedLocations", [])), "related ones say why")
+        for stack in result.get("stacks", []):
+            check(stack["frames"], "frames")
+            for frame in stack["frames"]:
+                check_location(frame["location"])
+    return one["results"]
+
+
+def sarif_made(folder):
+    make("ended", folder / "a.pa", 300, 1)
+    make("ended", folder / "b.pa", 3000, 2)
+    names = ["max-peak", "max-bytes", "max-leak", "max-point-count"]
+    words = [f"--{name}=0" for name in names]
+    tool("gate", *words, "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    results = check_sarif(folder / "o.sarif", names)
+    equal({r["ruleId"] for r in results}, set(names), "what is exceeded")
+    equal(sum(r["ruleId"] == "max-point-count" for r in results), 12, "a result for each point")
+    prints = [r["fingerprints"]["profallocIdentity/v1"] for r in results]
+    equal(len(set(prints)), len(prints), "fingerprints differ")
+    tool("gate", *words, "--by", "size", "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    check_sarif(folder / "o.sarif", names)
+    tool("gate", *words, "--sarif", folder / "o.sarif", folder / "a.pa", folder / "a.pa")
+    equal(check_sarif(folder / "o.sarif", names), [], "nothing is exceeded")
+
+
+def leak(folder):
+    """A program that begins to leak, in a folder whose name has a space: the gate fails, and says where."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    prints = []
+    traces = {}
+    for name, text in (("old", OLD % 9), ("new", OLD % 1), ("next", "\n\n\n" + OLD % 1)):
+        text = text.replace("if (n % 2 == 9)\n        ", "") if name == "old" else text
+        place = folder / f"{name} build"
+        place.mkdir()
+        (place / "program.c").write_text(text)
+        subprocess.run([os.environ["CC"], "-g", "-O2", "-o", place / "program", place / "program.c"], check=True)
+        traces[name] = place / "t.pa"
+        tool("run", "-o", traces[name], "--", place / "program")
+    base = folder / "base.txt"
+    tool("gate", "--save", base, traces["old"])
+    tool("gate", "--max-leak", "0", "--max-peak", "0", base, traces["old"])
+    for name, more in (("new", 0), ("next", 3)):
+        out, _ = tool("gate", "--max-leak", "0", "--max-count", "0", "--max-bytes", "0", "--max-point-live", "10%", "--sarif", folder / "o.sarif", "--source-root", folder,
+                      base, traces[name], status=3)
+        check("work (program.c" in out and out.count("EXCEEDED") == 2, out)
+        results = check_sarif(folder / "o.sarif", ["max-bytes", "max-count", "max-leak", "max-point-live"])
+        equal([r["ruleId"] for r in results], ["max-leak", "max-point-live"], "results")
+        for result in results:
+            place = result["locations"][0]["physicalLocation"]
+            equal(place["artifactLocation"], {"uri": f"{name}%20build/program.c", "uriBaseId": "SRCROOT"}, "the file")
+            equal(place["region"]["startLine"], 5 + more, "the line of the malloc")
+            equal(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "work", "the function")
+        prints.append([r["fingerprints"] for r in results])
+    equal(prints[0], prints[1], "fingerprints of the next build")
+
+
+support.main(limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak)

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""leaks on real programs (tests/analyze/leaking.c): one for each verdict, with all figures against the reference; killed, sampled,
+stripped, and built with profalloc-cc."""
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import leaks_reference as reference
+import support
+from support import check, equal, tool
+
+SOURCE = Path(os.environ["PROFALLOC_SOURCE_DIR"]) / "tests/analyze/leaking.c"
+TRIES = 4  # a machine that stalls in the middle of a program changes when its chunks are born
+
+
+def build(folder, *flags):
+    program = folder / "leaking"
+    subprocess.run([os.environ["CC"], "-g", "-O1", str(SOURCE), "-o", str(program), "-pthread", *flags], check=True)
+    return program
+
+
+def run(program, trace, *words, conf="", status=0, preload=True):
+    for old in (trace, Path(str(trace) + ".live")):
+        old.unlink(missing_ok=True)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_") and k != "LD_PRELOAD"}
+    env["PROFALLOC_CONF"] = ",".join(filter(None, ("prof:true,sample:1", conf, f"out:{trace}")))
+    if preload:
+        env["LD_PRELOAD"] = os.environ["PROFALLOC_LIB"]
+    done = subprocess.run([program, *words], env=env, timeout=300)
+    equal(done.returncode, status, f"status of {words}")
+
+
+def widgets(data):
+    """What is told of the widgets that are kept."""
+    return max((p for p in data["points"] if any(f["function"] == "make_widget" for f in p["stack"])), key=lambda p: p["chunks"])
+
+
+def told(program, trace, *words, reason, **options):
+    """Runs it until the machine let it run evenly; all figures are checked each time. Returns what is told of the widgets."""
+    for _ in range(TRIES):
+        run(program, trace, *words, **options)
+        data = json.loads(tool("leaks", "--json", trace)[0])
+        reference.check_leaks(data, trace)
+        point = widgets(data)
+        if point["reason"] == reason:
+            return point
+    check(False, f"{words}: {point['reason']}, expected {reason}: {point['births']}")
+
+
+def verdicts(folder):
+    program, trace = build(folder), folder / "t.pa"
+    for way, reason, chunks, status in (("cache", "warm-up", 200, 0), ("list", "never-freed", 200, 3), ("one-of-100", "overdue", 10, 3),
+                                        ("half", "overdue", 400, 3), ("queue", "like-siblings", 50, 0), ("ended", "ended", 100, 0),
+                                        ("young", "young", 50, 0), ("burst", "burst", 50, 0), ("bursts", "bursts", 150, 0),
+                                        ("levels", "slower", 60, 0), ("single", "one-chunk", 1, 0), ("threads", "overdue", 75, 3)):
+        point = told(program, trace, way, reason=reason)
+        equal(point["chunks"], chunks, f"chunks of {way}")
+        tool("leaks", "--fail", trace, status=status)
+        equal(point["leaked_bytes"] > 0, status == 3, f"{way}: bytes that are likely leaked")
+
+
+def siblings(folder):
+    program, trace = build(folder), folder / "t.pa"
+    point = told(program, trace, "one-of-100", reason="overdue")
+    equal(point["siblings"]["freed"], 990, "siblings")
+    equal([s["name"].split()[0] for s in point["siblings"]["sites"]], ["consume_widget"], "where they are freed")
+    out, _ = tool("leaks", trace)
+    for wanted in ("siblings  990 are freed by consume_widget (leaking.c:", "by the thread that had allocated them", "10 of 10 are older than"):
+        check(wanted in out, f"'{wanted}' in\n{out}")
+    point = told(program, trace, "threads", reason="overdue")
+    owners = {t["name"]: (t["freed"], t["live"]) for t in point["allocating_threads"]}
+    equal(owners, {"leaky": (225, 75), "tidy": (300, 0)}, "whose chunks are kept")
+    check("leaky allocated 100 % of them" in tool("leaks", trace)[0], "which is said")
+    point = told(program, trace, "cousins", reason="never-freed")
+    equal((point["siblings"]["of_the_same_function"], point["siblings"]["freed"]), (True, 200), "freed elsewhere")
+    check("cousins" in tool("leaks", trace)[0], "which is said")
+
+
+def endings(folder):
+    """Killed: alive when it was; and chunks of no bytes and of very many."""
+    program, trace = build(folder), folder / "t.pa"
+    told(program, trace, "half", "kill", reason="overdue", status=-signal.SIGKILL)
+    out, _ = tool("leaks", trace)
+    check("Not freed when the process was killed" in out and "at exit" not in out, out)
+    run(program, trace, "sizes")
+    data = json.loads(tool("leaks", "--json", trace)[0])
+    reference.check_leaks(data, trace)
+    kept = [p for p in data["points"] if any(f["function"] == "make_widget" for f in p["stack"])]
+    equal((sum(p["chunks"] for p in kept), sum(p["bytes"] for p in kept)), (2, 1 << 30), "nothing, and a GiB")
+    check("1.0 GiB" in tool("leaks", trace)[0], "in the text")
+
+
+def sampled(folder):
+    program, trace = build(folder), folder / "t.pa"
+    run(program, trace, "half", conf="sample:256")
+    data = json.loads(tool("leaks", "--json", trace)[0])
+    reference.check_leaks(data, trace)
+    check(data["sampled"] and data["live"]["chunks_half_width"] > 0, "estimates")
+    check(abs(data["live"]["chunks"] - 400) < 2.5 * data["live"]["chunks_half_width"], f"{data['live']}")
+
+
+def stripped(folder):
+    """No names: addresses, and the same verdict."""
+    program, trace = build(folder, "-s", "-Wl,--build-id=none"), folder / "t.pa"
+    run(program, trace, "half")
+    data = json.loads(tool("leaks", "--json", trace)[0])
+    reference.check_leaks(data, trace)
+    equal(max(p["chunks"] for p in data["points"]), 400, "chunks")
+    check("leaking+0x" in tool("leaks", trace)[0], "places by address")
+
+
+def touched(folder):
+    program, trace = folder / "built", folder / "t.pa"
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_")}
+    wrapper = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "profalloc-cc"
+    subprocess.run([wrapper, "-g", "-O1", SOURCE, "-o", program, "-pthread"], check=True, env={**env, "PROFALLOC_CC": os.environ["CC"]})
+    point = told(program, trace, "used", reason="grows-in-use", preload=False)
+    check(point["accesses"]["used"] > 100, f"used: {point['accesses']}")
+    tool("leaks", "--fail", trace)
+    point = told(program, trace, "unused", reason="never-freed", preload=False)
+    equal(point["accesses"]["used"], 0, "nobody uses them")
+    check(point["accesses"]["stale"] > 50, f"stale: {point['accesses']}")
+    tool("leaks", "--fail", trace, status=3)
+
+
+support.main(verdicts=verdicts, siblings=siblings, endings=endings, sampled=sampled, stripped=stripped, touched=touched)

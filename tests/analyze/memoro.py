@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Memoro's scores and inferences against a reference that keeps all chunks and sorts them, on random traces; and runs of growing
+chunks on programs that are known to make them."""
+import json
+import math
+import os
+import subprocess
+
+import support
+from support import check, equal, make, tool
+
+BUILD = os.environ["PROFALLOC_BUILD_DIR"]
+START = 1000000
+LEAST = 0.01
+
+
+class Life:
+    """A chunk as the report sees it: times since the start, cut as they are in the trace."""
+
+    def __init__(self, chunk, end, step):
+        cut = step if chunk.died else 1
+        self.live = not chunk.died
+        self.born, self.died = (time // cut * cut - START for time in (chunk.born, chunk.died or end))
+        self.size, self.weight = chunk.size, chunk.weight
+        self.life = self.died - self.born
+        self.known = hasattr(chunk, "reads")
+        if self.known:
+            self.touched = chunk.length
+            self.is_touched = chunk.length != 0
+            self.reads, self.writes, self.shared = chunk.reads, chunk.writes, chunk.shared
+            self.first, self.last = self.born, self.born
+            if self.is_touched:
+                self.first, self.last = (time // cut * cut - START for time in (chunk.first, chunk.last))
+                self.first = max(self.first, self.born)
+                self.last = min(max(self.last, self.first), self.died)
+                self.first = min(self.first, self.last)
+
+
+def groups_of(lives, threshold):
+    groups = []
+    for life in sorted(lives, key=lambda l: l.born):
+        if groups and life.born - groups[-1][-1].born <= threshold:
+            groups[-1].append(life)
+        else:
+            groups.append([life])
+    return groups
+
+
+def group_score(group):
+    """None: it has several chunks, and how long it took cannot be told."""
+    span = max(l.died for l in group) - min(l.born for l in group)
+    if span <= 0:
+        return 1 if len(group) == 1 else None
+    return sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span)
+
+
+def share(lives, holds):
+    chunks = sum(l.weight for l in lives)
+    size = sum(l.weight * l.size for l in lives)
+    part = [l for l in lives if holds(l)]
+    return (sum(l.weight for l in part) / chunks, sum(l.weight * l.size for l in part) / size if size else 0)
+
+
+def peak_between(lives, parts, run):
+    """The highest sum of live bytes of these chunks, exactly."""
+    changes = {}
+    for l in lives:
+        changes[l.born] = changes.get(l.born, 0) + l.weight * l.size
+        if not l.live:
+            changes[l.died] = changes.get(l.died, 0) - l.weight * l.size
+    live = peak = 0
+    for time in sorted(changes):
+        live += changes[time]
+        peak = max(peak, live)
+    return peak
+
+
+def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5):
+    """What the report says of one point."""
+    threshold = max(group * run, 1.001 * step)
+    groups = groups_of([l for l in lives if l.life <= short * run], threshold)
+    known = [score for score in map(group_score, groups) if score is not None]
+    scores = {"lifetime": sum(known) / len(known) if known else None if groups else 1, "usage": None, "useful_lifetime": None}
+    bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks
+              and group_score(g) is not None and group_score(g) <= burst_score for l in g]
+    inferred = {"short_lived": share(lives, lambda l: id(l) in set(bursts))}
+    told = [l for l in lives if l.known]
+    if told:
+        chunks = sum(l.weight for l in told)
+        size = sum(l.weight * l.size for l in told)
+        if size:
+            scores["usage"] = sum(l.weight * l.touched for l in told if l.reads and l.writes) / size
+        scores["useful_lifetime"] = sum(
+            l.weight * ((l.last - l.first) / l.life if l.life else l.is_touched) for l in told) / chunks
+        least = lambda l: max(idle * l.life, idle_least * run)
+        for name, holds in (("never_touched", lambda l: not l.is_touched),
+                            ("write_only", lambda l: l.is_touched and not l.reads),
+                            ("read_only", lambda l: l.is_touched and l.reads and not l.writes),
+                            ("late_free", lambda l: l.is_touched and l.life > 0 and l.died - l.last >= least(l)),
+                            ("early_allocation", lambda l: l.is_touched and l.life > 0 and l.first - l.born >= least(l)),
+                            ("low_coverage", lambda l: l.is_touched and l.touched < coverage * l.size),
+                            ("shared", lambda l: l.is_touched and l.shared)):
+            inferred[name] = share(told, holds)
+    return {"scores": scores, "inferred": inferred, "groups": len(groups), "peak": peak_between(lives, 128, run)}
+
+
+def near(ours, expected, what, tolerance=1e-9):
+    if expected is None or ours is None:
+        equal(ours, expected, what)
+    else:
+        check(math.isclose(ours, expected, rel_tol=tolerance, abs_tol=1e-9), f"{what}: {ours}, expected {expected}")
+
+
+def check_point(point, expected, what):
+    for name, value in expected["scores"].items():
+        near(point["scores"][name], value, f"{what}: score {name}")
+    equal(point["groups"], expected["groups"], f"{what}: groups")
+    for name, (chunks, size) in expected["inferred"].items():
+        near(point["inferences"][name]["chunks"], chunks, f"{what}: {name}, chunks")
+        near(point["inferences"][name]["bytes"], size, f"{what}: {name}, bytes")
+        flagged = point["inferences"][name]["flagged"]
+        several = chunks * point["allocations"] > 1.5 * point["allocations"] / expected["rows"]
+        near(flagged, several and (chunks >= 0.5 or size >= 0.5), f"{what}: {name} is flagged")
+    check(point["own_peak_least"] <= expected["peak"] * (1 + 1e-12) <= point["own_peak_most"] * (1 + 1e-9) + 1e-9,
+          f"{what}: its own peak {expected['peak']} is between {point['own_peak_least']} and {point['own_peak_most']}")
+
+
+def check_totals(data, points):
+    for name, total in data["scores"].items():
+        values = [p["scores"][name] for p in points if p["scores"][name] is not None]
+        equal(total["points"], len(values), f"points with a score of {name}")
+        equal(total["raised"], sum(v < LEAST for v in values), f"points that are raised in {name}")
+        if values:
+            mean = sum(values) / len(values)
+            near(total["mean"], mean, f"mean of {name}")
+            near(total["variance"], sum((v - mean) ** 2 for v in values) / len(values), f"variance of {name}", 1e-6)
+            near(total["geometric_mean"], math.exp(sum(math.log(max(v, LEAST)) for v in values) / len(values)), f"mean of {name}")
+
+
+def compare(path, chunks, options=(), step=1, what="", **how):
+    """All points of a report against the reference; points are the maker's stacks, told apart by their figures."""
+    end = max((c.born for c in chunks), default=START) + 30000
+    run = end - START
+    data = json.loads(tool("report", "--json", *options, path)[0])
+    near(data["files"][0]["seconds"] * 1e9, run, "run time")
+    expected = {}
+    for stack in {c.stack for c in chunks}:
+        lives = [Life(c, end, step) for c in chunks if c.stack == stack]
+        key = (len(lives), sum(l.weight * l.size for l in lives))
+        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = reference(lives, run, step, **how) | {"rows": len(lives)}
+    points = [p for p in data["points"] if p["scores"] is not None]
+    equal(len(points), len(expected), f"{what}: points")
+    for point in points:
+        key = (round(point["allocations"], 3), round(point["bytes"], 1))
+        check(key in expected, f"{what}: a point with {key}")
+        check_point(point, expected[key], what)
+    check_totals(data, points)
+    return data
+
+
+def random_traces(folder):
+    path = folder / "t.pa"
+    for seed in range(4):
+        for words in ((), ("accesses",), ("accesses", "sizes"), ("sampled",), ("accesses", "sampled")):
+            chunks = make("ended", path, 3000, seed, *words)
+            compare(path, chunks, what=f"{words} {seed}")
+    chunks = make("ended", path, 3000, 9, "accesses", "shift")
+    compare(path, chunks, step=64, what="cut times")
+    for count in (1, 2, 40):
+        chunks = make("ended", path, count, 5, "accesses")
+        compare(path, chunks, what=f"{count} chunks")
+
+
+def killed(folder):
+    """The end of a killed process is the last that is known of it."""
+    chunks = make("killed", folder / "t.pa", 2000, 3, "accesses")
+    data = json.loads(tool("report", "--json", folder / "t.pa")[0])
+    check(0 < data["scores"]["lifetime"]["geometric_mean"] <= 1, "a score")
+    equal(sum(p["allocations"] for p in data["points"]), len(chunks), "chunks")
+
+
+def thresholds(folder):
+    path = folder / "t.pa"
+    chunks = make("ended", path, 4000, 21, "accesses")
+    for options, how in ((("--group-threshold", "1%"), {"group": 0.01}), (("--group-threshold", "0.00002"), {"group": 0.00002}),
+                         (("--short", "5%"), {"short": 0.05}), (("--short", "0"), {"short": 0}),
+                         (("--burst-chunks", "3", "--burst-score", "0.5"), {"burst_chunks": 3, "burst_score": 0.5}),
+                         (("--idle", "10%", "--idle-least", "0"), {"idle": 0.1, "idle_least": 0}),
+                         (("--coverage", "0.9"), {"coverage": 0.9})):
+        compare(path, chunks, options, what=str(options), **how)
+    for option, value in (("--group-threshold", "0"), ("--idle", "101%"), ("--coverage", "x"), ("--burst-chunks", "1"), ("--flag", "-1")):
+        said = tool("report", option, value, path, status=2)[1]
+        check(said.startswith(f"profalloc report: {option} takes a number from") and f"not '{value}'" in said, said)
+
+
+PROGRAM = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+__attribute__((noinline)) static void by_realloc(int times)
+{
+    for (int i = 0; i < times; i++) {
+        char *buffer = NULL;
+        for (size_t size = 16; size <= 4096; size *= 2) { buffer = realloc(buffer, size); buffer[size - 1] = 1; }
+        free(buffer);
+    }
+}
+__attribute__((noinline)) static char *allocate(size_t size) { return malloc(size); }
+__attribute__((noinline)) static void by_copying(int times)
+{
+    for (int i = 0; i < times; i++) {
+        char *buffer = NULL;
+        for (size_t size = 16; size <= 1024; size *= 2) {
+            char *larger = allocate(size);
+            if (buffer != NULL) memcpy(larger, buffer, size / 2);
+            free(buffer);
+            buffer = larger;
+        }
+        free(buffer);
+    }
+}
+__attribute__((noinline)) static char *allocate_many(size_t size) { return malloc(size); }
+__attribute__((noinline)) static void in_step(void)
+{
+    enum { BUFFERS = 8 };
+    char *buffers[BUFFERS] = {NULL};
+    for (size_t size = 64; size <= 2048; size *= 2)
+        for (int i = 0; i < BUFFERS; i++) {
+            char *larger = allocate_many(size);
+            if (buffers[i] != NULL) memcpy(larger, buffers[i], size / 2);
+            free(buffers[i]);
+            buffers[i] = larger;
+        }
+    for (int i = 0; i < BUFFERS; i++) free(buffers[i]);
+}
+__attribute__((noinline)) static char *allocate_equal(void) { return malloc(100); }
+__attribute__((noinline)) static char *allocate_falling(size_t size) { return malloc(size); }
+__attribute__((noinline)) static char *keep(size_t size) { return malloc(size); }
+static char *kept[64];
+int main(void)
+{
+    by_realloc(10);
+    by_copying(20);
+    in_step();
+    for (int i = 0; i < 1000; i++) free(allocate_equal());
+    for (size_t i = 1000; i > 0; i--) free(allocate_falling(i));
+    for (size_t i = 0; i < 64; i++) kept[i] = keep(i + 1);
+    return 0;
+}
+"""
+
+
+def growth(folder):
+    """Each way that buffers grow, and what looks like it and is not."""
+    (folder / "grow.c").write_text(PROGRAM)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "grow", folder / "grow.c"], check=True)
+    tool("run", "-o", folder / "grow.pa", "--", folder / "grow")
+    data = json.loads(tool("report", "--json", folder / "grow.pa")[0])
+    runs = {}
+    for point in data["points"]:
+        name = next((f["function"] for f in point["stack"] if f["function"]), None)
+        caller = [f["function"] for f in point["stack"]]
+        runs[name] = point["runs"]
+        if "by_realloc" in caller:
+            runs["by_realloc"] = point["runs"]
+    steps = [16 << i for i in range(9)]
+    ours = runs["by_realloc"]
+    equal((ours["runs"], ours["chunks"], ours["longest"], ours["by_realloc"], ours["sizes"]), (10, 90, 9, True, steps), "by realloc")
+    equal((ours["final_bytes"], ours["bytes_copied"], ours["bytes"]), (4096, 10 * sum(steps[:-1]), 10 * sum(steps)), "their bytes")
+    steps = [16 << i for i in range(7)]
+    ours = runs["allocate"]
+    equal((ours["runs"], ours["chunks"], ours["longest"], ours["by_realloc"], ours["sizes"]), (20, 140, 7, False, steps), "by copying")
+    equal((ours["final_bytes_90"], ours["bytes_copied"]), (1024, 20 * sum(steps[:-1])), "what to reserve")
+    ours = runs["allocate_many"]
+    equal((ours["runs"], ours["chunks"], ours["longest"]), (8, 48, 6), "eight in step")
+    for name in ("allocate_equal", "allocate_falling", "keep"):
+        equal(runs[name], None, f"no runs at {name}")
+    advice = json.loads(tool("advise", "--json", folder / "grow.pa")[0])["findings"]
+    reserve = {f["points"][0]["stack"][0]["function"]: f for f in advice if f["advice"] == "reserve"}
+    equal(set(reserve) & {"allocate", "by_realloc", "allocate_many"}, {"allocate", "by_realloc", "allocate_many"}, "advice to reserve")
+    equal(reserve["allocate"]["saves_calls"], 120, "calls that are saved")
+    hoist = [f["points"][0]["stack"][0]["function"] for f in advice if f["advice"] == "hoist"]
+    check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
+
+
+support.main(random_traces=random_traces, killed=killed, thresholds=thresholds, growth=growth)

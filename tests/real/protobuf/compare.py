@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Records the program with and without an arena, and compares what the reports say: compare.py TOOL FOLDER."""
+import json
+import subprocess
+import sys
+
+tool, folder = sys.argv[1:3]
+
+
+def record(way):
+    path = f"{folder}/{way}.pa"
+    done = subprocess.run([tool, "run", "-o", path, "--", f"{folder}/parse", way], capture_output=True, text=True, check=True)
+    data = json.loads(subprocess.run([tool, "report", "--json", path], capture_output=True, text=True, check=True).stdout)
+    assert data["complete"] is True, data["complete"]
+    scores = {name: total["geometric_mean"] for name, total in data["scores"].items()}
+    return done.stdout, data["totals"]["allocations"], scores, data
+
+
+def main():
+    plain, plain_count, plain_scores, data = record("heap")
+    arena, arena_count, arena_scores, _ = record("arena")
+    print(f"{'':24} {'heap':>10} {'arena':>10}")
+    print(f"{'allocations':24} {plain_count:>10.0f} {arena_count:>10.0f}")
+    for name in plain_scores:
+        print(f"{name:24} {plain_scores[name]:>10.2f} {arena_scores[name]:>10.2f}")
+    assert plain == arena, "both parse the same"
+    assert arena_count < 0.5 * plain_count, "fewer allocations with an arena"
+    assert arena_scores["lifetime"] > plain_scores["lifetime"] + 0.05, "chunks of an arena live longer"
+    assert arena_scores["usage"] < plain_scores["usage"], "an arena leaves bytes unused"
+    assert arena_scores["useful_lifetime"] < plain_scores["useful_lifetime"], "and keeps them longer than they are needed"
+    # What the heap's chunks are for is said: those that the parser allocates anew for each message.
+    advice = json.loads(subprocess.run([tool, "advise", "--json", f"{folder}/heap.pa"], capture_output=True, text=True, check=True).stdout)
+    churned = [f for f in advice["findings"] if f["advice"] in ("pool", "hoist", "reserve") and f["saves_calls"] >= 1000]
+    assert churned, "what is allocated for each message is found"
+    for finding in churned[:3]:
+        print(f"advice: {finding['sentence']}")
+
+
+main()
