@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The time in allocation routines: what the report tells of made traces, against the formulas written down once more."""
+import json
 from math import sqrt
 
 import support
@@ -78,6 +79,15 @@ def untold(folder):
             equal(lines, sampled if "sampled" in words else [], f"{form}, {words}: the text")
 
 
+def some_chunks(folder):
+    """It is not known by chunk."""
+    make("ended", folder / "t.pa", 300, 5, "timed")
+    out, _ = tool("report", "--json", "--where", "size > 100", folder / "t.pa")
+    equal(json.loads(out)["allocation_time"], None, "of some chunks")
+    out, _ = tool("report", "--where", "size > 100", folder / "t.pa")
+    check("allocation routines" not in out, out[:2000])
+
+
 def text(folder):
     make("ended", folder / "t.pa", 300, 5, "timed")
     out, _ = tool("report", folder / "t.pa")
@@ -87,4 +97,4 @@ def text(folder):
           "0.00500 s waiting for the trace to be written" in lines[0], lines[0])
 
 
-support.main(formulas=formulas, several=several, untold=untold, text=text)
+support.main(formulas=formulas, several=several, untold=untold, some_chunks=some_chunks, text=text)
