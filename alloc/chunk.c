@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
+#include "meta/measure.h"
 #include "meta/thread.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_fl
             stack =
                 tls->thread != NULL ? pfa_stack_site(tls, tls->free_site) : pfa_stack_find_site(tls, tls->free_site);
         }
-        uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_clock_now(tls);
+        uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_measure_now(tls);
         uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
         pfa_life_tell(tls, record, size_flags, flags, stack, now);
     }
@@ -128,19 +129,38 @@ static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t al
     if (!prepare_region_heap(tls)) {
         return NULL;
     }
+    pfa_measure_own_begin(tls);
     void *chunk = align == 0 ? pfa_backing_heap_malloc(tls->region_heap, slot_size, false)
                              : pfa_backing_heap_aligned(tls->region_heap, slot_size, align, false);
+    pfa_measure_own_end(tls);
     if (chunk == NULL) {
         return region_failed(tls);
     }
     return publish(tls, chunk) ? chunk : NULL;
 }
 
+static PFA_NOINLINE void *pop_measured(pfa_tls_t *tls, size_t slot_size, size_t align)
+{
+    pfa_measure_own_begin(tls);
+    void *chunk = pfa_backing_heap_pop_aligned(tls->region_heap, slot_size, align);
+    pfa_measure_own_end(tls);
+    return chunk;
+}
+
+static void *pop_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
+{
+    void *heap = tls->region_heap;
+    if (PFA_UNLIKELY(heap == NULL)) {
+        return NULL;
+    }
+    return PFA_LIKELY(!tls->measures_own) ? pfa_backing_heap_pop_aligned(heap, slot_size, align)
+                                          : pop_measured(tls, slot_size, align);
+}
+
 static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
     size_t slot_size = pfa_life_slot_size(size);
-    void *heap = tls->region_heap;
-    void *chunk = PFA_LIKELY(heap != NULL) ? pfa_backing_heap_pop_aligned(heap, slot_size, align) : NULL;
+    void *chunk = pop_slot(tls, slot_size, align);
     if (PFA_UNLIKELY(chunk == NULL)) {
         chunk = fetch_slot(tls, slot_size, align);
         if (chunk == NULL) {
@@ -148,7 +168,9 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
         }
     }
     if ((flags & PFA_FLAG_ZEROED) != 0) {
+        pfa_measure_own_begin(tls);
         memset(chunk, 0, slot_size); /* not left to mimalloc, which knows nothing of slots used again at once */
+        pfa_measure_own_end(tls);
     }
     uint64_t now;
     if (pfa_clock_may_skip(tls)) {
@@ -232,7 +254,9 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_word_class(place.word), size_flags);
     }
+    pfa_measure_own_begin(tls);
     pfa_backing_free_keeping((void *)address);
+    pfa_measure_own_end(tls);
     return PFA_CHUNK_LIVE;
 }
 

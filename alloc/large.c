@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/sys.h"
 #include "meta/extents.h"
+#include "meta/measure.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -127,11 +128,13 @@ static void *from_system(pfa_large_t *node, size_t size, size_t align)
 
 static void give_back(pfa_tls_t *tls, pfa_large_t *node)
 {
+    pfa_measure_own_begin(tls);
     if (node->mapping != NULL) {
         (void)pfa_sys_unmap(node->mapping, node->mapping_size);
     } else if (!becomes_spare(tls, node)) {
         pfa_backing_free((void *)node->start);
     }
+    pfa_measure_own_end(tls);
 }
 
 static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t align, bool zero)
@@ -139,6 +142,7 @@ static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t al
     /* A chunk of a slot's size could share its page; one byte more than any slot makes it large. */
     size = size > LEAST ? size : LEAST;
     node->mapping = NULL;
+    pfa_measure_own_begin(tls);
     void *chunk = from_heap(tls, size, align, zero);
     if (chunk != NULL) {
         node->size = pfa_backing_usable(chunk);
@@ -146,6 +150,7 @@ static bool get_memory(pfa_tls_t *tls, pfa_large_t *node, size_t size, size_t al
         chunk = from_system(node, size, align);
         node->size = size;
     }
+    pfa_measure_own_end(tls);
     node->start = (uintptr_t)chunk;
     return chunk != NULL;
 }
@@ -292,6 +297,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }
+    pfa_measure_allow(tls, node->size);
     /* The memory first: once retired, the node can be gone any time. */
     give_back(tls, node);
     pfa_intervalmap_retire(node);

@@ -7,7 +7,7 @@
 #define PFA_ALLOC_LIFE_H
 
 #include "alloc/region.h"
-#include "meta/clock.h"
+#include "meta/measure.h"
 #include "meta/ring.h"
 #include "meta/stack.h"
 #include "meta/thread.h"
@@ -148,11 +148,11 @@ typedef enum pfa_ending {
 } pfa_ending_t;
 
 /* Tells the death of a region chunk, marks it dead and counts it, in the frequent case: it is live, starts at the address
- * and with its slot, was not sampled, and the thread has counters. The backing gets it after that, since the slot's next owner writes the same
- * record. */
+ * and with its slot, was not sampled, and the thread has counters and no reason to go the long way. The backing gets it
+ * after that, since the slot's next owner writes the same record. */
 PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
 {
-    pfa_thread_t *thread = tls->thread;
+    pfa_thread_t *thread = tls->short_free;
     uint64_t offset = address - pfa_range.base;
     if (PFA_UNLIKELY(thread == NULL) || PFA_UNLIKELY(offset >= pfa_range.region_span)) {
         return PFA_LIFE_NOT;
@@ -167,7 +167,8 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         return PFA_LIFE_NOT;
     }
     if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {
-        pfa_life_tell(tls, place.record, size_flags, 0, pfa_stack_site(tls, tls->free_site), pfa_clock_now(tls));
+        uint32_t site = pfa_stack_site(tls, tls->free_site);
+        pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
     }
     pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))

@@ -23,10 +23,11 @@ typedef enum pfa_thread_state {
 #define PFA_COUNTDOWN_OFF ((int64_t)64 << 20)
 
 typedef struct pfa_tls {
-    int64_t countdown;         /* bytes until malloc leaves the fast path */
-    uint64_t record_tail;      /* the last word of the records it makes: its number (meta/record.h) */
-    struct pfa_thread *thread; /* its counters and identity (meta/thread.h) */
-    void *region_heap;         /* backing heaps in the profiled range, made on first use */
+    int64_t countdown;             /* bytes until malloc leaves the fast path */
+    uint64_t record_tail;          /* the last word of the records it makes: its number (meta/record.h) */
+    struct pfa_thread *thread;     /* its counters and identity (meta/thread.h) */
+    struct pfa_thread *short_free; /* the same, NULL while its next free is to go the long way (meta/measure.h) */
+    void *region_heap;             /* backing heaps in the profiled range, made on first use */
     void *large_heap;
     void *region_anchor; /* a chunk of each that keeps its segment (alloc/chunk.c) */
     void *large_anchor;
@@ -46,6 +47,7 @@ typedef struct pfa_tls {
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
     int32_t clock_skips;     /* times to give out before the counter is read again */
     uint32_t clock_dense;    /* calls in a row that came right after one another */
+    int32_t measure_left;    /* calls before the next one measured, less clock_skips (meta/measure.h) */
     uint32_t link;           /* number of the last realloc (export/format/live.h) */
     uint32_t region_backoff; /* allocations to let pass before the region heap is tried again after a failure */
     uint32_t large_backoff;
@@ -56,8 +58,9 @@ typedef struct pfa_tls {
     uint8_t rcu_ready;      /* is it registered with RCU? (alloc/intervalmap.h) */
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
-    uint8_t in_depot; /* is it adding a node? */
-    uint8_t locks;    /* how many of ours it holds (base/lock.h) */
+    uint8_t in_depot;     /* is it adding a node? */
+    uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
+    uint8_t locks;        /* how many of ours it holds (base/lock.h) */
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;

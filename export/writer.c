@@ -35,6 +35,7 @@ static struct {
     uint32_t sizes_apart; /* how many batches more are to have sizes in a column of their own */
     pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
     uint64_t bad_frees_before;
+    pfa_trace_times_t times_before;
 } writer;
 
 /* Segments of the batch that is being filled, to be told to their rings once it is written. */
@@ -67,6 +68,7 @@ static void remember_counters(void)
     pfa_counters_sum(&sum);
     writer.before = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
     writer.bad_frees_before = pfa_read_counter(&sum.bad_frees);
+    writer.times_before = sum.times;
 }
 
 int pfa_writer_reset(void)
@@ -371,6 +373,19 @@ static void write_maps(void)
     }
 }
 
+/* All members are counters of one type. */
+static pfa_trace_times_t times_since(void)
+{
+    pfa_trace_times_t times;
+    pfa_times_sum(&times);
+    uint64_t *counts = (uint64_t *)&times;
+    const uint64_t *before = (const uint64_t *)&writer.times_before;
+    for (size_t i = 0; i < sizeof times / sizeof *counts; i++) {
+        counts[i] -= before[i];
+    }
+    return times;
+}
+
 static void write_counters(void)
 {
     pfa_counters_sum(&sum);
@@ -386,7 +401,8 @@ static void write_counters(void)
                                      .folded = pfa_load_relaxed(&pfa_extents_head->folded),
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited),
                                      .instrumented = pfa_load_relaxed(&pfa_accesses_modules),
-                                     .merged = pfa_load_relaxed(&pfa_accesses_merged)};
+                                     .merged = pfa_load_relaxed(&pfa_accesses_merged),
+                                     .times = times_since()};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
 }
 
@@ -396,6 +412,7 @@ void pfa_writer_clock(void)
     pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
     pfa_store_relaxed(&pfa_extents_head->instrumented, pfa_load_relaxed(&pfa_accesses_modules));
     pfa_store_relaxed(&pfa_extents_head->merged, pfa_load_relaxed(&pfa_accesses_merged));
+    pfa_extents_head->times = times_since();
 }
 
 void pfa_writer_particulars(void)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- hooks/slow.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
+/* --- hooks/slow.c and hooks/resize.c: allocation and free off the fast path. Any thread, any time. Set errno as the C library would. The
  * bytes asked for were taken off the countdown before. */
 PFA_NOINLINE void *pfa_slow_malloc(size_t size);
 PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags);

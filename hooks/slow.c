@@ -1,12 +1,9 @@
-/* Owns the long ways: what malloc, realloc and free do when the fast path said no. Nothing here may call a function that
- * this library replaces. */
+/* Owns the long ways of malloc and free, and of what is like them: what they do when the fast path said no. Nothing here may
+ * call a function that this library replaces. */
 #include "alloc/life.h"
 #include "base/options.h"
-#include "hooks/hooks.h"
-#include "meta/depot.h"
-
-#include <errno.h>
-#include <string.h>
+#include "hooks/slow.h"
+#include "meta/measure.h"
 
 /* Sets the countdown for the mode in force. */
 static void rearm(pfa_tls_t *tls)
@@ -54,8 +51,7 @@ static inline bool records_all(const pfa_tls_t *tls)
            PFA_LIKELY(tls->mode == PFA_MODE_FULL);
 }
 
-/* Decides whether an allocation is recorded whose bytes were just taken off the countdown. */
-static PFA_NOINLINE bool is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
+bool pfa_slow_is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
 {
     *weight = 0;
     if (tls->state != PFA_THREAD_READY && !pfa_thread_enter(tls)) {
@@ -99,28 +95,45 @@ static inline void make_background_thread(void)
     }
 }
 
-/* Takes the stack of the caller of the function it is in, for the chunk that is made next. */
-#define TAKE_STACK(tls)                                                                                                \
-    do {                                                                                                               \
-        if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {                                                         \
-            pfa_unwind_start_t start_;                                                                                 \
-            PFA_UNWIND_HERE(&start_);                                                                                  \
-            (tls)->stack = pfa_stack_take((tls), &start_);                                                             \
-        } else {                                                                                                       \
-            (tls)->stack = PFA_NODE_UNKNOWN;                                                                           \
-        }                                                                                                              \
-    } while (0)
+static PFA_NOINLINE void *alloc_measured(size_t size, size_t align, uint64_t flags)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t began = pfa_measure_begin_alloc(tls);
+    PFA_TAKE_STACK(tls);
+    void *chunk = pfa_chunk_alloc(tls, size, align, flags);
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        chunk = unrecorded(tls, size, align, flags);
+    }
+    pfa_measure_end_alloc(tls, size, began);
+    return chunk;
+}
 
-PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
+static PFA_NOINLINE void *alloc_reading_clock(size_t size, size_t align, uint64_t flags)
 {
     pfa_tls_t *tls = &pfa_tls;
     uint64_t weight = 0;
     make_background_thread();
-    if (PFA_UNLIKELY(!records_all(tls)) && !is_due(tls, size, &weight)) {
+    if (PFA_LIKELY(records_all(tls))) {
+        if (pfa_measure_is_due(tls)) {
+            return alloc_measured(size, align, flags);
+        }
+    } else if (!pfa_slow_is_due(tls, size, &weight)) {
         return plain(size, align, flags);
     }
-    TAKE_STACK(tls);
+    PFA_TAKE_STACK(tls);
     void *chunk = pfa_chunk_alloc(tls, size, align, flags | weight);
+    return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
+}
+
+/* While the clock is skipped nothing has changed: see pfa_slow_malloc. Reached by a jump, and so is what it jumps to. */
+PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (pfa_measure_is_near(tls)) {
+        return alloc_reading_clock(size, align, flags);
+    }
+    PFA_TAKE_STACK(tls);
+    void *chunk = pfa_chunk_alloc(tls, size, align, flags);
     return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
 }
 
@@ -148,15 +161,39 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
     return PFA_LIKELY(!settle) ? chunk : settle_live(chunk);
 }
 
+/* The same as it is below, between two readings of the counter. */
+static PFA_NOINLINE PFA_FLATTEN void *malloc_measured(size_t size)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t began = pfa_measure_begin_alloc(tls);
+    PFA_TAKE_STACK(tls);
+    if (!pfa_clock_is_skipping(tls)) {
+        pfa_backing_heap_tend(tls->region_heap);
+    }
+    pfa_measure_own_begin(tls);
+    void *chunk = pfa_backing_heap_pop(tls->region_heap, pfa_life_slot_size(size));
+    pfa_measure_own_end(tls);
+    if (PFA_UNLIKELY(chunk == NULL)) {
+        chunk = allocate_plainly_asked(size);
+    } else if (pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, 0), pfa_clock_now(tls))) {
+        pfa_live_settle(tls);
+    }
+    pfa_measure_end_alloc(tls, size, began);
+    return chunk;
+}
+
 static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_clock_stop_skipping(tls);
     make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
-        return pfa_slow_alloc(size, 0, 0);
+        return alloc_reading_clock(size, 0, 0);
     }
-    TAKE_STACK(tls);
+    if (pfa_measure_is_due(tls)) {
+        return malloc_measured(size);
+    }
+    PFA_TAKE_STACK(tls);
     pfa_backing_heap_tend(tls->region_heap);
     return allocate_recorded(tls, size, pfa_clock_read(tls));
 }
@@ -170,11 +207,11 @@ PFA_FLATTEN void *pfa_slow_malloc(size_t size)
     if (PFA_UNLIKELY(!pfa_clock_may_skip(tls))) {
         return allocate_reading_clock(size);
     }
-    TAKE_STACK(tls);
+    PFA_TAKE_STACK(tls);
     return allocate_recorded(tls, size, pfa_clock_step(tls));
 }
 
-static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const void *caller, const char *call)
+void pfa_slow_refuse(void *chunk, const pfa_finding_t *finding, const void *caller, const char *call)
 {
     static const char *const what[] = {
         [PFA_CHUNK_FREED] = "double free",
@@ -184,7 +221,7 @@ static PFA_COLD void refuse(void *chunk, const pfa_finding_t *finding, const voi
     pfa_report_bad(call, what[finding->verdict], chunk, finding, caller);
 }
 
-static void free_for(void *chunk, const void *caller)
+void pfa_slow_free_for(void *chunk, const void *caller)
 {
     pfa_tls_t *tls = &pfa_tls;
     pfa_finding_t finding;
@@ -195,9 +232,11 @@ static void free_for(void *chunk, const void *caller)
         return;
     }
     if (finding.verdict == PFA_CHUNK_PLAIN) {
+        pfa_measure_own_begin(tls);
         pfa_backing_free(chunk);
+        pfa_measure_own_end(tls);
     } else {
-        refuse(chunk, &finding, caller, "free");
+        pfa_slow_refuse(chunk, &finding, caller, "free");
     }
 }
 
@@ -208,24 +247,53 @@ static PFA_COLD void take_free_stack(pfa_tls_t *tls, const pfa_unwind_start_t *s
                                                   : pfa_stack_take_some(tls, start, (unsigned)pfa_options.free_depth);
 }
 
-/* Reached from free by jumps alone, so its own return address is the program's. */
-static PFA_NOINLINE void free_otherwise(void *chunk)
-{
-    pfa_tls_t *tls = &pfa_tls;
-    if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {
-        pfa_unwind_start_t start;
-        PFA_UNWIND_HERE(&start);
-        take_free_stack(tls, &start);
-    }
-    tls->free_site = (uintptr_t)__builtin_return_address(0);
-    free_for(chunk, __builtin_return_address(0));
-    tls->free_stack = 0;
-}
+/* The long way through a free, in a function that is reached from free by jumps alone, so that its own return address is
+ * the program's. */
+#define FREE_OTHERWISE(tls, chunk)                                                                                     \
+    do {                                                                                                               \
+        if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {                        \
+            pfa_unwind_start_t start_;                                                                                 \
+            PFA_UNWIND_HERE(&start_);                                                                                  \
+            take_free_stack((tls), &start_);                                                                           \
+        }                                                                                                              \
+        (tls)->free_site = (uintptr_t)__builtin_return_address(0);                                                     \
+        pfa_slow_free_for((chunk), __builtin_return_address(0));                                                       \
+        (tls)->free_stack = 0;                                                                                         \
+    } while (0)
 
 static PFA_NOINLINE void settle_and_free(void *chunk)
 {
     pfa_live_settle(&pfa_tls);
     pfa_backing_free(chunk);
+}
+
+static PFA_NOINLINE PFA_FLATTEN void free_measured(void *chunk)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    uint64_t began = pfa_measure_begin(tls);
+    tls->free_site = (uintptr_t)__builtin_return_address(0);
+    pfa_ending_t ending = PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT;
+    if (PFA_UNLIKELY(ending == PFA_LIFE_NOT)) {
+        FREE_OTHERWISE(tls, chunk);
+    } else {
+        if (ending == PFA_LIFE_ENDED_SETTLE) {
+            pfa_live_settle(tls);
+        }
+        pfa_measure_own_begin(tls);
+        pfa_backing_free_first_here(chunk);
+        pfa_measure_own_end(tls);
+    }
+    pfa_measure_end(tls, PFA_TIMES_FREES, 0, began);
+}
+
+static PFA_NOINLINE void free_otherwise(void *chunk)
+{
+    pfa_tls_t *tls = &pfa_tls;
+    if (PFA_UNLIKELY(tls->short_free == NULL) && chunk != NULL && pfa_measure_is_armed(tls)) {
+        free_measured(chunk);
+    } else {
+        FREE_OTHERWISE(tls, chunk);
+    }
 }
 
 /* Recording everything, this is free: kept short, all that is rare a tail call. */
@@ -243,94 +311,4 @@ PFA_FLATTEN void pfa_slow_free(void *chunk)
     case PFA_LIFE_NOT:
         free_otherwise(chunk);
     }
-}
-
-static bool is_chunk(const pfa_finding_t *finding)
-{
-    return finding->verdict <= PFA_CHUNK_PLAIN;
-}
-
-static size_t usable_of(const void *chunk, const pfa_finding_t *finding)
-{
-    return finding->usable != 0 ? finding->usable : pfa_backing_usable(chunk);
-}
-
-size_t pfa_usable_size(void *chunk, const void *caller)
-{
-    if (chunk == NULL) {
-        return 0;
-    }
-    if (pfa_is_plain(chunk)) {
-        return pfa_backing_usable(chunk);
-    }
-    pfa_finding_t finding;
-    pfa_chunk_find((uintptr_t)chunk, &finding);
-    if (!is_chunk(&finding)) {
-        refuse(chunk, &finding, caller, "malloc_usable_size");
-        return 0;
-    }
-    return usable_of(chunk, &finding);
-}
-
-static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t weight)
-{
-    pfa_tls_t *tls = &pfa_tls;
-    pfa_life_next_link(tls);
-    void *moved = due ? pfa_chunk_alloc(tls, size, 0, PFA_FLAG_REALLOC | weight) : NULL;
-    bool recorded = moved != NULL;
-    if (!recorded) {
-        moved = pfa_backing_malloc(size);
-        if (moved == NULL) {
-            return NULL;
-        }
-        if (due) {
-            pfa_chunk_missed(tls);
-        }
-    }
-    memcpy(moved, chunk, usable < size ? usable : size);
-    tls->moved_time = recorded ? tls->clock : 0; /* the time of the birth */
-    free_for(chunk, (const void *)tls->free_site);
-    tls->moved_time = 0;
-    tls->free_stack = 0;
-    return moved;
-}
-
-void *pfa_slow_realloc(void *chunk, size_t size, const void *caller)
-{
-    if (chunk == NULL) {
-        return pfa_tls.countdown >= 0 ? pfa_backing_malloc(size) : pfa_slow_malloc(size);
-    }
-    if (size == 0) {
-        pfa_tls.free_site = (uintptr_t)caller;
-        free_for(chunk, caller);
-        return NULL;
-    }
-    pfa_finding_t finding;
-    pfa_chunk_find((uintptr_t)chunk, &finding);
-    if (!is_chunk(&finding)) {
-        refuse(chunk, &finding, caller, "realloc");
-        errno = ENOMEM;
-        return NULL;
-    }
-    uint64_t weight = 0;
-    bool due = pfa_tls.countdown < 0 && is_due(&pfa_tls, size, &weight);
-    pfa_tls.free_site = (uintptr_t)caller;
-    if (due || finding.verdict != PFA_CHUNK_PLAIN) {
-        TAKE_STACK(&pfa_tls);
-        if (pfa_options.free_depth != 1) {
-            pfa_tls.free_stack = pfa_tls.stack;
-        }
-    }
-    size_t usable = usable_of(chunk, &finding);
-    bool stays = pfa_backing_keeps(usable, size);
-    if (finding.verdict == PFA_CHUNK_PLAIN) {
-        if (!due) {
-            return stays ? chunk : pfa_backing_move(chunk, usable, size);
-        }
-    } else if (stays && pfa_tls.thread != NULL) {
-        pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, size, due, weight);
-        pfa_tls.free_stack = 0;
-        return chunk;
-    }
-    return move(chunk, usable, size, due, weight);
 }

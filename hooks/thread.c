@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "hooks/hooks.h"
 #include "meta/clock.h"
+#include "meta/measure.h"
 #include "meta/names.h"
 #include "meta/ring.h"
 #include "meta/thread.h"
@@ -24,6 +25,7 @@ static void leave(void *arg)
     pfa_thread_t *thread = tls->thread;
     /* In the last round nothing would call us again. */
     tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
+    pfa_measure_leave(tls);
     tls->clock_may_skip = false;
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
@@ -68,6 +70,7 @@ bool pfa_thread_enter(pfa_tls_t *tls)
     tls->record_tail = pfa_record_tail(tls->thread->number, 0);
     tls->is_main = pfa_sys_tid() == pfa_sys_pid();
     tls->random = pfa_sys_random() | 1;
+    pfa_measure_enter(tls);
     /* May allocate: it then comes back here and is turned away above. */
     if (!pfa_load_acquire(&has_key) || pthread_setspecific(key, tls) != 0) {
         /* Nobody would tell us when it ends, and its block would outlive its memory. */

@@ -6,18 +6,23 @@
  * from it; the first reading that finds more than that between calls ends this. So a time is exact at every call that is
  * not part of such a run; inside one it is early by the time of at most PFA_CLOCK_SKIPS calls; and only at the end of a
  * run, so for less than two calls in a hundred, can it be early by the pause that ended the run. Times of a thread never
- * go backwards and never repeat. */
+ * go backwards and never repeat.
+ *
+ * A call that is measured (meta/measure.h) ends the counting up before it, so that it comes to where the counter is read. */
 #ifndef PFA_META_CLOCK_H
 #define PFA_META_CLOCK_H
 
 #include "base/tls.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define PFA_CLOCK_DENSE 2048
 #define PFA_CLOCK_SKIPS 31
 
 PFA_NOINLINE uint64_t pfa_clock_read(pfa_tls_t *tls);
+/* The same with a reading that was just made. */
+uint64_t pfa_clock_take(pfa_tls_t *tls, uint64_t now);
 
 /* The time now in two halves, for code that wants the slow one out of line: true if pfa_clock_step gives it, false if
  * pfa_clock_read must. */
@@ -29,6 +34,13 @@ PFA_INLINE bool pfa_clock_may_skip(pfa_tls_t *tls)
 PFA_INLINE uint64_t pfa_clock_step(pfa_tls_t *tls)
 {
     return ++tls->clock;
+}
+
+/* Is this a run? */
+PFA_INLINE bool pfa_clock_is_skipping(const pfa_tls_t *tls)
+{
+    /* The skipping malloc takes its chunk from the region heap without a look whether there is one. */
+    return tls->clock_dense >= PFA_CLOCK_DENSE && tls->clock_may_skip && tls->region_heap != NULL;
 }
 
 /* Makes the next call read the counter. */

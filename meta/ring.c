@@ -1,10 +1,12 @@
 /* Owns the rings, and the totals of what did not fit into them. See meta/ring.h. */
 #include "meta/ring.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/sys.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
+#include "meta/thread.h"
 
 #include <string.h>
 
@@ -128,6 +130,24 @@ static bool wait_for_room(pfa_ring_t *ring)
     return !ring->impatient;
 }
 
+static bool wait_measured(pfa_ring_t *ring)
+{
+    uint64_t began = pfa_counter();
+    bool room = wait_for_room(ring);
+    ring->waited += pfa_counter() - began;
+    return room;
+}
+
+/* So much of a free was no work of its own (meta/measure.h). */
+static void tell_waited(pfa_thread_t *thread, pfa_ring_t *ring)
+{
+    if (ring->waited != 0 && thread != NULL) {
+        thread->measure.waited += ring->waited;
+        pfa_own_add(&thread->counters.times.waited, ring->waited);
+        ring->waited = 0;
+    }
+}
+
 /* Is it of a chunk from before the trace? */
 static bool is_before(const pfa_event_t *event)
 {
@@ -227,7 +247,7 @@ void pfa_ring_fold_pending(pfa_ring_t *ring, uint64_t to)
 
 static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
 {
-    if (ring->head == ring->limit && !has_room(ring) && !wait_for_room(ring)) {
+    if (ring->head == ring->limit && !has_room(ring) && !wait_measured(ring)) {
         fold_event(event, ring, 0);
         return;
     }
@@ -274,6 +294,7 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_ev
         push_as_orphan(event, accesses, word, ended);
     } else {
         put(tls->ring, event, accesses);
+        tell_waited(tls->thread, tls->ring);
     }
 }
 

@@ -28,6 +28,7 @@ typedef struct pfa_ring {
     pfa_event_t *entries;
     pfa_event_accesses_t *accesses; /* of each entry, where they are recorded; else NULL */
     pfa_live_ring_t *shared;
+    uint64_t waited;    /* ticks that its thread has waited for room, not told yet */
     uint64_t wake_mask; /* the writer is told when head is a multiple of this and one */
     bool impatient;     /* the writer stood still the last time it was waited for */
     bool taken;

@@ -83,14 +83,17 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     return thread;
 }
 
+static void add_all(pfa_counter_t *to, const pfa_counter_t *from, size_t size)
+{
+    for (size_t i = 0; i < size / sizeof *to; i++) {
+        to[i] += pfa_read_counter(&from[i]);
+    }
+}
+
 static void add_counters(pfa_counters_t *sum, const pfa_counters_t *part)
 {
     /* All members are counters of one type, so both are arrays of them. */
-    pfa_counter_t *to = (pfa_counter_t *)sum;
-    const pfa_counter_t *from = (const pfa_counter_t *)part;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
-        to[i] += pfa_read_counter(&from[i]);
-    }
+    add_all((pfa_counter_t *)sum, (const pfa_counter_t *)part, sizeof *sum);
 }
 
 static void retire(pfa_thread_t *thread)
@@ -202,6 +205,17 @@ void pfa_counters_sum(pfa_counters_t *sum)
     add_counters(sum, &list.of_dead);
     for (const pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
         add_counters(sum, &thread->counters);
+    }
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_times_sum(pfa_trace_times_t *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    pfa_lock(PFA_LOCK_THREADS);
+    add_all((pfa_counter_t *)sum, (const pfa_counter_t *)&list.of_dead.times, sizeof *sum);
+    for (const pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
+        add_all((pfa_counter_t *)sum, (const pfa_counter_t *)&thread->counters.times, sizeof *sum);
     }
     pfa_unlock(PFA_LOCK_THREADS);
 }

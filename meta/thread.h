@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/tls.h"
+#include "export/format/times.h"
 #include "meta/unwind.h"
 
 #include <stdbool.h>
@@ -33,7 +34,22 @@ typedef struct pfa_counters {
     pfa_class_counters_t by_class[PFA_CLASS_COUNT];
     pfa_counter_t unrecorded; /* chunks that should have, but there was no room for one */
     pfa_counter_t bad_frees;
+    pfa_trace_times_t times; /* counters too, all of it */
 } pfa_counters_t;
+
+/* The call that is being measured, and the next that is due (meta/measure.h). */
+typedef struct pfa_measure {
+    uint32_t distance; /* calls from the last that was due to the next, itself included; 0: none was drawn yet */
+    int32_t left;      /* of a block without a thread: those still to come before it */
+    uint64_t cost;     /* pfa_measure_cost */
+    uint64_t waited;   /* ticks that the thread has waited for the writer, and what that was when the call began */
+    uint64_t waited_before;
+    uint64_t allowed;   /* bytes that the call handles beside those it is asked for */
+    uint64_t own_began; /* of the allocator's part */
+    int64_t own_parts;  /* how long that took, in 1/PFA_TIMES_PART */
+    uint32_t armed;     /* frees that are to go the way of measured ones; only the last of them is */
+    bool is_rehearsed;  /* the call under way is not that one */
+} pfa_measure_t;
 
 /* Stacks and places of frees that the thread met lately (meta/stack.h). */
 typedef struct pfa_known_stack {
@@ -81,6 +97,7 @@ typedef struct pfa_thread {
     uint32_t trail_skips;
     uint32_t trail_next; /* which of the ways is written over next */
     bool trail_busy;     /* one is being written */
+    pfa_measure_t measure;
     pfa_trail_t trails[PFA_TRAILS];
     pfa_site_t sites[PFA_SITES];
     pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
@@ -107,6 +124,9 @@ void pfa_thread_list_remind(uint32_t epoch);
 
 /* Sum over all threads, dead ones included. Not of one moment: a chunk's death may be in it and its birth not. */
 void pfa_counters_sum(pfa_counters_t *sum);
+
+/* The same of the times alone. */
+void pfa_times_sum(pfa_trace_times_t *sum);
 
 /* Counts in whole chunks; what is live is never negative, see above. */
 typedef struct pfa_figures {

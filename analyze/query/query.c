@@ -104,6 +104,15 @@ static void free_source(pfa_source_t *source)
     pfa_notes_free(&source->remarks);
 }
 
+static bool is_sampled(const pfa_trace_t *trace)
+{
+    bool sampled = trace->start.sample > 1;
+    for (size_t i = 1; i < PFA_LIVE_WEIGHTS; i++) {
+        sampled = sampled || trace->weights[i] > 1;
+    }
+    return sampled;
+}
+
 static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *trace)
 {
     enum { TICKS = 1 << 30 };
@@ -115,6 +124,7 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
                              .end = find_end(trace),
                              .ns_per_tick = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9 / TICKS,
                              .has_accesses = pfa_trace_has_accesses(trace),
+                             .sampled = is_sampled(trace),
                              .running = trace->running,
                              .ending = name_ending(trace),
                              .counters = trace->counters,

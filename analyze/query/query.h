@@ -26,6 +26,7 @@ typedef struct pfa_source {
     double
         step_ns; /* times of deaths, and births of those that died, are cut to steps of this; a tick if they are whole */
     bool has_accesses; /* what was done with its chunks is known */
+    bool sampled;      /* at some time: not every chunk was recorded */
     bool running;
     const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */

@@ -4,6 +4,7 @@
 #define PFA_ANALYZE_REPORT_H
 
 #include "analyze/report/access.h"
+#include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
 #include "analyze/query/query.h"
 #include "analyze/trace/peak.h"
@@ -91,6 +92,10 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */
 bool pfa_report_peak_is_one(const pfa_report_t *report);
+/* The time that a file's process, or those of all files, spent in allocation routines; false: that is not known, or not
+ * what is asked for, since it is not known by chunk. */
+bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent);
+bool pfa_report_spent(const pfa_report_t *report, pfa_spent_t *spent);
 /* Whether a file's process goes on, so that each walk saw another moment of it. */
 bool pfa_report_is_running(const pfa_report_t *report);
 

@@ -149,3 +149,22 @@ double pfa_access_unknown(const pfa_access_total_t *total, double chunks)
     double rest = chunks - total->chunks;
     return rest > 1e-9 * chunks ? rest : 0; /* sums of weights in another order differ by less */
 }
+
+bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent)
+{
+    const pfa_source_t *source = &report->query.sources[number];
+    if (source->sampled || report->query.where != NULL) {
+        return false;
+    }
+    return pfa_spent_add(spent, &source->counters.times, source->ns_per_tick,
+                         (source->end_ns - source->start_ns) * 1e-9);
+}
+
+bool pfa_report_spent(const pfa_report_t *report, pfa_spent_t *spent)
+{
+    bool known = false;
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        known = pfa_report_file_spent(report, i, spent) || known;
+    }
+    return known;
+}

@@ -115,6 +115,44 @@ static void put_complete(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
+static void put_spent(pfa_json_t *json, const pfa_spent_t *spent)
+{
+    if (spent->files == 0) {
+        pfa_json_text(json, "allocation_time", NULL);
+        return;
+    }
+    pfa_json_begin(json, "allocation_time", '{');
+    pfa_json_number(json, "seconds", spent->seconds);
+    pfa_json_number(json, "error", pfa_spent_error(spent));
+    pfa_json_number(json, "allocations", spent->allocations);
+    pfa_json_number(json, "frees", spent->frees);
+    pfa_json_number(json, "waited", spent->waited);
+    pfa_json_begin(json, "own", '{');
+    pfa_json_number(json, "seconds", spent->own);
+    pfa_json_number(json, "error", pfa_spent_own_error(spent));
+    pfa_json_end(json, '}');
+    pfa_json_number(json, "of", spent->recorded);
+    pfa_json_whole(json, "calls", spent->calls);
+    pfa_json_whole(json, "measured", spent->measured);
+    pfa_json_whole(json, "capped", spent->capped);
+    pfa_json_whole(json, "files", spent->files);
+    pfa_json_end(json, '}');
+}
+
+static void put_file_spent(pfa_json_t *json, const pfa_report_t *report, size_t number)
+{
+    pfa_spent_t spent = {.files = 0};
+    (void)pfa_report_file_spent(report, number, &spent);
+    put_spent(json, &spent);
+}
+
+static void put_all_spent(pfa_json_t *json, const pfa_report_t *report)
+{
+    pfa_spent_t spent = {.files = 0};
+    (void)pfa_report_spent(report, &spent);
+    put_spent(json, &spent);
+}
+
 static void put_files(pfa_json_t *json, const pfa_report_t *report)
 {
     pfa_json_begin(json, "files", '[');
@@ -133,6 +171,7 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
         pfa_json_text(json, "end", file->ending);
         put_totals(json, &report->files[i].tally);
         put_file_peak(json, report, i);
+        put_file_spent(json, report, i);
         pfa_json_whole(json, "folded", file->folded);
         pfa_json_whole(json, "instrumented", file->counters.instrumented);
         pfa_json_whole(json, "merged", file->counters.merged);
@@ -251,6 +290,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_complete(&json, report);
     put_totals(&json, &report->tally);
     put_all_peak(&json, report);
+    put_all_spent(&json, report);
     if (report->query.sampled) {
         pfa_point_t sum = pfa_report_sum(report);
         put_within(&json, &sum);

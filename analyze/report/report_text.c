@@ -70,6 +70,39 @@ static void print_peak(const pfa_report_t *report)
     putchar('\n');
 }
 
+static const char *text_seconds(char *text, double seconds)
+{
+    snprintf(text, PFA_NUMBER_TEXT, seconds < 0.1 ? "%.5f s" : "%.3f s", seconds);
+    return text;
+}
+
+/* Of the time of all files that tell it. */
+static void print_spent(const pfa_report_t *report)
+{
+    pfa_spent_t spent = {.files = 0};
+    char texts[3][PFA_NUMBER_TEXT];
+    if (!pfa_report_spent(report, &spent)) {
+        if (report->query.sampled && report->query.where == NULL) {
+            printf("  %-10s in allocation routines: not known of a sampled recording\n", "time");
+        }
+        return;
+    }
+    double error = spent.seconds > 0 ? PFA_SPENT_SURE * pfa_spent_error(&spent) / spent.seconds : 0;
+    printf("  %-10s in allocation routines %s ±%.*f %% of %s (%.1f %%), of which the allocator itself %s", "time",
+           text_seconds(texts[0], spent.seconds), error < 0.01 ? 1 : 0, 100 * error,
+           text_seconds(texts[1], spent.recorded), spent.recorded > 0 ? 100 * spent.seconds / spent.recorded : 0,
+           text_seconds(texts[2], spent.own));
+    if (spent.waited > 0.01 * spent.seconds) {
+        printf(", and %s waiting for the trace to be written", text_seconds(texts[0], spent.waited));
+    }
+    if (spent.files < report->query.source_count) {
+        printf("; of %zu of %zu traces", spent.files, report->query.source_count);
+    } else if (report->thread_count > spent.files) {
+        printf("; all threads together");
+    }
+    putchar('\n');
+}
+
 static void print_totals(const pfa_report_t *report)
 {
     const pfa_tally_t *tally = &report->tally;
@@ -80,6 +113,7 @@ static void print_totals(const pfa_report_t *report)
     print_total("freed", tally->frees, tally->bytes_freed, sum.bytes_variance - sum.live_variance);
     print_total("live", tally->live_chunks, tally->live_bytes, sum.live_variance);
     print_peak(report);
+    print_spent(report);
     if (pfa_report_is_running(report)) {
         printf(
             "  note: while a process runs, each look at it is of another moment: bytes at the peak by place are of a later\n"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,14 +77,15 @@ static int read_head(pfa_livetable_t *table, uint64_t session)
     if (fstat(table->fd, &status) != 0) {
         return errno;
     }
-    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < sizeof(pfa_live_head_t)) {
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < offsetof(pfa_live_head_t, times)) {
         return EBADMSG;
     }
     table->size = (uint64_t)status.st_size;
     table->data = (uint64_t)status.st_blocks * 512 + STEP;
     table->data = table->data < table->size ? table->data : table->size;
     table->head = pfa_memory_get(1, sizeof *table->head);
-    int error = pfa_file_read(table->fd, table->head, sizeof *table->head, 0);
+    size_t size = table->size < sizeof *table->head ? (size_t)table->size : sizeof *table->head;
+    int error = pfa_file_read(table->fd, table->head, size, 0);
     if (error != 0) {
         return error;
     }

@@ -300,7 +300,8 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
                                              .folded = head->folded,
                                              .inherited = head->inherited,
                                              .instrumented = head->instrumented,
-                                             .merged = head->merged};
+                                             .merged = head->merged,
+                                             .times = head->times};
     if (head->last_counter > trace->start.counter && (!trace->has_clock || head->last_counter > trace->clock.counter)) {
         trace->has_clock = true;
         trace->clock = (pfa_trace_clock_t){.counter = head->last_counter, .monotonic_ns = head->last_monotonic_ns};

@@ -16,6 +16,8 @@
 #ifndef PFA_EXPORT_FORMAT_LIVE_H
 #define PFA_EXPORT_FORMAT_LIVE_H
 
+#include "times.h"
+
 #include <stdint.h>
 
 #define PFA_LIVE_MAGIC 0x324556494c414650u /* "PFALIVE2" */
@@ -95,8 +97,10 @@ typedef struct pfa_live_head {
     uint64_t reserved;
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
+    /* Older tables end here, or are zeros up to the first extent: */
+    pfa_trace_times_t times; /* refreshed now and then */
 } pfa_live_head_t;
-_Static_assert(sizeof(pfa_live_head_t) == 736 + 24 * PFA_LIVE_EXTENTS, "layout as written");
+_Static_assert(sizeof(pfa_live_head_t) == 736 + 24 * PFA_LIVE_EXTENTS + 144, "layout as written");
 
 /* A number may be another process's by now: it is the same one if it began at the same time of the same boot. The text of
  * /proc/PID/stat has that time in its field 22; the name in field 2 may have anything in it, but is in brackets. */

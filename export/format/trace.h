@@ -14,6 +14,8 @@
 #ifndef PFA_EXPORT_FORMAT_TRACE_H
 #define PFA_EXPORT_FORMAT_TRACE_H
 
+#include "times.h"
+
 #include <stdint.h>
 
 #define PFA_TRACE_VERSION 1u
@@ -156,6 +158,8 @@ typedef struct pfa_trace_counters {
     /* These two are not in older traces: */
     uint64_t instrumented; /* modules with access callbacks that were there; 0: nothing is known of accesses */
     uint64_t merged; /* of these, modules whose accesses came joined to ranges: maps of words may have words between */
+    /* Nor is this: */
+    pfa_trace_times_t times; /* zeros: nothing was measured */
 } pfa_trace_counters_t;
 
 typedef struct pfa_trace_clock {

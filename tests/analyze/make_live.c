@@ -140,6 +140,7 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     head->node_count = NODE_COUNT;
     head->instrumented = made->instrumented ? 2 : 0;
     head->merged = made->merged;
+    head->times = made->times;
     head->weights[CLASS] = made->sampled ? PERIOD : 0;
     head->file_size = (sizeof *head + PFA_LIVE_PAGE - 1) / PFA_LIVE_PAGE * PFA_LIVE_PAGE;
     for (uint32_t i = 0; i < RINGS; i++) {

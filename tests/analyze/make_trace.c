@@ -31,6 +31,8 @@
  *          bits=N    of counters of accesses
  *          old       COUNTERS do not tell of instrumented modules
  *          unmerged  COUNTERS do not tell whether these join accesses
+ *          timed     calls were measured: as tests/analyze/spent.py has it
+ *          untimed   COUNTERS do not tell of measured calls
  *          points=N  (many) so many points; 1000
  *          boot=N    the machine had been up for so many nanoseconds more
  *          size=N    all chunks are of this size
@@ -45,6 +47,15 @@
 #include <inttypes.h>
 #include <math.h>
 #include <time.h>
+
+static const pfa_trace_times_t measured = {
+    .calls = 1000000,
+    .waited = 5000000,
+    .whole = {{.measured = 1000, .ticks = 1000 * 80 * PFA_TIMES_PART, .squares = 9000000, .capped = 3},
+              {.measured = 900, .ticks = 900 * 40 * PFA_TIMES_PART, .squares = 2000000}},
+    .own = {{.measured = 1100, .ticks = 1100 * 20 * PFA_TIMES_PART, .squares = 600000},
+            {.measured = 800, .ticks = (uint64_t) - (800 * 1 * PFA_TIMES_PART), .squares = 10000, .capped = 1}},
+};
 
 static bool has(char **words, const char *word)
 {
@@ -264,10 +275,12 @@ void write_totals(made_t *made, const heap_t *heap, char **words)
                                      .bytes_freed = (uint64_t)(bytes[0] + 0.5),
                                      .folded = made->folded ? 7 : 0,
                                      .instrumented = made->instrumented ? 2 : 0,
-                                     .merged = made->merged};
+                                     .merged = made->merged,
+                                     .times = made->times};
     if (!has(words, "bare")) {
         size_t size = has(words, "old")        ? offsetof(pfa_trace_counters_t, instrumented)
                       : has(words, "unmerged") ? offsetof(pfa_trace_counters_t, merged)
+                      : has(words, "untimed")  ? offsetof(pfa_trace_counters_t, times)
                                                : sizeof counters;
         pfa_tracefile_block(&made->writer, PFA_BLOCK_COUNTERS, heap->end, &counters, size);
     }
@@ -370,6 +383,7 @@ int main(int argc, char **argv)
     made.maps = has(words, "maps");
     made.merged = has(words, "merged");
     made.gap = has(words, "gap");
+    made.times = has(words, "timed") ? measured : made.times;
     made.alive = has(words, "alive");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);

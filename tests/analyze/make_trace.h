@@ -55,6 +55,7 @@ typedef struct made {
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */
     uint64_t boot;  /* and by the one since the boot alone */
+    pfa_trace_times_t times;
 } made_t;
 
 /* The heap's stacks, and the module that their addresses are in. */

@@ -117,8 +117,9 @@ static void write_live(const uint8_t *bytes, size_t size)
         memcpy(&head->extents[i], bytes + used, sizeof *head->extents);
     }
     size_t rest = size - used < 1 << 16 ? size - used : 1 << 16;
-    memcpy(table + sizeof *head, bytes + used, rest);
-    write_file(live_path, table, sizeof *head + rest);
+    /* The times, which older tables have not, are these bytes too. */
+    memcpy(table + offsetof(pfa_live_head_t, times), bytes + used, rest);
+    write_file(live_path, table, offsetof(pfa_live_head_t, times) + rest);
 }
 
 static void report_it(void)
