@@ -241,6 +241,11 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
 {
     const pfa_memoro_t *memoro = &report->memoro;
     *findings = (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns};
+    double pair_ns = pfa_spent_pair_ns(&report->query);
+    if (pair_ns > 0) {
+        findings->pair_ns = pair_ns;
+        findings->measured = true;
+    }
     findings->peak = pfa_report_peak(report).bytes;
     for (uint32_t i = 0; i < memoro->point_count; i++) {
         finder_t finder = {.findings = findings,

@@ -33,7 +33,7 @@ typedef struct pfa_excess_options {
     const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
     double min_share;            /* of the run time, that hits take together */
     double max_life;             /* of the run time, that a short-lived object lives on average */
-    double pair_ns;              /* what an allocation and its free take; 0: as the traces tell, or usual */
+    double pair_ns;              /* what an allocation and its free take; 0: as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
     bool all_objects;            /* in JSON */
@@ -69,7 +69,6 @@ typedef struct pfa_excess {
     double longest_step; /* and the largest of all sources */
     double run_ns;       /* of all recordings together */
     double pair_ns;
-    bool pair_measured;
     pfa_verdict_t verdict;
     bool *suspect; /* by number of the object */
     size_t suspect_count;

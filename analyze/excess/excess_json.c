@@ -165,7 +165,6 @@ void pfa_excess_json(pfa_excess_t *excess)
     pfa_json_text(&json, "reason", reason);
     pfa_json_number(&json, "run_ns", excess->run_ns);
     pfa_json_number(&json, "pair_ns", excess->pair_ns);
-    pfa_json_bool(&json, "pair_measured", excess->pair_measured);
     pfa_json_number(&json, "min_share", excess->options->min_share);
     pfa_json_number(&json, "max_life", excess->options->max_life);
     pfa_json_whole(&json, "object_count", excess->objects.count);

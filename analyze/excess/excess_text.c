@@ -126,8 +126,7 @@ void pfa_excess_text(pfa_excess_t *excess)
     }
     if (excess->verdict == PFA_EXCESS_FOUND) {
         print_hits(excess);
-        printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free%s.\n", reason, excess->pair_ns,
-               excess->pair_measured ? ", as measured" : " (--pair-cost)");
+        printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free (--pair-cost).\n", reason, excess->pair_ns);
     } else {
         printf("\nNo excessive allocation: %s.\n", reason);
     }

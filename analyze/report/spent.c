@@ -87,3 +87,16 @@ double pfa_spent_own_error(const pfa_spent_t *spent)
 {
     return sqrt(spent->own_variance);
 }
+
+double pfa_spent_pair_ns(const pfa_query_t *query)
+{
+    pfa_spent_t spent = {.files = 0};
+    for (size_t i = 0; i < query->source_count; i++) {
+        const pfa_source_t *source = &query->sources[i];
+        if (source->start.sample <= 1) {
+            (void)pfa_spent_add(&spent, &source->counters.times, source->ns_per_tick,
+                                (source->end_ns - source->start_ns) * 1e-9);
+        }
+    }
+    return spent.files != 0 && spent.calls != 0 ? 2e9 * spent.own / (double)spent.calls : 0;
+}

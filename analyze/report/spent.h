@@ -2,6 +2,7 @@
 #ifndef PFA_ANALYZE_REPORT_SPENT_H
 #define PFA_ANALYZE_REPORT_SPENT_H
 
+#include "analyze/query/query.h"
 #include "export/format/times.h"
 
 #include <stdbool.h>
@@ -30,6 +31,9 @@ typedef struct pfa_spent {
 
 /* Adds a trace that was recorded for so many seconds; false, and nothing is added, if it does not tell enough. */
 bool pfa_spent_add(pfa_spent_t *spent, const pfa_trace_times_t *times, double ns_per_tick, double recorded);
+/* What an allocation and its free take in the allocator itself, in nanoseconds, as the traces of a query tell, whatever it asks
+ * for; 0: they do not. */
+double pfa_spent_pair_ns(const pfa_query_t *query);
 /* The standard errors. */
 double pfa_spent_error(const pfa_spent_t *spent);
 double pfa_spent_own_error(const pfa_spent_t *spent);

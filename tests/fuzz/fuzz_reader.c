@@ -176,6 +176,33 @@ static void write_cut(uint8_t *bytes, size_t size)
     write_file(cut_path, bytes, size);
 }
 
+/* One analysis for each input: all of them would take too long. */
+static void run_analysis(uint8_t which)
+{
+    static const struct {
+        int (*command)(int argc, char **argv);
+        const char *name;
+        const char *option;
+        bool two; /* traces */
+    } table[] = {{pfa_command_advise, "advise", "--json", false},
+                 {pfa_command_advise, "advise", "--by=size", true},
+                 {pfa_command_leaks, "leaks", "--json", false},
+                 {pfa_command_leaks, "leaks", "--top=5", true},
+                 {pfa_command_excess, "excess", "--json", false},
+                 {pfa_command_excess, "excess", "--method=iqr", true},
+                 {pfa_command_timeline, "timeline", "--csv", false},
+                 {pfa_command_timeline, "timeline", "--by=thread", true},
+                 {pfa_command_flame, "flame", "--folded", false},
+                 {pfa_command_flame, "flame", "--metric=peak", true},
+                 {pfa_command_diff, "diff", "--json", true},
+                 {pfa_command_gate, "gate", "--max-peak=5%", true},
+                 {pfa_command_report, "report", "--where=size > 16 and lifetime < 1ms | top 3 by bytes", false},
+                 {pfa_command_report, "report", "--by=function", true}};
+    size_t number = which % (sizeof table / sizeof table[0]);
+    (void)run(table[number].command, table[number].name, table[number].option, trace_path,
+              table[number].two ? cut_path : NULL);
+}
+
 static void run_commands(void)
 {
     (void)run(pfa_command_dump, "dump", "--events", "--nodes", trace_path);
@@ -214,5 +241,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(why);
     run_commands();
+    run_analysis(size != 0 ? data[size / 2] : 0);
     return 0;
 }

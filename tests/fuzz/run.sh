@@ -18,7 +18,7 @@ mkdir -p "$build/tests/fuzz" "$work/corpus" "$findings"
 work=$(cd "$work" && pwd)
 findings=$(cd "$findings" && pwd)
 rm -f "$build/tests/fuzz/fuzz_reader"
-clang -g -O1 -std=gnu11 -D_GNU_SOURCE -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+clang -g -O1 -std=gnu11 -D_GNU_SOURCE -DPFA_VERSION=\"fuzzed\" -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
     "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" "$root/export/format/batch_read.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
 cd "$work"
 # What the commands say of inputs is not shown (-close_fd_mask); sanitizers are heard all the same.
