@@ -1,6 +1,7 @@
 /* Owns what is advised, and what it is estimated to bring. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
 #include "analyze/names/place.h"
+#include "analyze/query/keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ typedef struct finder {
     uint32_t number;
     const pfa_memoro_point_t *point;
     double peak_bytes; /* the point's, at the peak of all */
+    bool blind;        /* what was done with its chunks is not seen */
 } finder_t;
 
 /* The more chunks and the clearer, the surer; of one chunk nothing is sure. */
@@ -160,11 +162,14 @@ static void find_sharing(finder_t *finder)
 static void find_all(finder_t *finder)
 {
     const pfa_memoro_point_t *point = finder->point;
-    if (find_useless(finder)) {
+    if (!finder->blind && find_useless(finder)) {
         return; /* what is of no use need not be improved */
     }
     if (!find_growth(finder)) {
         find_bursts(finder);
+    }
+    if (finder->blind) {
+        return;
     }
     find_shrink(finder);
     find_idle(finder, PFA_INFER_late_free, PFA_ADVICE_free_earlier, point->byte_idle_after);
@@ -237,8 +242,55 @@ static void join_pools(pfa_findings_t *findings, const pfa_report_t *report)
     findings->count = kept;
 }
 
+/* The modules whose code touches what it allocates, as far as that is seen. */
+typedef struct seen {
+    const char **modules;
+    size_t count;
+    size_t room;
+} seen_t;
+
+static const char *module_of(const pfa_report_t *report, uint32_t number)
+{
+    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query.stacks;
+    pfa_line_t line;
+    bool known = pfa_place_find(stacks, pfa_query_group_stack(&report->query, number), &line);
+    return known ? line.module : NULL;
+}
+
+static bool is_seen(const seen_t *seen, const char *module)
+{
+    for (size_t i = 0; i < seen->count; i++) {
+        if (seen->modules[i] == module) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void see_modules(seen_t *seen, const pfa_report_t *report)
+{
+    for (uint32_t i = 0; i < report->memoro.point_count; i++) {
+        const pfa_memoro_point_t *point = &report->memoro.points[i];
+        const char *module = point->reads + point->writes > 0 ? module_of(report, i) : NULL;
+        if (module != NULL && !is_seen(seen, module)) {
+            seen->modules = pfa_memory_grow(seen->modules, &seen->room, seen->count + 1, sizeof *seen->modules);
+            seen->modules[seen->count++] = module;
+        }
+    }
+}
+
+/* Code that is not instrumented is not seen to touch anything: of its chunks, not to be touched says nothing. A module of which no
+ * chunk at all was touched is taken for one. */
+static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
+{
+    const pfa_memoro_point_t *point = &report->memoro.points[number];
+    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
+    return by_stack && point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
+}
+
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
 {
+    seen_t seen = {.modules = NULL};
     const pfa_memoro_t *memoro = &report->memoro;
     *findings = (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns};
     double pair_ns = pfa_spent_pair_ns(&report->query);
@@ -247,6 +299,9 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
         findings->measured = true;
     }
     findings->peak = pfa_report_peak(report).bytes;
+    if (memoro->has_accesses) {
+        see_modules(&seen, report);
+    }
     for (uint32_t i = 0; i < memoro->point_count; i++) {
         finder_t finder = {.findings = findings,
                            .report = report,
@@ -255,9 +310,11 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
                            .point = &memoro->points[i],
                            .peak_bytes = i < report->point_count ? report->points[i].peak_bytes : 0};
         if (finder.point->rows > 0) {
+            finder.blind = memoro->has_accesses && is_blind(&seen, report, i);
             find_all(&finder);
         }
     }
+    free(seen.modules);
     if (findings->count != 0) {
         qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
         join_pools(findings, report);

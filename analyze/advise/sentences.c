@@ -193,8 +193,8 @@ void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings
         any = true;
     }
     if (finding->calls > 0 || finding->ns > 0) {
-        fprintf(to, "%s%s pairs of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
-                pfa_text_ns(texts[1], finding->ns));
+        fprintf(to, "%s%s pair%s of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
+                pfa_text_plural(finding->calls), pfa_text_ns(texts[1], finding->ns));
         if (findings->run_ns > 0) {
             fprintf(to, " (%.2f %% of the run)", 100 * finding->ns / findings->run_ns);
         }
