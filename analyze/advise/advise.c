@@ -111,8 +111,9 @@ static void print_text(pfa_report_t *report, const pfa_findings_t *findings, siz
 {
     char texts[2][PFA_NUMBER_TEXT];
     size_t count = findings->count < top ? findings->count : top;
-    printf("%zu of %zu changes that would save memory or time; the peak is %s, the run took %s\n", count,
-           findings->count, pfa_text_bytes(texts[0], findings->peak), pfa_text_ns(texts[1], findings->run_ns));
+    printf("%zu of %zu changes that would save memory or time; the peak is %s, the run took %s%s\n", count,
+           findings->count, pfa_text_bytes(texts[0], findings->peak), pfa_text_ns(texts[1], findings->run_ns),
+           findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
     for (size_t i = 0; i < count; i++) {
         pfa_finding_print(report, findings, i, i + 1);
     }

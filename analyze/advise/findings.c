@@ -190,15 +190,13 @@ static int compare_findings(const void *a, const void *b)
     return left->advice < right->advice ? -1 : left->advice > right->advice;
 }
 
-/* Whether two points allocate in the same function: they can have a pool together. */
-static bool is_same_function(const pfa_report_t *report, uint32_t one, uint32_t other)
+/* The function that allocates at a point: where there are many of one, they can have a pool together. NULL: it has no name. */
+static const char *function_of(const pfa_report_t *report, uint32_t number)
 {
     pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query.stacks;
-    pfa_line_t lines[2];
-    bool known = pfa_place_find(stacks, pfa_query_group_stack(&report->query, one), &lines[0]) &&
-                 pfa_place_find(stacks, pfa_query_group_stack(&report->query, other), &lines[1]);
-    return known && lines[0].symbol->function != NULL && lines[0].symbol->function == lines[1].symbol->function &&
-           lines[0].module == lines[1].module;
+    pfa_line_t line;
+    bool known = pfa_place_find(stacks, pfa_query_group_stack(&report->query, number), &line);
+    return known ? line.symbol->function : NULL;
 }
 
 static void join_into(pfa_finding_t *to, pfa_finding_t *from)
@@ -215,31 +213,57 @@ static void join_into(pfa_finding_t *to, pfa_finding_t *from)
     to->rank += from->rank;
     to->chunks += from->chunks;
     to->share = fmin(to->share, from->share);
-    to->sure = from->sure < to->sure ? from->sure : to->sure;
+}
+
+static bool is_churn(const pfa_finding_t *finding)
+{
+    return finding->advice == PFA_ADVICE_pool || finding->advice == PFA_ADVICE_hoist;
+}
+
+/* A function through which many places allocate what does not live long is an allocator of its own: what each of them could do by
+ * itself is better done there, once. */
+static void find_funnels(pfa_findings_t *findings, const char *const *functions, size_t count)
+{
+    enum { PLACES = 5 };
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < count && functions[i] != NULL && is_churn(&findings->list[i]); j++) {
+            same += is_churn(&findings->list[j]) && functions[j] == functions[i];
+        }
+        if (same >= PLACES) {
+            findings->list[i].advice = PFA_ADVICE_pool;
+        }
+    }
 }
 
 /* Pools of the same function are one, if the best of them are looked at. */
 static void join_pools(pfa_findings_t *findings, const pfa_report_t *report)
 {
-    enum { LOOKED_AT = 200 };
+    enum { LOOKED_AT = 1000 };
     size_t kept = 0;
     size_t looked_at = findings->count < LOOKED_AT ? findings->count : LOOKED_AT;
+    const char **functions = pfa_memory_get(findings->count, sizeof *functions);
+    for (size_t i = 0; i < looked_at; i++) {
+        functions[i] = is_churn(&findings->list[i]) ? function_of(report, findings->list[i].point) : NULL;
+    }
+    find_funnels(findings, functions, looked_at);
     for (size_t i = 0; i < findings->count; i++) {
         pfa_finding_t *one = &findings->list[i];
         size_t same = 0;
-        bool pool = one->advice == PFA_ADVICE_pool && i < looked_at;
+        bool pool = one->advice == PFA_ADVICE_pool && functions[i] != NULL;
         while (same < kept && pool &&
-               (findings->list[same].advice != PFA_ADVICE_pool ||
-                !is_same_function(report, findings->list[same].point, one->point))) {
+               (findings->list[same].advice != PFA_ADVICE_pool || functions[same] != functions[i])) {
             same++;
         }
         if (pool && same < kept) {
             join_into(&findings->list[same], one);
         } else {
+            functions[kept] = functions[i];
             findings->list[kept++] = *one;
         }
     }
     findings->count = kept;
+    free(functions);
 }
 
 /* The modules whose code touches what it allocates, as far as that is seen. */
@@ -292,7 +316,8 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
 {
     seen_t seen = {.modules = NULL};
     const pfa_memoro_t *memoro = &report->memoro;
-    *findings = (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns};
+    *findings =
+        (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(&report->query)};
     double pair_ns = pfa_spent_pair_ns(&report->query);
     if (pair_ns > 0) {
         findings->pair_ns = pair_ns;

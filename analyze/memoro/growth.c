@@ -15,6 +15,7 @@ typedef struct moved {
     uint64_t key;  /* 0: none */
     uint64_t time; /* by the trace's counter */
     uint64_t size;
+    uint32_t group;
     pfa_run_t *run;
 } moved_t;
 
@@ -118,19 +119,23 @@ static uint32_t find_predecessor(const pfa_growth_t *growth, const pfa_kind_t *k
     return after != PFA_RUN_RECENT ? after : before;
 }
 
-static pfa_run_t *begin_run(uint64_t size)
+static pfa_run_t *begin_run(uint64_t size, uint32_t group)
 {
     pfa_run_t *run = pfa_memory_get(1, sizeof *run);
     run->length = 1;
     run->by_realloc = true;
     run->bytes = (double)size;
     run->sizes[0] = size;
+    run->group = group;
+    run->members = 1;
+    run->member_bytes = (double)size;
     return run;
 }
 
 /* The run goes on with this chunk. */
-static void lengthen(pfa_growth_t *growth, pfa_run_t *run, uint64_t size, bool by_realloc, uint32_t least)
+static void lengthen(pfa_growth_t *growth, pfa_run_t *run, const pfa_kind_t *kind, bool by_realloc, uint32_t least)
 {
+    uint64_t size = kind->size;
     double before = run->bytes;
     uint32_t at = run->length < PFA_RUN_SIZES ? run->length : PFA_RUN_SIZES - 1;
     double last = (double)run->sizes[at - 1];
@@ -139,15 +144,23 @@ static void lengthen(pfa_growth_t *growth, pfa_run_t *run, uint64_t size, bool b
     run->length++;
     run->bytes += (double)size;
     run->by_realloc = run->by_realloc && by_realloc;
+    bool same = run->group == kind->group;
+    run->group = kind->group;
+    run->members = same ? run->members + 1 : 1;
+    run->member_bytes = (same ? run->member_bytes : 0) + (double)size;
     if (run->length == least) {
         growth->runs++;
         growth->chunks += least;
         growth->bytes += run->bytes;
         growth->copied += before;
+        growth->own_chunks += run->members;
+        growth->own_bytes += run->member_bytes;
     } else if (run->length > least) {
         growth->chunks++;
         growth->bytes += (double)size;
         growth->copied += last;
+        growth->own_chunks++;
+        growth->own_bytes += (double)size;
     }
     if (run->length > growth->longest.length) {
         growth->longest = *run;
@@ -167,14 +180,14 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
         if (moved->key != key || (double)apart * kind->source->ns_per_tick > GAP_NS + 1.001 * kind->source->step_ns) {
             return NULL;
         }
-        pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size);
+        pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size, moved->group);
         bool grown = moved->size < kind->size;
         *moved = (moved_t){.key = 0};
         if (!grown) {
             free(run);
             return NULL;
         }
-        lengthen(growth, run, kind->size, true, growths->least);
+        lengthen(growth, run, kind, true, growths->least);
         return run;
     }
     /* Nothing that is smaller died here: nothing need be looked for. */
@@ -190,10 +203,10 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
     growth->lives += chunk->life;
     pfa_run_t *run = ended->runs[at];
     ended->run_count -= run != NULL;
-    run = run != NULL ? run : begin_run(ended->sizes[at]);
+    run = run != NULL ? run : begin_run(ended->sizes[at], kind->group);
     ended->runs[at] = NULL;
     ended->died[at] = 0;
-    lengthen(growth, run, kind->size, false, growths->least);
+    lengthen(growth, run, kind, false, growths->least);
     return run;
 }
 
@@ -202,7 +215,8 @@ static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const
     uint64_t key;
     moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->event->moved_link, &key);
     free(moved->run);
-    *moved = (moved_t){.key = key, .time = chunk->event->free_time, .size = kind->size, .run = run};
+    *moved =
+        (moved_t){.key = key, .time = chunk->event->free_time, .size = kind->size, .group = kind->group, .run = run};
 }
 
 void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -235,7 +249,7 @@ void pfa_growth_end(pfa_growth_t *growth, uint32_t least)
         forget(growth, i, least);
     }
     if (growth->overlap > OVERLAP * growth->lives) {
-        growth->runs = growth->chunks = growth->bytes = growth->copied = 0;
+        growth->runs = growth->chunks = growth->bytes = growth->copied = growth->own_chunks = growth->own_bytes = 0;
         growth->longest = (pfa_run_t){.length = 0};
     }
 }

@@ -19,8 +19,11 @@ enum { PFA_RUN_SIZES = 16, PFA_RUN_RECENT = 16, PFA_RUN_CLASSES = 256 };
 /* A run that goes on. */
 typedef struct pfa_run {
     uint32_t length;
-    bool by_realloc;               /* all steps were */
-    double bytes;                  /* of all its chunks */
+    bool by_realloc;  /* all steps were */
+    double bytes;     /* of all its chunks */
+    uint32_t group;   /* of the last one, */
+    uint32_t members; /* and how many it is the last of that are of the same group one behind the other */
+    double member_bytes;
     uint64_t sizes[PFA_RUN_SIZES]; /* the first ones, and in the last place the last */
 } pfa_run_t;
 
@@ -38,9 +41,11 @@ typedef struct pfa_ended {
 typedef struct pfa_growth {
     uint64_t smallest; /* size so far; 0: none */
     pfa_ended_t ended;
-    double runs; /* of at least as many chunks as asked for */
-    double chunks;
+    double runs;   /* of at least as many chunks as asked for */
+    double chunks; /* of these runs, of whatever point, */
     double bytes;
+    double own_chunks; /* and of this one: realloc goes from point to point */
+    double own_bytes;
     double copied;  /* bytes of all but the last of each */
     double overlap; /* of steps that were not made by realloc: how long both were alive, */
     double lives;   /* and how long the later one was */

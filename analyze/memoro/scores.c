@@ -34,7 +34,7 @@ static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
         }
     }
     pfa_growth_end(&point->growth, (uint32_t)memoro->thresholds.run_chunks);
-    point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.chunks, point->growth.bytes};
+    point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
 }
 
 static void find_own_peak(pfa_memoro_point_t *point)

@@ -101,10 +101,8 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
     } else {
         printf("      %s\n", pfa_query_group_name(&report->query, finding->point));
     }
-    for (size_t i = 1; i < finding->point_count; i++) {
-        printf("      and ");
-        pfa_report_place(stdout, report, finding->points[i]);
-        putchar('\n');
+    if (finding->point_count > 1) {
+        printf("      and %zu other points that allocate in the same function\n", finding->point_count - 1);
     }
 }
 

@@ -88,7 +88,7 @@ double pfa_spent_own_error(const pfa_spent_t *spent)
     return sqrt(spent->own_variance);
 }
 
-double pfa_spent_pair_ns(const pfa_query_t *query)
+static pfa_spent_t sum_up(const pfa_query_t *query)
 {
     pfa_spent_t spent = {.files = 0};
     for (size_t i = 0; i < query->source_count; i++) {
@@ -98,5 +98,18 @@ double pfa_spent_pair_ns(const pfa_query_t *query)
                                 (source->end_ns - source->start_ns) * 1e-9);
         }
     }
+    return spent;
+}
+
+double pfa_spent_pair_ns(const pfa_query_t *query)
+{
+    pfa_spent_t spent = sum_up(query);
     return spent.files != 0 && spent.calls != 0 ? 2e9 * spent.own / (double)spent.calls : 0;
+}
+
+double pfa_spent_recording_ns(const pfa_query_t *query)
+{
+    pfa_spent_t spent = sum_up(query);
+    double ns = 1e9 * (spent.seconds - spent.own);
+    return query->source_count == 1 && spent.files == 1 && ns > 0 ? fmin(ns, 0.9 * query->end_ns) : 0;
 }
