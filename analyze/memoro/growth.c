@@ -21,20 +21,19 @@ typedef struct moved {
 
 struct pfa_growths {
     uint32_t least;
-    moved_t *moved;
+    moved_t *moved; /* NULL until there is one */
 };
 
 pfa_growths_t *pfa_growths_new(uint32_t least)
 {
     pfa_growths_t *growths = pfa_memory_get(1, sizeof *growths);
     growths->least = least;
-    growths->moved = pfa_memory_get(MOVED, sizeof *growths->moved);
     return growths;
 }
 
 void pfa_growths_end(pfa_growths_t *growths)
 {
-    for (size_t i = 0; i < MOVED; i++) {
+    for (size_t i = 0; growths->moved != NULL && i < MOVED; i++) {
         free(growths->moved[i].run);
         growths->moved[i] = (moved_t){.key = 0};
     }
@@ -54,6 +53,9 @@ static uint32_t thread_of(const pfa_kind_t *kind, uint32_t thread)
 
 static moved_t *moved_slot(pfa_growths_t *growths, uint32_t thread, uint32_t link, uint64_t *key)
 {
+    if (growths->moved == NULL) {
+        growths->moved = pfa_memory_get(MOVED, sizeof *growths->moved);
+    }
     *key = ((uint64_t)thread << 12 | (link & 0xfff)) + 1;
     uint64_t hash = *key * 0x9e3779b97f4a7c15u;
     return &growths->moved[hash >> 48 & (MOVED - 1)];
