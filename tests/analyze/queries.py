@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""--where and --by on whole commands, against sums over the truth; and the confidence intervals of samples, against programs whose totals
+are known."""
+import json
+import subprocess
+
+import support
+from support import check, equal, make, tool
+
+START = 1000000
+
+
+def ask(path, *options):
+    return json.loads(tool("report", "--json", *options, path)[0])
+
+
+def check_part(data, chunks, what):
+    """The totals of a report of these chunks alone."""
+    for key, expected in (("allocations", sum(c.weight for c in chunks)), ("bytes_allocated", sum(c.weight * c.size for c in chunks)),
+                          ("frees", sum(c.weight for c in chunks if c.died))):
+        equal(data["totals"][key], expected, f"{what}: {key}", 1e-9)
+    equal(sum(p["allocations"] for p in data["points"]), sum(c.weight for c in chunks), f"{what}: of points", 1e-9)
+    equal(sum(p["peak_bytes"] for p in data["points"]), support.peak_of(chunks)[0], f"{what}: at the peak", 1e-9)
+
+
+def where(folder):
+    path = folder / "t.pa"
+    for seed, words in enumerate(((), ("accesses",), ("sampled",), ("accesses", "sizes"))):
+        chunks = make("ended", path, 3000, seed, *words)
+        end = max(c.born for c in chunks) + 30000
+        life = lambda c: (c.died or end) - c.born
+        cases = [("size > 100", lambda c: c.size > 100), ("size in 10..50 or size >= 1K", lambda c: 10 <= c.size <= 50 or c.size >= 1024),
+                 ("live", lambda c: not c.died), ("freed and lifetime < 5us", lambda c: c.died and life(c) < 5000),
+                 ("born >= 20us and not died < 50us", lambda c: c.born - START >= 20000 and (c.died or end) - START >= 50000),
+                 ("thread = worker-2", lambda c: c.thread == 2),
+                 ("(lifetime > 1us minus size > 200) or thread != worker-1", lambda c: (life(c) > 1000 and c.size <= 200) or c.thread != 1),
+                 ("size < 0", lambda c: False)]
+        if "accesses" in words:
+            cases += [("reads = 0 and writes > 3", lambda c: c.reads == 0 and c.writes > 3),
+                      ("coverage < 50% and size > 0", lambda c: c.size > 0 and c.length < 0.5 * c.size),
+                      ("shared or reads > 100", lambda c: c.shared or c.reads > 100)]
+        for text, holds in cases:
+            check_part(ask(path, "--where", text), [c for c in chunks if holds(c)], f"{words} {text}")
+        check_part(ask(path, "--where", "size > 50", "--where", "live"), [c for c in chunks if c.size > 50 and not c.died], "two of them")
+
+
+def sets(folder):
+    """Points of others, the largest, and files of names."""
+    path, other = folder / "t.pa", folder / "other.pa"
+    chunks = make("ended", path, 3000, 7)
+    make("ended", other, 40, 8)
+    total = {s: sum(c.size for c in chunks if c.stack == s) for s in {c.stack for c in chunks}}
+    top = sorted(total, key=total.get, reverse=True)[:3]
+    check_part(ask(path, "--where", "size >= 0 | top 3 by bytes"), [c for c in chunks if c.stack in top], "the top three")
+    check_part(ask(path, "--where", "size >= 0 | top 3 by bytes | live"), [c for c in chunks if c.stack in top and not c.died], "and of them")
+    large = {c.stack for c in chunks if c.size > 190000}
+    check_part(ask(path, "--where", "point in (size > 190000)"), [c for c in chunks if c.stack in large], "points with a large one")
+    check_part(ask(path, "--where", "not point in (size > 190000)"), [c for c in chunks if c.stack not in large], "and without")
+    inside = ask(path, "--where", f'point in "{other}"')["totals"]["allocations"]
+    outside = ask(path, "--where", f'not point in "{other}"')["totals"]["allocations"]
+    equal(inside + outside, len(chunks), "points of another trace, and the others")
+    check(inside > 0, "there are some")
+    (folder / "q").write_text("small = size < 100\nold = lifetime > 3us\nwhere small and old # both\n")
+    expected = [c for c in chunks if c.size < 100 and (c.died or max(d.born for d in chunks) + 30000) - c.born > 3000]
+    check_part(ask(path, "--where", f"@{folder / 'q'}"), expected, "a file")
+    check_part(ask(path, "--where", f"@{folder / 'q'}", "--where", "small"), [c for c in chunks if c.size < 100], "one of its names")
+    said = tool("report", "--where", f'point in "{folder / "none.pa"}"', path, status=2)[1]
+    check("none.pa" in said, said)
+
+
+def by(folder):
+    path = folder / "t.pa"
+    chunks = make("ended", path, 3000, 3, "accesses")
+    for key, value in (("thread", lambda c: c.thread), ("size", lambda c: c.size if c.size <= 1024 else None)):
+        ours = {p["name"]: (p["allocations"], p["bytes"]) for p in ask(path, "--by", key)["points"]}
+        expected = {}
+        for c in chunks:
+            if value(c) is not None:
+                count, size = expected.get(value(c), (0, 0))
+                expected[value(c)] = (count + 1, size + c.size)
+        named = {(f"worker-{v} " if key == "thread" else str(v)): t for v, t in expected.items()}
+        for name, totals in named.items():
+            found = [t for n, t in ours.items() if n == name or (key == "thread" and n.startswith(name))]
+            equal(found, [totals], f"{key} {name}")
+    for command in ("report", "advise", "leaks", "timeline", "diff"):
+        for key in ("stack", "function", "file", "module", "size", "thread", "tag"):
+            files = [path, path] if command == "diff" else [path]
+            json.loads(tool(command, "--json", "--by", key, *files)[0])
+        check("--by takes one of these" in tool(command, "--by", "colour", path, status=2)[1], f"{command}: a key that is none")
+
+
+PROGRAM = r"""
+#include <stdlib.h>
+static char *kept[400];
+int main(void)
+{
+    for (int i = 0; i < 40000; i++) {
+        char *chunk = malloc((size_t)(16 << i % 9));
+        if (i % 100 == 0) kept[i / 100] = chunk; else free(chunk);
+    }
+    return 0;
+}
+"""
+
+
+def confidence(folder):
+    """Of 60 samples of the same program, the true totals are within their intervals about 57 times."""
+    (folder / "p.c").write_text(PROGRAM)
+    subprocess.run(["cc", "-O1", "-g", "-fno-builtin", "-o", folder / "p", folder / "p.c"], check=True)
+    tool("run", "-o", folder / "all.pa", "--", folder / "p")
+    truth = ask(folder / "all.pa", "--where", "module = p")
+    hits = {"allocations": 0, "bytes": 0, "live_bytes": 0}
+    sums = dict.fromkeys(hits, 0.0)
+    runs = 60
+    for number in range(runs):
+        tool("run", "--sample", "64K", "-o", folder / "one.pa", "--", folder / "p")
+        data = ask(folder / "one.pa", "--where", "module = p")
+        for key, ours, true in (("allocations", data["totals"]["allocations"], truth["totals"]["allocations"]),
+                                ("bytes", data["totals"]["bytes_allocated"], truth["totals"]["bytes_allocated"]),
+                                ("live_bytes", data["live"]["bytes"], truth["live"]["bytes"])):
+            hits[key] += abs(ours - true) <= data["within"][key]
+            sums[key] += ours / true
+    for key, count in hits.items():
+        check(count >= 0.8 * runs, f"{key}: {count} of {runs} intervals have the truth")
+        check(abs(sums[key] / runs - 1) < 0.15, f"{key}: the mean of estimates is {sums[key] / runs} of the truth")
+    print(", ".join(f"{key}: {count} of {runs}" for key, count in hits.items()))
+
+
+support.main(where=where, sets=sets, by=by, confidence=confidence)
