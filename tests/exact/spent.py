@@ -25,7 +25,7 @@ def compare(mode, time, truth, calls):
     check(time is not None, f"{mode}: nothing is told")
     allowed = TOLERANCE * truth + 3 * time["error"]
     check(abs(time["seconds"] - truth) <= allowed, f"{mode}: {time['seconds']} s, measured by the program: {truth}; {time}")
-    check(time["error"] < 0.3 * time["seconds"], f"{mode}: the error tells nothing: {time}")
+    check(time["error"] < 0.5 * time["seconds"], f"{mode}: the error tells nothing: {time}")
     equal(time["calls"], calls, f"{mode}: calls", 0.02)
     equal(time["measured"], calls / 512, f"{mode}: calls measured", 0.1)
     equal(time["allocations"] + time["frees"], time["seconds"], f"{mode}: the parts", 1e-9)
