@@ -14,7 +14,7 @@ static const char usage[] =
     "hoist out of loops, pools, chunks to shrink, to free earlier, to allocate later, or to do without. Each with the bytes,\n"
     "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
     "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
-        PFA_REQUEST_BY_USAGE
+
     "  --sort WHAT        by rank (the sum of both shares), bytes, calls or time that is saved\n"
     "  --top N            so many; 10\n"
     "  --json             for programs\n\n"
@@ -130,7 +130,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
     pfa_report_t report;
     pfa_findings_t findings;
     pfa_report_collect(&report, query, &asked->thresholds);
-    if (report.query.source_count != 0) {
+    if (report.query.source_count != 0 && !report.failed) {
         pfa_findings_make(&findings, &report);
         if (request->sort != NULL && findings.count != 0) {
             qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);
@@ -150,7 +150,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
 int pfa_command_advise(int argc, char **argv)
 {
     asked_t asked = {.thresholds = pfa_thresholds_standard()};
-    pfa_request_t request = {.command = "advise", .usage = usage, .usage_more = pfa_thresholds_usage};
+    pfa_request_t request = {.command = "advise", .usage = usage, .no_by = true, .usage_more = pfa_thresholds_usage};
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &asked);
     if (status < 0 && request.sort != NULL && !is_order(request.sort)) {

@@ -54,7 +54,7 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, double byte
 {
     pfa_findings_t *findings = finder->findings;
     pfa_finding_t one = {.advice = advice, .point = finder->number, .bytes = bytes, .calls = calls, .share = share};
-    one.ns = calls * findings->pair_ns + more_ns;
+    one.ns = fmin(calls * findings->pair_ns + more_ns, findings->ns_most);
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
     one.rank =
@@ -85,19 +85,21 @@ static bool find_useless(finder_t *finder)
         return false;
     }
     add(finder, PFA_ADVICE_remove, chunks, bytes * finder->peak_bytes, chunks * finder->point->chunks, 0);
-    return true;
+    return chunks > 0.95; /* else there is more to say of the others */
 }
 
 static bool find_growth(finder_t *finder)
 {
     const pfa_growth_t *growth = &finder->point->growth;
     pfa_share_t share;
-    if (!holds(finder, PFA_INFER_growing, &share)) {
+    if (!holds(finder, PFA_INFER_growing, &share) || growth->runs < 1) {
         return false;
     }
     /* Of a buffer that grew to its end by doubling, the one before is the only one alive beside it, for a moment: memory is
      * not what is saved. */
-    add(finder, PFA_ADVICE_reserve, share.chunks, 0, growth->chunks - growth->runs, growth->copied / bytes_per_ns);
+    /* What realloc copied is in the time of its calls, where that was measured. */
+    double copied = growth->copied - (finder->findings->measured ? growth->copied_by_realloc : 0);
+    add(finder, PFA_ADVICE_reserve, share.chunks, 0, growth->chunks - growth->runs, fmax(copied, 0) / bytes_per_ns);
     return true;
 }
 
@@ -318,7 +320,8 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     const pfa_memoro_t *memoro = &report->memoro;
     *findings =
         (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(&report->query)};
-    double pair_ns = pfa_spent_pair_ns(&report->query);
+    double pair_ns = pfa_spent_pair_ns(&report->query, &findings->ns_most);
+    findings->ns_most = pair_ns > 0 ? findings->ns_most : findings->run_ns;
     if (pair_ns > 0) {
         findings->pair_ns = pair_ns;
         findings->measured = true;

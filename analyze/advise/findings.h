@@ -41,6 +41,7 @@ typedef struct pfa_findings {
     size_t room;
     double pair_ns; /* what an allocation and its free cost, */
     bool measured;  /* as the trace tells; else it is assumed */
+    double ns_most; /* no change saves more: all that the allocator took, or the run */
     double run_ns;  /* of the program, as far as known without what recording took */
     double peak;
 } pfa_findings_t;

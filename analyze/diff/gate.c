@@ -1,5 +1,6 @@
 /* Owns `profalloc gate`: its command line, and what it ends with. */
 #include "analyze/diff/gate.h"
+#include "analyze/draw/outfile.h"
 #include "analyze/tool/commands.h"
 
 #include <string.h>
@@ -78,10 +79,10 @@ static bool take(void *to, int option, const char *value)
         return take_least("min-count", value, &gate->min_count);
     case SAVE:
         gate->save = value;
-        return true;
+        return pfa_outfile_check("gate", value);
     case SARIF:
         gate->sarif = value;
-        return true;
+        return pfa_outfile_check("gate", value);
     case SOURCE_ROOT:
         gate->source_root = value;
         return true;
@@ -124,6 +125,10 @@ static bool is_complete(const pfa_gate_t *gate)
 
 static int save(pfa_gate_t *gate, const pfa_request_t *request)
 {
+    if (has_limit(gate) || gate->sarif != NULL || request->json) {
+        pfa_tool_say("gate", "--save compares nothing: limits, --sarif and --json have no place beside it");
+        return PFA_EXIT_USAGE;
+    }
     pfa_side_t *side = &gate->comparison.sides[PFA_NEW];
     int status = pfa_comparison_load(&gate->comparison, PFA_NEW, request, request->files, request->file_count);
     if (status >= 0 || !is_complete(gate)) {

@@ -98,10 +98,21 @@ static int put_all(int fd, const pfa_summary_t *runs, size_t count)
     return fclose(to) != 0 && error == 0 ? errno : error;
 }
 
+/* What is there and is no file, a device or the name of another, is written to as it is. */
+static int put_in_place(const char *path, const pfa_summary_t *runs, size_t count)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return fd < 0 ? errno : put_all(fd, runs, count);
+}
+
 /* Under another name until it is whole. */
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
 {
     char *part = NULL;
+    struct stat there;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        return put_in_place(path, runs, count);
+    }
     mode_t mask = umask(0);
     (void)umask(mask);
     if (asprintf(&part, "%s.XXXXXX", path) < 0) {

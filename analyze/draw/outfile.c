@@ -9,8 +9,12 @@ bool pfa_outfile_check(const char *command, const char *path)
 {
     size_t length = strlen(path);
     bool trace = length > 3 && strcmp(path + length - 3, ".pa") == 0;
-    if (trace || length == 0) {
-        pfa_tool_say(command, "'%s' is the name of a trace, not of a picture", path);
+    if (length == 0) {
+        pfa_tool_say(command, "the name of a file to write is empty");
+        return false;
+    }
+    if (trace) {
+        pfa_tool_say(command, "'%s' is the name of a trace: it is not written over", path);
         return false;
     }
     return true;

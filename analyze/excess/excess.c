@@ -1,5 +1,6 @@
 /* Owns `profalloc excess`: its command line, and the walk through the chunks. */
 #include "analyze/excess/excess.h"
+#include "analyze/draw/outfile.h"
 #include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 
@@ -199,10 +200,10 @@ static bool take_option(void *to, int option, const char *value)
         return take_wrappers(&line->wrappers, value);
     case DIAGRAM:
         options->diagram = value;
-        return true;
+        return pfa_outfile_check("excess", value);
     case CHART:
         options->chart = value;
-        return true;
+        return pfa_outfile_check("excess", value);
     case PLAIN:
         return options->plain = true;
     case OBJECTS:

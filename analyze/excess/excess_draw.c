@@ -1,4 +1,5 @@
 /* Owns the two pictures of the paper: the frequency-lifetime diagram and the ratio chart, as SVG files and on the terminal. */
+#include "analyze/draw/outfile.h"
 #include "analyze/draw/svg.h"
 #include "analyze/draw/term.h"
 #include "analyze/excess/excess.h"
@@ -158,28 +159,9 @@ static pfa_bars_t chart_of(const pfa_excess_t *excess, const picture_t *picture,
                         .limit = excess->threshold};
 }
 
-static int finish_file(FILE *file, const char *path)
-{
-    int error = ferror(file) ? EIO : 0;
-    error = fclose(file) != 0 && error == 0 ? errno : error;
-    if (error != 0) {
-        pfa_tool_say("excess", "cannot write %s: %s", path, strerror(error));
-    }
-    return error;
-}
-
-static FILE *open_file(const char *path)
-{
-    FILE *file = fopen(path, "we");
-    if (file == NULL) {
-        pfa_tool_say("excess", "cannot write %s: %s", path, strerror(errno));
-    }
-    return file;
-}
-
 static int draw_diagram(const pfa_excess_t *excess, const char *path)
 {
-    FILE *file = open_file(path);
+    FILE *file = pfa_outfile_open("excess", path);
     if (file == NULL) {
         return EIO;
     }
@@ -187,13 +169,13 @@ static int draw_diagram(const pfa_excess_t *excess, const char *path)
     pfa_scatter_t chart = diagram_of(&picture);
     pfa_svg_scatter(file, &chart);
     free_picture(&picture);
-    return finish_file(file, path);
+    return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
 static int draw_chart(const pfa_excess_t *excess, const char *path)
 {
     char name[NOTE];
-    FILE *file = open_file(path);
+    FILE *file = pfa_outfile_open("excess", path);
     if (file == NULL) {
         return EIO;
     }
@@ -201,7 +183,7 @@ static int draw_chart(const pfa_excess_t *excess, const char *path)
     pfa_bars_t chart = chart_of(excess, &picture, name);
     pfa_svg_bars(file, &chart);
     free_picture(&picture);
-    return finish_file(file, path);
+    return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
 int pfa_excess_draw(const pfa_excess_t *excess)

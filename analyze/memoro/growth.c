@@ -7,6 +7,8 @@
 
 enum { GAP_NS = 10000, MOVED = 1 << 16 };
 static const double GROWTH = 1.2;
+/* A run of three has two steps up, and the next one begins with a step down. */
+static const double DOWNS = 0.6;
 /* Half of a life may be spent on copying from the one before and to the next. */
 static const double OVERLAP = 0.75;
 
@@ -21,29 +23,18 @@ typedef struct moved {
 
 struct pfa_growths {
     uint32_t least;
+    pfa_growth_find_t *find;
+    void *to;
     moved_t *moved; /* NULL until there is one */
 };
 
-pfa_growths_t *pfa_growths_new(uint32_t least)
+pfa_growths_t *pfa_growths_new(uint32_t least, pfa_growth_find_t *find, void *to)
 {
     pfa_growths_t *growths = pfa_memory_get(1, sizeof *growths);
     growths->least = least;
+    growths->find = find;
+    growths->to = to;
     return growths;
-}
-
-void pfa_growths_end(pfa_growths_t *growths)
-{
-    for (size_t i = 0; growths->moved != NULL && i < MOVED; i++) {
-        free(growths->moved[i].run);
-        growths->moved[i] = (moved_t){.key = 0};
-    }
-}
-
-void pfa_growths_free(pfa_growths_t *growths)
-{
-    pfa_growths_end(growths);
-    free(growths->moved);
-    free(growths);
 }
 
 static uint32_t thread_of(const pfa_kind_t *kind, uint32_t thread)
@@ -70,24 +61,42 @@ static unsigned class_of(double size)
     return class < PFA_RUN_CLASSES ? (unsigned)class : PFA_RUN_CLASSES - 1;
 }
 
-static void count_final(pfa_growth_t *growth, const pfa_run_t *run, uint64_t size, uint32_t least)
+/* A run has come to its end with a chunk of this size. */
+static void end_run(pfa_growths_t *growths, pfa_run_t *run, uint64_t size)
 {
-    if (run->length < least) {
-        return;
+    if (run != NULL && run->length >= growths->least) {
+        pfa_growth_t *owner = growths->find(growths->to, run->owner);
+        if (owner->finals == NULL) {
+            owner->finals = pfa_memory_get(PFA_RUN_CLASSES, sizeof *owner->finals);
+        }
+        owner->finals[class_of((double)size)]++;
+        owner->final_most = fmax(owner->final_most, (double)size);
     }
-    if (growth->finals == NULL) {
-        growth->finals = pfa_memory_get(PFA_RUN_CLASSES, sizeof *growth->finals);
-    }
-    growth->finals[class_of((double)size)]++;
-    growth->final_most = fmax(growth->final_most, (double)size);
+    free(run);
 }
 
-static void forget(pfa_growth_t *growth, uint32_t at, uint32_t least)
+void pfa_growths_end(pfa_growths_t *growths)
+{
+    for (size_t i = 0; growths->moved != NULL && i < MOVED; i++) {
+        end_run(growths, growths->moved[i].run, growths->moved[i].size);
+        growths->moved[i] = (moved_t){.key = 0};
+    }
+}
+
+void pfa_growths_free(pfa_growths_t *growths)
+{
+    for (size_t i = 0; growths->moved != NULL && i < MOVED; i++) {
+        free(growths->moved[i].run);
+    }
+    free(growths->moved);
+    free(growths);
+}
+
+static void forget(pfa_growths_t *growths, pfa_growth_t *growth, uint32_t at)
 {
     pfa_ended_t *ended = &growth->ended;
     if (ended->runs[at] != NULL) {
-        count_final(growth, ended->runs[at], ended->sizes[at], least);
-        free(ended->runs[at]);
+        end_run(growths, ended->runs[at], ended->sizes[at]);
         ended->runs[at] = NULL;
         ended->run_count--;
     }
@@ -135,8 +144,9 @@ static pfa_run_t *begin_run(uint64_t size, uint32_t group)
 }
 
 /* The run goes on with this chunk. */
-static void lengthen(pfa_growth_t *growth, pfa_run_t *run, const pfa_kind_t *kind, bool by_realloc, uint32_t least)
+static void lengthen(pfa_growths_t *growths, pfa_run_t *run, const pfa_kind_t *kind, bool by_realloc)
 {
+    uint32_t least = growths->least;
     uint64_t size = kind->size;
     double before = run->bytes;
     uint32_t at = run->length < PFA_RUN_SIZES ? run->length : PFA_RUN_SIZES - 1;
@@ -150,20 +160,28 @@ static void lengthen(pfa_growth_t *growth, pfa_run_t *run, const pfa_kind_t *kin
     run->group = kind->group;
     run->members = same ? run->members + 1 : 1;
     run->member_bytes = (same ? run->member_bytes : 0) + (double)size;
+    pfa_growth_t *here = growths->find(growths->to, kind->group);
+    if (run->length < least) {
+        return;
+    }
+    run->owner = run->length == least ? kind->group : run->owner;
+    pfa_growth_t *growth = growths->find(growths->to, run->owner);
     if (run->length == least) {
         growth->runs++;
         growth->chunks += least;
         growth->bytes += run->bytes;
         growth->copied += before;
-        growth->own_chunks += run->members;
-        growth->own_bytes += run->member_bytes;
-    } else if (run->length > least) {
+        here->own_chunks += run->members;
+        here->own_bytes += run->member_bytes;
+    } else {
         growth->chunks++;
         growth->bytes += (double)size;
         growth->copied += last;
-        growth->own_chunks++;
-        growth->own_bytes += (double)size;
+        here->own_chunks++;
+        here->own_bytes += (double)size;
     }
+    growth->realloc_steps += by_realloc;
+    growth->copied_by_realloc += by_realloc ? last : 0;
     if (run->length > growth->longest.length) {
         growth->longest = *run;
     }
@@ -183,13 +201,14 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
             return NULL;
         }
         pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size, moved->group);
-        bool grown = moved->size < kind->size;
+        uint64_t size = moved->size;
+        bool grown = size < kind->size;
         *moved = (moved_t){.key = 0};
         if (!grown) {
-            free(run);
+            end_run(growths, run, size);
             return NULL;
         }
-        lengthen(growth, run, kind, true, growths->least);
+        lengthen(growths, run, kind, true);
         return run;
     }
     /* Nothing that is smaller died here: nothing need be looked for. */
@@ -208,7 +227,7 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
     run = run != NULL ? run : begin_run(ended->sizes[at], kind->group);
     ended->runs[at] = NULL;
     ended->died[at] = 0;
-    lengthen(growth, run, kind, false, growths->least);
+    lengthen(growths, run, kind, false);
     return run;
 }
 
@@ -216,9 +235,18 @@ static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const
 {
     uint64_t key;
     moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->event->moved_link, &key);
-    free(moved->run);
+    end_run(growths, moved->run, moved->size);
     *moved =
         (moved_t){.key = key, .time = chunk->event->free_time, .size = kind->size, .group = kind->group, .run = run};
+}
+
+/* Sizes of the same point that go up and down alike do not grow. */
+static void count_step(pfa_growth_t *growth, uint64_t size)
+{
+    double last = (double)growth->last_size;
+    growth->ups += last > 0 && (double)size >= GROWTH * last;
+    growth->downs += last > 0 && (double)size * GROWTH <= last;
+    growth->last_size = size;
 }
 
 void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -231,8 +259,9 @@ void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kin
     pfa_ended_t *ended = &growth->ended;
     uint32_t at = ended->next++ % PFA_RUN_RECENT;
     if (ended->run_count != 0) {
-        forget(growth, at, growths->least);
+        forget(growths, growth, at);
     }
+    count_step(growth, kind->size);
     ended->died[at] = kind->live ? 0 : chunk->died;
     ended->sizes[at] = kind->size;
     ended->threads[at] = thread_of(kind, kind->free_thread);
@@ -245,12 +274,18 @@ void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kin
     }
 }
 
-void pfa_growth_end(pfa_growth_t *growth, uint32_t least)
+void pfa_growth_flush(pfa_growths_t *growths, pfa_growth_t *growth)
 {
     for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) {
-        forget(growth, i, least);
+        forget(growths, growth, i);
     }
-    if (growth->overlap > OVERLAP * growth->lives) {
+}
+
+void pfa_growth_judge(pfa_growth_t *growth)
+{
+    bool by_realloc = 2 * growth->realloc_steps >= growth->chunks - growth->runs;
+    bool together = growth->overlap > OVERLAP * growth->lives;
+    if (!by_realloc && (together || growth->downs > DOWNS * growth->ups)) {
         growth->runs = growth->chunks = growth->bytes = growth->copied = growth->own_chunks = growth->own_bytes = 0;
         growth->longest = (pfa_run_t){.length = 0};
     }

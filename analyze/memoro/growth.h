@@ -6,7 +6,8 @@
  *   - likewise, and the other was allocated right after the one was freed.
  * "Right" is GAP_NS, and what times are cut to, and, for copying, a nanosecond for each byte. Within a step of cut times that says
  * little; but sums of cut times are right: if successors were alive together with the ones before for most of their lives,
- * taken together, they are no successors, and the point has no runs.
+ * taken together, they are no successors, and the point has no runs. Nor has it if sizes go down nearly as often as up.
+ * A run is told of the point where it got as long as asked for.
  * Chunks come in about the order of their deaths, so a chunk's predecessor was seen before it, and was among the last that died
  * there: what is kept is these. Runs whose predecessors are forgotten by then are told as shorter than they were. */
 #ifndef PFA_ANALYZE_MEMORO_GROWTH_H
@@ -21,6 +22,7 @@ typedef struct pfa_run {
     uint32_t length;
     bool by_realloc;  /* all steps were */
     double bytes;     /* of all its chunks */
+    uint32_t owner;   /* the point that it is told of */
     uint32_t group;   /* of the last one, */
     uint32_t members; /* and how many it is the last of that are of the same group one behind the other */
     double member_bytes;
@@ -39,7 +41,12 @@ typedef struct pfa_ended {
 
 /* Of an allocation point. */
 typedef struct pfa_growth {
-    uint64_t smallest; /* size so far; 0: none */
+    uint64_t smallest;  /* size so far; 0: none */
+    uint64_t last_size; /* that died */
+    double ups;         /* steps of sizes, in the order of deaths */
+    double downs;
+    double realloc_steps;     /* of runs */
+    double copied_by_realloc; /* of `copied` */
     pfa_ended_t ended;
     double runs;   /* of at least as many chunks as asked for */
     double chunks; /* of these runs, of whatever point, */
@@ -56,13 +63,17 @@ typedef struct pfa_growth {
 
 typedef struct pfa_growths pfa_growths_t;
 
-/* For runs of at least so many chunks. */
-pfa_growths_t *pfa_growths_new(uint32_t least);
+typedef pfa_growth_t *pfa_growth_find_t(void *to, uint32_t group);
+
+/* For runs of at least so many chunks; `find` gives the growth of a point. */
+pfa_growths_t *pfa_growths_new(uint32_t least, pfa_growth_find_t *find, void *to);
 void pfa_growths_free(pfa_growths_t *growths);
 void pfa_growths_add(pfa_growths_t *growths, pfa_growth_t *growth, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
-/* Once all chunks were added: runs that were still open are counted. */
-void pfa_growth_end(pfa_growth_t *growth, uint32_t least);
+/* Once all chunks were added: runs that were still open are ended, those of each point, then those between points; then each
+ * point is judged. */
+void pfa_growth_flush(pfa_growths_t *growths, pfa_growth_t *growth);
 void pfa_growths_end(pfa_growths_t *growths);
+void pfa_growth_judge(pfa_growth_t *growth);
 void pfa_growth_free(pfa_growth_t *growth);
 /* The size that this share of runs did not outgrow. */
 double pfa_growth_final(const pfa_growth_t *growth, double share);

@@ -13,7 +13,6 @@ void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_
     }
     /* What lies one step apart may have been together. */
     memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
-    memoro->growths = pfa_growths_new((uint32_t)thresholds->run_chunks);
 }
 
 void pfa_memoro_free(pfa_memoro_t *memoro)
@@ -36,6 +35,11 @@ static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)
     memoro->points = pfa_memory_grow(memoro->points, &memoro->point_room, (size_t)group + 1, sizeof *memoro->points);
     memoro->point_count = group >= memoro->point_count ? (size_t)group + 1 : memoro->point_count;
     return &memoro->points[group];
+}
+
+static pfa_growth_t *find_growth(void *to, uint32_t group)
+{
+    return &find_point(to, group)->growth;
 }
 
 static size_t part_of(const pfa_memoro_t *memoro, double time)
@@ -65,6 +69,11 @@ static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, d
     point->inferred[inference].bytes += bytes;
 }
 
+static bool is_moved(const pfa_kind_t *kind)
+{
+    return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
+}
+
 static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
                   double bytes)
 {
@@ -73,10 +82,14 @@ static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kin
     double weight = kind->weight;
     double least = fmax(thresholds->idle * chunk->life, thresholds->idle_least * memoro->run_ns);
     if (!chunk->is_touched) {
-        add_inferred(point, PFA_INFER_never_touched, weight, bytes);
+        if (!is_moved(kind)) {
+            add_inferred(point, PFA_INFER_never_touched, weight, bytes);
+        }
         return;
     }
-    if (accesses->reads == 0) {
+    if (accesses->reads == 0 && is_moved(kind)) {
+        /* written, and read by realloc */
+    } else if (accesses->reads == 0) {
         add_inferred(point, PFA_INFER_write_only, weight, bytes);
     } else if (accesses->writes == 0) {
         add_inferred(point, PFA_INFER_read_only, weight, bytes);
@@ -102,7 +115,9 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     double weight = kind->weight;
     uint64_t unit = pfa_access_unit(kind->size);
     uint64_t reach = ((uint64_t)accesses->low + accesses->length) << unit;
-    bool used = accesses->reads != 0 && accesses->writes != 0;
+    /* What realloc copies to the next chunk was read, though not by instrumented code. */
+    bool read = accesses->reads != 0 || is_moved(kind);
+    bool used = read && accesses->writes != 0;
     point->told_chunks += weight;
     point->told_bytes += bytes;
     point->touched_bytes += weight * chunk->touched;
@@ -147,10 +162,13 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
         pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, weight, bytes);
     }
     add_curve(memoro, point, kind, chunk, bytes);
-    if (kind->source->start.sample <= 1) {
-        pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
-    }
     if (chunk->accesses != NULL) {
         add_accesses(memoro, point, kind, chunk, bytes);
+    }
+    if (!kind->source->sampled) { /* may move points in memory */
+        if (memoro->growths == NULL) {
+            memoro->growths = pfa_growths_new((uint32_t)memoro->thresholds.run_chunks, find_growth, memoro);
+        }
+        pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
     }
 }

@@ -33,7 +33,7 @@ static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
             bursts->bytes += burst->bytes;
         }
     }
-    pfa_growth_end(&point->growth, (uint32_t)memoro->thresholds.run_chunks);
+    pfa_growth_judge(&point->growth);
     point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
 }
 
@@ -120,6 +120,12 @@ static pfa_score_total_t sum_scores(const pfa_memoro_t *memoro, pfa_score_t scor
 
 void pfa_memoro_end(pfa_memoro_t *memoro)
 {
+    for (size_t i = 0; memoro->growths != NULL && i < memoro->point_count; i++) {
+        pfa_growth_flush(memoro->growths, &memoro->points[i].growth);
+    }
+    if (memoro->growths != NULL) {
+        pfa_growths_end(memoro->growths);
+    }
     for (size_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
         if (point->rows > 0) {
@@ -128,7 +134,6 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
             find_own_peak(point);
         }
     }
-    pfa_growths_end(memoro->growths);
     mark_top(memoro);
     for (int i = 0; i < PFA_SCORES; i++) {
         memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);

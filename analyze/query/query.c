@@ -134,7 +134,7 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
     source->stack_of = pfa_memory_get(trace->node_count, sizeof *source->stack_of);
     copy_threads(source, trace);
     copy_tags(source, trace);
-    query->sampled = query->sampled || trace->start.sample > 1;
+    query->sampled = query->sampled || source->sampled;
     query->has_accesses = query->has_accesses || source->has_accesses;
     source->bad_names = !pfa_symbolblock_read(trace, query->symbols);
 }
@@ -264,7 +264,7 @@ bool pfa_query_complete(const pfa_query_t *query)
     return complete;
 }
 
-static void gather_remarks(pfa_query_t *query)
+void pfa_query_gather(pfa_query_t *query)
 {
     char count[PFA_NUMBER_TEXT];
     if (query->unasked > 0) {
@@ -278,7 +278,7 @@ static void gather_remarks(pfa_query_t *query)
 
 void pfa_query_tell(pfa_query_t *query, FILE *to)
 {
-    gather_remarks(query);
+    pfa_query_gather(query);
     for (size_t i = 0; i < query->source_count; i++) {
         const pfa_source_t *source = &query->sources[i];
         for (size_t j = 0; j < source->missing.count; j++) {
@@ -307,7 +307,7 @@ static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *note
 
 void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json)
 {
-    gather_remarks(query);
+    pfa_query_gather(query);
     pfa_json_begin(json, "files", '[');
     for (size_t i = 0; i < query->source_count; i++) {
         const pfa_source_t *source = &query->sources[i];

@@ -139,6 +139,8 @@ const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
 bool pfa_query_complete(const pfa_query_t *query);
 /* What keeps this from being complete, and what is good to know: as text behind the answer, and as members of an object. */
 void pfa_query_tell(pfa_query_t *query, FILE *to);
+/* What a command says itself of remarks is complete after this. */
+void pfa_query_gather(pfa_query_t *query);
 void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json);
 
 #endif

@@ -69,7 +69,7 @@ static bool take_where(pfa_request_t *request, const char *text)
     char *both = NULL;
     if (request->where == NULL) {
         both = pfa_memory_copy(text, strlen(text));
-    } else if (asprintf(&both, "(%s) and (%s)", request->where, text) < 0) {
+    } else if (asprintf(&both, "(%s\n) and (%s\n)", request->where, text) < 0) {
         return false;
     }
     free(request->where);

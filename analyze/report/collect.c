@@ -308,6 +308,7 @@ void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pf
             report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
             report->files = pfa_memory_get(file_count, sizeof *report->files);
             report->query.status = report->query.status != 0 ? report->query.status : 1;
+            report->failed = true;
             return;
         }
         file_count = report->query.source_count;

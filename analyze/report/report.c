@@ -41,9 +41,10 @@ static int report_query(const pfa_request_t *request, const pfa_query_t *query, 
 {
     pfa_report_t report;
     pfa_report_collect(&report, query, thresholds);
-    if (report.query.source_count != 0 && request->json) {
+    bool told = report.query.source_count != 0 && !report.failed;
+    if (told && request->json) {
         pfa_report_json(&report, request->top != 0 ? request->top : SIZE_MAX, orders[0]);
-    } else if (report.query.source_count != 0) {
+    } else if (told) {
         pfa_report_text(&report, request->top != 0 ? request->top : 10, orders, order_count);
     }
     int status = report.query.status;

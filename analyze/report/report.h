@@ -58,6 +58,7 @@ typedef struct pfa_file_total {
 
 typedef struct pfa_report {
     pfa_query_t query;
+    bool failed;         /* what was asked for cannot be had, which was said */
     pfa_tally_t tally;   /* of all files */
     pfa_point_t *points; /* by group of the query */
     size_t point_count;

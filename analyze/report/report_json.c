@@ -300,7 +300,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_points(&json, report, top, order);
     put_threads(&json, report);
     put_sizes(&json, report);
-    pfa_symbols_tell(report->query.symbols, &report->query.remarks);
+    pfa_query_gather(&report->query);
     pfa_access_json_remarks(report);
     put_notes(&json, "remarks", &report->query.remarks);
     pfa_json_end(&json, '}');

@@ -246,7 +246,7 @@ void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders
     pfa_access_text(report, top, orders[0]);
     print_sizes(report);
     print_threads(report, top);
-    pfa_symbols_tell(report->query.symbols, &report->query.remarks);
+    pfa_query_gather(&report->query);
     for (size_t i = 0; i < report->query.remarks.count; i++) {
         printf("%snote: %s\n", i == 0 ? "\n" : "", report->query.remarks.list[i]);
     }

@@ -140,6 +140,9 @@ void pfa_score_text(pfa_report_t *report, size_t top)
         return;
     }
     print_scores(report);
+    if (report->query.key != NULL && report->query.key != &pfa_keys[0]) {
+        return; /* what is to be changed is told by stack */
+    }
     pfa_findings_make(&findings, report);
     if (findings.count == 0) {
         printf("\nNothing to improve was found%s\n",

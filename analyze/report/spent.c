@@ -93,7 +93,7 @@ static pfa_spent_t sum_up(const pfa_query_t *query)
     pfa_spent_t spent = {.files = 0};
     for (size_t i = 0; i < query->source_count; i++) {
         const pfa_source_t *source = &query->sources[i];
-        if (source->start.sample <= 1) {
+        if (!source->sampled) {
             (void)pfa_spent_add(&spent, &source->counters.times, source->ns_per_tick,
                                 (source->end_ns - source->start_ns) * 1e-9);
         }
@@ -101,9 +101,10 @@ static pfa_spent_t sum_up(const pfa_query_t *query)
     return spent;
 }
 
-double pfa_spent_pair_ns(const pfa_query_t *query)
+double pfa_spent_pair_ns(const pfa_query_t *query, double *all_ns)
 {
     pfa_spent_t spent = sum_up(query);
+    *all_ns = 1e9 * spent.own;
     return spent.files != 0 && spent.calls != 0 ? 2e9 * spent.own / (double)spent.calls : 0;
 }
 
@@ -111,5 +112,9 @@ double pfa_spent_recording_ns(const pfa_query_t *query)
 {
     pfa_spent_t spent = sum_up(query);
     double ns = 1e9 * (spent.seconds - spent.own);
-    return query->source_count == 1 && spent.files == 1 && ns > 0 ? fmin(ns, 0.9 * query->end_ns) : 0;
+    size_t threads = 0;
+    for (size_t i = 0; query->source_count == 1 && i < query->sources[0].thread_count; i++) {
+        threads += query->sources[0].threads[i].tid != 0;
+    }
+    return threads == 1 && spent.files == 1 && ns > 0 ? fmin(ns, 0.9 * query->end_ns) : 0;
 }

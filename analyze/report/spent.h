@@ -32,10 +32,10 @@ typedef struct pfa_spent {
 /* Adds a trace that was recorded for so many seconds; false, and nothing is added, if it does not tell enough. */
 bool pfa_spent_add(pfa_spent_t *spent, const pfa_trace_times_t *times, double ns_per_tick, double recorded);
 /* What an allocation and its free take in the allocator itself, in nanoseconds, as the traces of a query tell, whatever it asks
- * for; 0: they do not. */
-double pfa_spent_pair_ns(const pfa_query_t *query);
-/* How much longer the run of a single process took because it was recorded, in nanoseconds; at most nine tenths of it. 0: it is
- * not known. Threads that record at the same time are taken for one after the other if there are several. */
+ * for, and how much that is of all of them; 0: they do not. */
+double pfa_spent_pair_ns(const pfa_query_t *query, double *all_ns);
+/* How much longer the run of a single process of one thread took because it was recorded, in nanoseconds; at most nine tenths of
+ * it. 0: it is not known. */
 double pfa_spent_recording_ns(const pfa_query_t *query);
 /* The standard errors. */
 double pfa_spent_error(const pfa_spent_t *spent);

@@ -202,7 +202,7 @@ def wrong_uses(folder):
     for arguments, said in ((("--metric", "colour"), "--metric takes"), (("--metric", "at="), "takes a time"), (("--metric", "at=-1"), "takes a time"),
                             (("--metric", "at=5parsecs"), "takes a time"), (("--metric", "at=1h"), "the recording ends at"),
                             (("--by", "stack"), "usage"), (("--top", "3"), "--top"), (("--folded", "--json"), "at a time"),
-                            (("--svg", str(path)), "name of a trace"), (("--svg", ""), "not of a picture")):
+                            (("--svg", str(path)), "name of a trace"), (("--svg", ""), "is empty")):
         out, err = tool("flame", *arguments, path, status=2)
         check(said in err and out == "", f"{arguments}: {out}{err}")
     equal(path.read_bytes(), before, "the trace is as it was")

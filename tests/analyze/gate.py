@@ -309,4 +309,25 @@ def leak(folder):
     equal(prints[0], prints[1], "fingerprints of the next build")
 
 
-support.main(limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak)
+def written(folder):
+    """What is there and is no file stays what it is; a trace is not written over."""
+    make("ended", folder / "t.pa", 100, 1)
+    before = (folder / "t.pa").read_bytes()
+    for options in (("gate", "--save", folder / "t.pa"), ("gate", "--max-peak", "5%", "--sarif", folder / "t.pa", folder / "t.pa"),
+                    ("excess", "--diagram", folder / "t.pa"), ("excess", "--chart", folder / "t.pa")):
+        check("not written over" in tool(*options, folder / "t.pa", status=2)[1], f"{options}")
+    equal((folder / "t.pa").read_bytes(), before, "the trace")
+    (folder / "base").write_text("")
+    (folder / "link").symlink_to(folder / "base")
+    tool("gate", "--save", folder / "link", folder / "t.pa")
+    check((folder / "link").is_symlink() and (folder / "base").stat().st_size > 0, "a link is written through")
+    tool("gate", "--max-peak", "5%", folder / "link", folder / "t.pa")
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.PIPE)
+    tool("gate", "--save", folder / "pipe", folder / "t.pa")
+    equal(reader.communicate()[0], (folder / "base").read_bytes(), "what comes out of a pipe")
+    check((folder / "pipe").is_fifo(), "it is a pipe still")
+    check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
+
+
+support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak)

@@ -44,8 +44,9 @@ void make_accesses(const made_t *made, heap_t *heap, uint64_t seed)
 void tell_accesses(const life_t *life)
 {
     const pfa_event_accesses_t *a = &life->accesses;
-    printf(" %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %d", a->reads, a->writes, a->low,
-           a->length, a->first, a->last, (life->event.size_flags & PFA_RECORD_SHARED) != 0);
+    printf(" %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %d %d", a->reads, a->writes,
+           a->low, a->length, a->first, a->last, (life->event.size_flags & PFA_RECORD_SHARED) != 0,
+           life->event.free_time != 0 && (life->event.size_flags & PFA_EVENT_MOVED) != 0);
 }
 
 pfa_live_accesses_t live_accesses_of(const life_t *life, size_t number)

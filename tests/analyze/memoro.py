@@ -27,7 +27,7 @@ class Life:
         if self.known:
             self.touched = chunk.length
             self.is_touched = chunk.length != 0
-            self.reads, self.writes, self.shared = chunk.reads, chunk.writes, chunk.shared
+            self.reads, self.writes, self.shared, self.moved = chunk.reads, chunk.writes, chunk.shared, chunk.moved
             self.first, self.last = self.born, self.born
             if self.is_touched:
                 self.first, self.last = (time // cut * cut - START for time in (chunk.first, chunk.last))
@@ -89,12 +89,12 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
         chunks = sum(l.weight for l in told)
         size = sum(l.weight * l.size for l in told)
         if size:
-            scores["usage"] = sum(l.weight * l.touched for l in told if l.reads and l.writes) / size
+            scores["usage"] = sum(l.weight * l.touched for l in told if (l.reads or l.moved) and l.writes) / size
         scores["useful_lifetime"] = sum(
             l.weight * ((l.last - l.first) / l.life if l.life else l.is_touched) for l in told) / chunks
         least = lambda l: max(idle * l.life, idle_least * run)
-        for name, holds in (("never_touched", lambda l: not l.is_touched),
-                            ("write_only", lambda l: l.is_touched and not l.reads),
+        for name, holds in (("never_touched", lambda l: not l.is_touched and not l.moved),
+                            ("write_only", lambda l: l.is_touched and not l.reads and not l.moved),
                             ("read_only", lambda l: l.is_touched and l.reads and not l.writes),
                             ("late_free", lambda l: l.is_touched and l.life > 0 and l.died - l.last >= least(l)),
                             ("early_allocation", lambda l: l.is_touched and l.life > 0 and l.first - l.born >= least(l)),
@@ -236,9 +236,18 @@ __attribute__((noinline)) static void in_step(void)
 __attribute__((noinline)) static char *allocate_equal(void) { return malloc(100); }
 __attribute__((noinline)) static char *allocate_falling(size_t size) { return malloc(size); }
 __attribute__((noinline)) static char *keep(size_t size) { return malloc(size); }
+__attribute__((noinline)) static char *allocate_random(size_t size) { return malloc(size); }
+__attribute__((noinline)) static char *grow_here(char *old, size_t size) { return realloc(old, size); }
+__attribute__((noinline)) static char *grow_there(char *old, size_t size) { return realloc(old, size); }
 static char *kept[64];
 int main(void)
 {
+    for (unsigned i = 0, seed = 1; i < 1000; i++) { seed = seed * 1103515245 + 12345; free(allocate_random(16 + seed / 65536 % 5000)); }
+    for (int i = 0; i < 30; i++) {
+        char *buffer = malloc(100);
+        for (size_t size = 200; size <= 400; size *= 2) buffer = grow_here(buffer, size);
+        free(grow_there(buffer, 50000));
+    }
     by_realloc(10);
     by_copying(20);
     in_step();
@@ -260,7 +269,7 @@ def growth(folder):
     for point in data["points"]:
         name = next((f["function"] for f in point["stack"] if f["function"]), None)
         caller = [f["function"] for f in point["stack"]]
-        runs[name] = point["runs"]
+        runs[name] = runs.get(name) or point["runs"]
         if "by_realloc" in caller:
             runs["by_realloc"] = point["runs"]
     steps = [16 << i for i in range(9)]
@@ -273,7 +282,9 @@ def growth(folder):
     equal((ours["final_bytes_90"], ours["bytes_copied"]), (1024, 20 * sum(steps[:-1])), "what to reserve")
     ours = runs["allocate_many"]
     equal((ours["runs"], ours["chunks"], ours["longest"]), (8, 48, 6), "eight in step")
-    for name in ("allocate_equal", "allocate_falling", "keep"):
+    ours = runs["grow_here"]
+    equal((ours["runs"], ours["chunks"], ours["final_bytes"], ours["sizes"]), (30, 120, 50000, [100, 200, 400, 50000]), "from place to place")
+    for name in ("allocate_equal", "allocate_falling", "keep", "allocate_random"):
         equal(runs[name], None, f"no runs at {name}")
     advice = json.loads(tool("advise", "--json", folder / "grow.pa")[0])["findings"]
     reserve = {f["points"][0]["stack"][0]["function"]: f for f in advice if f["advice"] == "reserve"}
