@@ -242,6 +242,7 @@ static void forget(pfa_leaks_t *leaks)
     }
     free(leaks->families);
     free(leaks->functions);
+    pfa_cousins_free(leaks);
     pfa_counts_free(&leaks->counts);
     for (size_t i = 0; i < leaks->suppressions.count; i++) {
         leaks->suppressions.list[i].chunks = leaks->suppressions.list[i].bytes = 0;

@@ -108,7 +108,10 @@ typedef struct pfa_leaks {
     size_t family_count;
     size_t family_room;
     pfa_counts_t counts;
-    const char **functions;  /* by group: which allocates; once asked for */
+    const char **functions;      /* by group: which allocates; once asked for */
+    struct pfa_cousins *cousins; /* by function that was asked for */
+    size_t cousin_count;
+    size_t cousin_room;
     pfa_finding_t *findings; /* the worst first */
     size_t finding_count;
     double chunks; /* survivors in all, but for suppressed ones */
@@ -148,7 +151,8 @@ typedef struct pfa_ender {
 } pfa_ender_t;
 
 typedef struct pfa_siblings {
-    bool cousins; /* it has none: they are of other groups with the same allocating function */
+    bool cousins; /* it has none: they are of other groups with the same allocating function, */
+    bool lent;    /* and so sites and freers are those of the function, kept for others */
     double freed;
     double same_thread;
     double folded;
@@ -164,6 +168,8 @@ typedef struct pfa_siblings {
 } pfa_siblings_t;
 
 void pfa_siblings_find(pfa_siblings_t *siblings, pfa_leaks_t *leaks, uint32_t group);
+/* What was kept for others. */
+void pfa_cousins_free(pfa_leaks_t *leaks);
 void pfa_siblings_free(pfa_siblings_t *siblings);
 double pfa_siblings_quantile(const pfa_siblings_t *siblings, double share);
 

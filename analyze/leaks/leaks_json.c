@@ -131,8 +131,15 @@ static void put_siblings(pfa_json_t *json, const pfa_siblings_t *siblings)
     } else {
         pfa_json_text(json, "lifetime", NULL);
     }
-    put_enders(json, "sites", siblings->sites, siblings->site_count, false);
-    put_enders(json, "freeing_threads", siblings->freers, siblings->freer_count, false);
+    /* Those of a function that many allocate in are the same for each of its points. */
+    enum { LENT_MOST = 32 };
+    size_t most = siblings->lent ? LENT_MOST : SIZE_MAX;
+    size_t sites = siblings->site_count < most ? siblings->site_count : most;
+    size_t freers = siblings->freer_count < most ? siblings->freer_count : most;
+    put_enders(json, "sites", siblings->sites, sites, false);
+    pfa_json_whole(json, "more_sites", siblings->site_count - sites);
+    put_enders(json, "freeing_threads", siblings->freers, freers, false);
+    pfa_json_whole(json, "more_freeing_threads", siblings->freer_count - freers);
     pfa_json_end(json, '}');
     put_enders(json, "allocating_threads", siblings->owners, siblings->owner_count, true);
 }

@@ -120,36 +120,68 @@ static void add_family(pfa_siblings_t *siblings, const pfa_family_t *family)
     }
 }
 
-/* Whether the chunks of another group are told as relatives of this one's. */
-static bool is_cousin(pfa_leaks_t *leaks, uint32_t group, uint32_t other)
+/* All groups of one function together: the same for each of them that has no siblings itself. */
+typedef struct pfa_cousins {
+    const char *function;
+    pfa_siblings_t sums;
+} pfa_cousins_t;
+
+static void sum_cousins(pfa_siblings_t *sums, pfa_leaks_t *leaks, const char *function)
 {
-    const char *function = other != group && leaks->families[other].freed > 0 ? function_of(leaks, group) : NULL;
-    return function != NULL && function_of(leaks, other) == function;
+    enders_t sites = {.list = NULL};
+    enders_t freers = {.list = NULL};
+    *sums = (pfa_siblings_t){.shortest = INFINITY, .lent = true};
+    for (uint32_t i = 0; i < leaks->family_count; i++) {
+        if (leaks->families[i].freed > 0 && function_of(leaks, i) == function) {
+            add_family(sums, &leaks->families[i]);
+            add_enders(&sites, leaks, i, PFA_ROLE_SITE);
+            add_enders(&freers, leaks, i, PFA_ROLE_FREER);
+            sums->cousins = true;
+        }
+    }
+    sums->sites = finish(&sites, &sums->site_count);
+    sums->freers = finish(&freers, &sums->freer_count);
+}
+
+static const pfa_siblings_t *find_cousins(pfa_leaks_t *leaks, const char *function)
+{
+    size_t at = 0;
+    while (at < leaks->cousin_count && leaks->cousins[at].function != function) {
+        at++;
+    }
+    if (at == leaks->cousin_count) {
+        leaks->cousins = pfa_memory_grow(leaks->cousins, &leaks->cousin_room, at + 1, sizeof *leaks->cousins);
+        leaks->cousins[at].function = function;
+        sum_cousins(&leaks->cousins[at].sums, leaks, function);
+        leaks->cousin_count++;
+    }
+    return &leaks->cousins[at].sums;
+}
+
+static void find_own(pfa_siblings_t *siblings, pfa_leaks_t *leaks, uint32_t group)
+{
+    enders_t sites = {.list = NULL};
+    enders_t freers = {.list = NULL};
+    add_enders(&sites, leaks, group, PFA_ROLE_SITE);
+    add_enders(&freers, leaks, group, PFA_ROLE_FREER);
+    siblings->sites = finish(&sites, &siblings->site_count);
+    siblings->freers = finish(&freers, &siblings->freer_count);
 }
 
 void pfa_siblings_find(pfa_siblings_t *siblings, pfa_leaks_t *leaks, uint32_t group)
 {
-    enders_t sites = {.list = NULL};
-    enders_t freers = {.list = NULL};
     enders_t owners = {.list = NULL};
     bool own = leaks->families[group].freed > 0;
     bool by_stack = pfa_query_group_stack(&leaks->query, group) != PFA_NODE_UNKNOWN;
+    const char *function = own || !by_stack ? NULL : function_of(leaks, group);
     *siblings = (pfa_siblings_t){.shortest = INFINITY};
-    for (uint32_t i = own || !by_stack ? group : 0; i < leaks->family_count; i++) {
-        bool cousin = !own && by_stack && is_cousin(leaks, group, i);
-        if (i == group || cousin) {
-            add_family(siblings, &leaks->families[i]);
-            add_enders(&sites, leaks, i, PFA_ROLE_SITE);
-            add_enders(&freers, leaks, i, PFA_ROLE_FREER);
-        }
-        siblings->cousins = siblings->cousins || cousin;
-        if (own || !by_stack) {
-            break;
-        }
+    if (function != NULL) {
+        *siblings = *find_cousins(leaks, function);
+    } else {
+        find_own(siblings, leaks, group);
     }
+    add_family(siblings, &leaks->families[group]);
     add_enders(&owners, leaks, group, PFA_ROLE_OWNER);
-    siblings->sites = finish(&sites, &siblings->site_count);
-    siblings->freers = finish(&freers, &siblings->freer_count);
     siblings->owners = finish(&owners, &siblings->owner_count);
 }
 
@@ -163,9 +195,20 @@ static void free_enders(pfa_ender_t *list, size_t count)
 
 void pfa_siblings_free(pfa_siblings_t *siblings)
 {
-    free_enders(siblings->sites, siblings->site_count);
-    free_enders(siblings->freers, siblings->freer_count);
+    if (!siblings->lent) {
+        free_enders(siblings->sites, siblings->site_count);
+        free_enders(siblings->freers, siblings->freer_count);
+    }
     free_enders(siblings->owners, siblings->owner_count);
+}
+
+void pfa_cousins_free(pfa_leaks_t *leaks)
+{
+    for (size_t i = 0; i < leaks->cousin_count; i++) {
+        free_enders(leaks->cousins[i].sums.sites, leaks->cousins[i].sums.site_count);
+        free_enders(leaks->cousins[i].sums.freers, leaks->cousins[i].sums.freer_count);
+    }
+    free(leaks->cousins);
 }
 
 double pfa_siblings_quantile(const pfa_siblings_t *siblings, double share)

@@ -3,6 +3,7 @@
 #include "analyze/tool/commands.h"
 
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 typedef struct command {
@@ -44,6 +45,7 @@ static void print_usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* the tool has one thread, and prints much */
     if (argc < 2) {
         print_usage(stderr);
         return PFA_EXIT_USAGE;
