@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from . import report
-from .process import BenchFailure, run_process
+from .process import BenchFailure, Job, run_in_turns, run_process
 
 CHUNKS, POINTS = 50_000_000, 20_000
 QUICK_CHUNKS, QUICK_POINTS = 300_000, 500
@@ -52,7 +52,8 @@ def write_queries(path, lines=WHERE_LINES):
 
 def _measure(raw, options, what, command, path, chunks):
     tool = options.build_dir / "profalloc"
-    outcome = run_process([tool, command[0], *command[1:], path], {})
+    # Where the answer is on standard output, notes about it are on standard error.
+    outcome = run_in_turns([Job([tool, command[0], *command[1:], path], {}, may_say=r"^(note: .*|[0-9.,]+ [KMGT]?i?B.*)$")])[0]
     if not outcome.stdout.strip():
         raise BenchFailure(f"profalloc {' '.join(command)} printed nothing")
     raw.add({"bench": "analyze", "what": what, "chunks": chunks, "command": outcome.command, "seconds": outcome.wall, "user": outcome.user,
