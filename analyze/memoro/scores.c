@@ -56,7 +56,7 @@ static int compare_numbers(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The value that this share of points does not exceed. */
+/* The least value of those above this share of points: of 100 points and 0.9, the tenth from above; of few points, the highest. */
 static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_memoro_point_t *))
 {
     double *values = pfa_memory_get(memoro->point_count, sizeof *values);
@@ -67,8 +67,8 @@ static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_m
         }
     }
     qsort(values, count, sizeof *values, compare_numbers);
-    size_t at = (size_t)ceil(memoro->thresholds.percentile * (double)count);
-    double result = count != 0 ? values[at > 0 ? (at < count ? at : count) - 1 : 0] : 0;
+    size_t at = (size_t)floor(memoro->thresholds.percentile * (double)count + 1e-9);
+    double result = count != 0 ? values[at < count ? at : count - 1] : 0;
     free(values);
     return result;
 }
@@ -89,8 +89,8 @@ static void mark_top(pfa_memoro_t *memoro)
     double chunks = percentile_of(memoro, chunks_of);
     for (size_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
-        point->top_bytes = point->rows > 0 && point->own_peak > peak;
-        point->top_chunks = point->rows > 0 && point->chunks > chunks;
+        point->top_bytes = point->rows > 0 && point->own_peak >= peak;
+        point->top_chunks = point->rows > 0 && point->chunks >= chunks;
     }
 }
 

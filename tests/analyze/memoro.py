@@ -155,6 +155,10 @@ def compare(path, chunks, options=(), step=1, what="", **how):
         check(key in expected, f"{what}: a point with {key}")
         check_point(point, expected[key], what)
     check_totals(data, points)
+    for key, value in (("top_chunks", "allocations"), ("top_bytes", "own_peak_least")):
+        values = sorted(p[value] for p in points)
+        least = values[min(int(0.9 * len(values) + 1e-9), len(values) - 1)] if values else 0
+        equal([p["inferences"][key] for p in points], [p[value] >= least for p in points], f"{what}: {key}")
     return data
 
 
