@@ -106,9 +106,11 @@ static void say_pool(const words_t *words)
 {
     char texts[2][PFA_NUMBER_TEXT];
     if (words->finding->point_count > 1) {
-        fprintf(words->to,
-                "have a pool for what is allocated here, at this and %zu other points: %s pairs of allocation and free",
-                words->finding->point_count - 1, pfa_text_count(texts[0], words->finding->chunks));
+        fprintf(
+            words->to,
+            "have a pool for what is allocated here, at this and %zu other point%s: %s pairs of allocation and free",
+            words->finding->point_count - 1, pfa_text_plural((double)words->finding->point_count - 1),
+            pfa_text_count(texts[0], words->finding->chunks));
         return;
     }
     fprintf(words->to, "take the chunks (%s to ", pfa_text_bytes(texts[0], (double)words->point->smallest));

@@ -102,7 +102,8 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
         printf("      %s\n", pfa_query_group_name(&report->query, finding->point));
     }
     if (finding->point_count > 1) {
-        printf("      and %zu other points that allocate in the same function\n", finding->point_count - 1);
+        printf("      and %zu other point%s that allocate%s in the same function\n", finding->point_count - 1,
+               pfa_text_plural((double)finding->point_count - 1), finding->point_count == 2 ? "s" : "");
     }
 }
 
