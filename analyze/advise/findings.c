@@ -1,7 +1,6 @@
 /* Owns what is advised, and what it is estimated to bring. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
 #include "analyze/names/place.h"
-#include "analyze/query/keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -310,8 +309,7 @@ static void see_modules(seen_t *seen, const pfa_report_t *report)
 static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
 {
     const pfa_memoro_point_t *point = &report->memoro.points[number];
-    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
-    return by_stack && point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
+    return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)

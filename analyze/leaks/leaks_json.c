@@ -1,5 +1,6 @@
 /* Owns what `profalloc leaks` tells programs. docs/leaks.md describes it; a change of meaning is a new version. Times are in
  * seconds, shares from 0 to 1. */
+#include "analyze/names/place.h"
 #include "analyze/leaks/evidence.h"
 #include "analyze/query/keys.h"
 
@@ -164,23 +165,7 @@ static void put_survival(pfa_json_t *json, const pfa_family_t *family)
 static void put_stack(pfa_json_t *json, pfa_leaks_t *leaks, uint32_t stack, pfa_lines_t *lines)
 {
     pfa_stacks_lines(&leaks->query.stacks, stack, lines);
-    pfa_json_begin(json, "stack", '[');
-    for (size_t i = 0; i < lines->count; i++) {
-        const pfa_line_t *line = &lines->list[i];
-        pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "function", line->symbol->function);
-        pfa_json_text(json, "file", line->symbol->file);
-        if (line->symbol->line != 0) {
-            pfa_json_whole(json, "line", line->symbol->line);
-        } else {
-            pfa_json_text(json, "line", NULL);
-        }
-        pfa_json_text(json, "module", line->module);
-        pfa_json_whole(json, "address", line->address);
-        pfa_json_bool(json, "inlined", line->symbol->inlined);
-        pfa_json_end(json, '}');
-    }
-    pfa_json_end(json, ']');
+    pfa_place_json(json, lines);
 }
 
 static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_finding_t *finding, pfa_lines_t *lines)

@@ -131,7 +131,7 @@ uint32_t pfa_query_stack_group(const pfa_query_t *query, uint32_t stack);
 /* What a group is called; it stays until the query is closed. */
 const char *pfa_query_group_name(pfa_query_t *query, uint32_t group);
 
-/* "main (1234)" or "main"; and the name of a tag. They stay until the query is closed. */
+/* "main (1234)", which stays until it is asked for the next time; and the name of a tag, which stays. */
 const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread);
 const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
 
