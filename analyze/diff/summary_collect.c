@@ -142,14 +142,26 @@ static void take_notes(pfa_summary_t *summary, pfa_query_t *query)
     free(text);
 }
 
+/* As it was written. */
+static char *join_wheres(const pfa_request_t *request)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    for (size_t i = 0; to != NULL && i < request->where_count; i++) {
+        fprintf(to, "%s%s", i != 0 ? " --where " : "", request->wheres[i]);
+    }
+    return to != NULL && fclose(to) == 0 ? text : pfa_memory_text("", 0);
+}
+
 static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
 {
     pfa_summary_t *summary = collecting->summary;
     pfa_query_t *query = &collecting->report.query;
     summary->by = query->key != NULL ? query->key->name : pfa_keys[0].name;
-    summary->where = pfa_symbols_text(collecting->texts, request->where != NULL   ? request->where
-                                                         : request->where_of_file ? "the last of a file"
-                                                                                  : "");
+    char *where = join_wheres(request);
+    summary->where = pfa_symbols_text(collecting->texts, where);
+    free(where);
     summary->complete = pfa_query_complete(query);
     summary->seconds = query->end_ns * 1e-9;
     summary->sample = 1;

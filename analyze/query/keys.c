@@ -127,12 +127,25 @@ static char *name_size(pfa_query_t *query, uint64_t value)
 static uint64_t value_thread(pfa_query_t *query, const pfa_kind_t *kind)
 {
     (void)query;
-    return (uint64_t)kind->source->number << 16 | kind->thread;
+    return (uint64_t)kind->source->id << 16 | kind->thread;
+}
+
+static const pfa_source_t *find_source(const pfa_query_t *query, uint64_t id)
+{
+    for (size_t i = 0; i < query->source_count; i++) {
+        if (query->sources[i].id == id) {
+            return &query->sources[i];
+        }
+    }
+    return NULL; /* its file could no longer be read */
 }
 
 static char *name_thread(pfa_query_t *query, uint64_t value)
 {
-    const pfa_source_t *source = &query->sources[value >> 16];
+    const pfa_source_t *source = find_source(query, value >> 16);
+    if (source == NULL) {
+        return format("?", "");
+    }
     char *name = format(pfa_source_thread(source, (uint32_t)(value & 0xffff)), "");
     if (query->source_count > 1) {
         char *longer = NULL;

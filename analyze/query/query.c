@@ -120,6 +120,7 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
                              .program = copy_text(trace->program),
                              .command = copy_text(trace->command),
                              .number = (uint32_t)(source - query->sources),
+                             .id = (uint32_t)(source - query->sources),
                              .start = trace->start,
                              .end = find_end(trace),
                              .ns_per_tick = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9 / TICKS,

@@ -16,7 +16,8 @@ typedef struct pfa_source {
     char *path;
     char *program;
     char *command;
-    uint32_t number; /* in the query */
+    uint32_t number; /* in the query; another one once a source before it is gone */
+    uint32_t id;     /* stays */
     pfa_trace_start_t start;
     bool known_start;
     double start_ns; /* when its recording began; 0 if the times of the traces cannot be compared */

@@ -35,6 +35,13 @@ static bool take_top(pfa_request_t *request, const char *text)
     return true;
 }
 
+static void print_keys(FILE *to)
+{
+    for (size_t i = 0; i < pfa_key_count; i++) {
+        fprintf(to, "  %-10s %s\n", pfa_keys[i].name, pfa_keys[i].meaning);
+    }
+}
+
 static bool take_key(pfa_request_t *request, const char *name)
 {
     request->key = pfa_key_find(name);
@@ -42,9 +49,7 @@ static bool take_key(pfa_request_t *request, const char *name)
         return true;
     }
     pfa_tool_say(request->command, "--by takes one of these, not '%s':", name);
-    for (size_t i = 0; i < pfa_key_count; i++) {
-        fprintf(stderr, "  %-10s %s\n", pfa_keys[i].name, pfa_keys[i].meaning);
-    }
+    print_keys(stderr);
     return false;
 }
 
@@ -59,22 +64,13 @@ static bool take_names(pfa_request_t *request, const char *path)
     return false;
 }
 
-/* Several are to hold together. */
+/* Expressions are parsed when all files are read: they may use their names. */
 static bool take_where(pfa_request_t *request, const char *text)
 {
-    if (text[0] == '@') {
-        request->where_of_file = true;
-        return take_names(request, text + 1);
-    }
-    char *both = NULL;
-    if (request->where == NULL) {
-        both = pfa_memory_copy(text, strlen(text));
-    } else if (asprintf(&both, "(%s\n) and (%s\n)", request->where, text) < 0) {
-        return false;
-    }
-    free(request->where);
-    request->where = both;
-    return true;
+    request->wheres =
+        pfa_memory_grow(request->wheres, &request->where_room, request->where_count + 1, sizeof *request->wheres);
+    request->wheres[request->where_count++] = pfa_memory_copy(text, strlen(text));
+    return text[0] != '@' || take_names(request, text + 1);
 }
 
 static bool take_shared(pfa_request_t *request, int option, const char *value)
@@ -120,6 +116,10 @@ static void print_usage(const pfa_request_t *request, FILE *to)
     if (request->usage_more != NULL) {
         request->usage_more(to);
     }
+    if (!request->no_by) {
+        fputs("\nKeys of --by:\n", to);
+        print_keys(to);
+    }
 }
 
 static int read_options(pfa_request_t *request, int argc, char **argv, const struct option *options,
@@ -164,22 +164,37 @@ int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct
 void pfa_request_free(pfa_request_t *request)
 {
     pfa_where_names_free(request->names);
-    free(request->where);
+    for (size_t i = 0; i < request->where_count; i++) {
+        free(request->wheres[i]);
+    }
+    free(request->wheres);
     request->names = NULL;
-    request->where = NULL;
+    request->wheres = NULL;
+    request->where_count = 0;
+}
+
+/* NULL: it is wrong, which was said. */
+static pfa_where_t *parse_where(const pfa_request_t *request)
+{
+    char *why = NULL;
+    pfa_where_t *where = NULL;
+    bool right = true;
+    for (size_t i = 0; i < request->where_count && right; i++) {
+        right = request->wheres[i][0] == '@' || pfa_where_names_ask(request->names, request->wheres[i], &why);
+    }
+    where = right ? pfa_where_parse(NULL, request->names, &why) : NULL;
+    if (where == NULL) {
+        pfa_tool_say(request->command, "--where: %s", why != NULL ? why : "is not understood");
+    }
+    free(why);
+    return where;
 }
 
 int pfa_request_open(pfa_request_t *request, pfa_query_t *query)
 {
-    char *why = NULL;
-    pfa_where_t *where = NULL;
-    if (request->where != NULL || request->where_of_file) {
-        where = pfa_where_parse(request->where, request->names, &why);
-        if (where == NULL) {
-            pfa_tool_say(request->command, "--where: %s", why != NULL ? why : "is not understood");
-            free(why);
-            return PFA_EXIT_USAGE;
-        }
+    pfa_where_t *where = request->where_count != 0 ? parse_where(request) : NULL;
+    if (request->where_count != 0 && where == NULL) {
+        return PFA_EXIT_USAGE;
     }
     pfa_query_open(query, request->command, request->files, request->file_count);
     query->where = where;

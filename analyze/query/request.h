@@ -20,8 +20,9 @@ typedef struct pfa_request {
     char **files;
     size_t file_count;
     pfa_where_names_t *names;
-    char *where; /* the expression; NULL: all chunks */
-    bool where_of_file;
+    char **wheres; /* expressions, which are all to hold; and @FILE, as they were given */
+    size_t where_count;
+    size_t where_room;
 } pfa_request_t;
 
 /* An option of the command itself: `option` is the `val` of its line in the table; with optarg as its value. False: it is
@@ -43,7 +44,6 @@ bool pfa_request_number(const char *text, double least, double most, double *val
 #define PFA_REQUEST_WHERE_USAGE                                                                                             \
     "  --where EXPR       only chunks for which this holds, e.g. 'function = parse* and size > 4K'; @FILE has named ones\n" \
     "                     (docs/queries.md)\n"
-#define PFA_REQUEST_BY_USAGE                                                                                           \
-    "  --by KEY           tell them apart by stack, function, file, module, size, thread or tag\n"
+#define PFA_REQUEST_BY_USAGE "  --by KEY           tell them apart by this; which keys there are is told below\n"
 
 #endif

@@ -2,6 +2,7 @@
  * memory of one decoder. */
 #include "analyze/query/walk.h"
 #include "analyze/query/keys.h"
+#include "analyze/query/waiting.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -18,26 +19,6 @@ typedef struct met {
     double numbers[PFA_FIELDS]; /* only where open */
 } met_t;
 
-/* A row that waits to be told with others of its group. */
-typedef struct waiting {
-    pfa_event_t event;
-    pfa_event_accesses_t accesses;
-    uint32_t number; /* of its kind */
-    bool told;       /* its accesses are known */
-    bool live;
-} waiting_t;
-
-typedef struct waitings {
-    waiting_t *rows; /* PFA_BATCH_ROWS of them; NULL: nothing waits */
-    uint32_t count;
-    uint32_t *order;
-    uint32_t *group_at; /* by group: 1 and its place among those of the batch; 0: not one of them */
-    size_t group_room;
-    uint32_t *starts; /* by place */
-    uint32_t *groups;
-    uint32_t group_count;
-} waitings_t;
-
 typedef struct walking {
     pfa_query_t *query;
     const pfa_look_t *look;
@@ -48,7 +29,7 @@ typedef struct walking {
     size_t room;
     pfa_asked_t asked;
     pfa_subject_t subject;
-    waitings_t waitings;
+    pfa_waiting_t waiting;
 } walking_t;
 
 static void tell_waiting(walking_t *walking);
@@ -99,7 +80,7 @@ static void fill_numbers(double *numbers, const pfa_kind_t *kind)
 /* What the answers about texts are remembered by. */
 static void fill_ids(pfa_subject_t *subject, const pfa_kind_t *kind)
 {
-    uint64_t source = (uint64_t)kind->source->number << 32;
+    uint64_t source = (uint64_t)kind->source->id << 32;
     subject->stack = kind->stack;
     subject->free_stack = kind->free_stack;
     subject->ids[PFA_FIELD_thread] = source | kind->thread;
@@ -213,108 +194,38 @@ static void tell_row(walking_t *walking, uint32_t number, const pfa_event_t *eve
     }
 }
 
-static uint32_t place_of(walking_t *walking, uint32_t group)
-{
-    waitings_t *waitings = &walking->waitings;
-    waitings->group_at =
-        pfa_memory_grow(waitings->group_at, &waitings->group_room, (size_t)group + 1, sizeof *waitings->group_at);
-    if (waitings->group_at[group] == 0) {
-        waitings->groups[waitings->group_count] = group;
-        waitings->starts[waitings->group_count] = 0;
-        waitings->group_at[group] = ++waitings->group_count;
-    }
-    return waitings->group_at[group] - 1;
-}
-
-/* Whether realloc made or ended it: its order among others means something, whatever group they are of. */
-static bool is_linked(const waiting_t *row)
-{
-    uint64_t ended = row->live ? 0 : PFA_EVENT_MOVED;
-    return (row->event.size_flags & (PFA_RECORD_REALLOC | ended)) != 0;
-}
-
-/* The rows by group: their numbers in `order`, the linked ones first. */
-static void sort_waiting(walking_t *walking)
-{
-    waitings_t *waitings = &walking->waitings;
-    uint32_t linked = 0;
-    for (uint32_t i = 0; i < waitings->count; i++) {
-        if (is_linked(&waitings->rows[i])) {
-            waitings->order[linked++] = i;
-        } else {
-            waitings->starts[place_of(walking, walking->list[waitings->rows[i].number].kind.group)]++;
-        }
-    }
-    uint32_t start = linked;
-    for (uint32_t i = 0; i < waitings->group_count; i++) {
-        uint32_t count = waitings->starts[i];
-        waitings->starts[i] = start;
-        start += count;
-    }
-    for (uint32_t i = 0; i < waitings->count; i++) {
-        if (!is_linked(&waitings->rows[i])) {
-            uint32_t place = waitings->group_at[walking->list[waitings->rows[i].number].kind.group] - 1;
-            waitings->order[waitings->starts[place]++] = i;
-        }
-    }
-    for (uint32_t i = 0; i < waitings->group_count; i++) {
-        waitings->group_at[waitings->groups[i]] = 0;
-    }
-    waitings->group_count = 0;
-}
-
 static void tell_waiting(walking_t *walking)
 {
-    waitings_t *waitings = &walking->waitings;
-    if (waitings->count == 0) {
-        return;
+    pfa_waiting_t *waiting = &walking->waiting;
+    pfa_waiting_sort(waiting);
+    for (uint32_t i = 0; i < waiting->count; i++) {
+        const pfa_waiting_row_t *row = &waiting->rows[waiting->order[i]];
+        tell_row(walking, row->kind, &row->event, row->told ? &row->accesses : NULL, row->live);
     }
-    sort_waiting(walking);
-    for (uint32_t i = 0; i < waitings->count; i++) {
-        const waiting_t *row = &waitings->rows[waitings->order[i]];
-        tell_row(walking, row->number, &row->event, row->told ? &row->accesses : NULL, row->live);
-    }
-    waitings->count = 0;
-}
-
-static void begin_waiting(waitings_t *waitings)
-{
-    waitings->rows = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->rows);
-    waitings->order = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->order);
-    waitings->starts = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->starts);
-    waitings->groups = pfa_memory_get(PFA_BATCH_ROWS, sizeof *waitings->groups);
-}
-
-static void end_waiting(waitings_t *waitings)
-{
-    free(waitings->rows);
-    free(waitings->order);
-    free(waitings->starts);
-    free(waitings->groups);
-    free(waitings->group_at);
+    waiting->count = 0;
 }
 
 static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
                      double weight, bool live)
 {
     walking_t *walking = to;
-    waitings_t *waitings = &walking->waitings;
     (void)weight;
     if (number == SKIP) {
         return;
     }
-    if (waitings->rows == NULL) {
+    if (walking->waiting.rows == NULL) {
         tell_row(walking, number, event, accesses, live);
         return;
     }
-    waiting_t *row = &waitings->rows[waitings->count++];
-    row->event = *event;
-    row->told = accesses != NULL;
+    pfa_waiting_row_t row = {.event = *event,
+                             .kind = number,
+                             .group = walking->list[number].kind.group,
+                             .told = accesses != NULL,
+                             .live = live};
     if (accesses != NULL) {
-        row->accesses = *accesses;
+        row.accesses = *accesses;
     }
-    row->number = number;
-    row->live = live;
+    pfa_waiting_add(&walking->waiting, &row);
 }
 
 /* Of deaths that are known in sums only there is the stack, and that they died. */
@@ -448,13 +359,13 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
         return 1;
     }
     if (look->grouped && needs_rows(query, look)) {
-        begin_waiting(&walking.waitings);
+        pfa_waiting_begin(&walking.waiting);
     }
     for (size_t i = 0; i < query->source_count && error == 0; i++) {
         error = walk_file(&walking, i, progress);
     }
     query->walked = query->walked || error == 0;
-    end_waiting(&walking.waitings);
+    pfa_waiting_end(&walking.waiting);
     free(walking.list);
     pfa_lines_free(&walking.asked.lines);
     return error;

@@ -55,9 +55,12 @@ void pfa_where_names_free(pfa_where_names_t *names);
  * before the error are then defined. */
 bool pfa_where_names_read(pfa_where_names_t *names, const char *path, char **why);
 
-/* `names` may be NULL; what is parsed does not need them any longer. "@FILE" reads definitions from a file and asks for what it
- * asks for: its line `where`, or its last definition. A text that is NULL stands for that of the last file that was read.
- * NULL: *why says what is wrong, with the text and a mark below the character; the caller frees it. */
+/* One more expression that is to hold, with all that were asked before. False: *why, as below. */
+bool pfa_where_names_ask(pfa_where_names_t *names, const char *text, char **why);
+
+/* `names` may be NULL; what is parsed does not need them any longer. "@FILE" reads definitions from a file and stands for what
+ * the file asks for. A text that is NULL stands for all expressions that were asked; if there are none, for the lines `where`
+ * of all files, which are all to hold; if there are none, for the last definition of the last file. NULL: *why says what is wrong, with the text and a mark below the character; the caller frees it. */
 pfa_where_t *pfa_where_parse(const char *text, pfa_where_names_t *names, char **why);
 void pfa_where_free(pfa_where_t *where);
 /* Sets in the order in which they have to be known, before anything is asked. Those that a set's own `where` needs are among

@@ -30,14 +30,18 @@ struct pfa_where_names {
     pfa_texts_t later;   /* names of the file that is being read, */
     size_t *later_lines; /* and where they are */
     size_t later_room;
-    uint32_t main;
+    uint32_t asked; /* what expressions ask for, */
+    uint32_t lines; /* and lines `where` of files; PFA_GRAPH_NONE: there are none */
+    uint32_t last;  /* definition of the last file */
 };
 
 pfa_where_names_t *pfa_where_names_new(void)
 {
     pfa_where_names_t *names = pfa_memory_get(1, sizeof *names);
     pfa_graph_begin(&names->graph);
-    names->main = PFA_GRAPH_NONE;
+    names->asked = PFA_GRAPH_NONE;
+    names->lines = PFA_GRAPH_NONE;
+    names->last = PFA_GRAPH_NONE;
     return names;
 }
 
@@ -64,7 +68,10 @@ pfa_graph_t *pfa_where_names_graph(pfa_where_names_t *names)
 
 uint32_t pfa_where_names_main(const pfa_where_names_t *names)
 {
-    return names->main;
+    if (names->asked != PFA_GRAPH_NONE) {
+        return names->asked;
+    }
+    return names->lines != PFA_GRAPH_NONE ? names->lines : names->last;
 }
 
 uint32_t pfa_where_names_find(const pfa_where_names_t *names, const char *name, size_t size)
@@ -199,9 +206,11 @@ static void read_entry(pfa_where_names_t *names, pfa_parse_t *parse, size_t at, 
     }
     if (definition) {
         define(names, parse, at, size, node);
+        names->last = node;
+        return;
     }
-    names->main = definition && *has_main ? names->main : node;
-    *has_main = *has_main || !definition;
+    names->lines = pfa_parse_join(parse, names->lines, node);
+    *has_main = true;
 }
 
 static bool is_blank(const char *text, size_t at)
@@ -214,7 +223,7 @@ static void read_text(pfa_where_names_t *names, pfa_parse_t *parse)
 {
     const char *text = parse->lex.text;
     bool has_main = false;
-    names->main = PFA_GRAPH_NONE;
+    names->last = PFA_GRAPH_NONE;
     note_later(names, text);
     for (size_t at = 0; text[at] != '\0' && parse->lex.why == NULL;) {
         size_t end = is_blank(text, at) ? find_line_end(text, at) : find_end(text, at);
@@ -275,4 +284,20 @@ bool pfa_where_names_read(pfa_where_names_t *names, const char *path, char **why
     pfa_parse_free(&parse);
     free(text);
     return read;
+}
+
+bool pfa_where_names_ask(pfa_where_names_t *names, const char *text, char **why)
+{
+    pfa_parse_t parse = {.lex = {.text = text}, .graph = &names->graph, .names = names};
+    pfa_lex_begin(&parse.lex, 0, strlen(text));
+    uint32_t node = pfa_parse_all(&parse);
+    node = node != PFA_GRAPH_NONE ? pfa_parse_join(&parse, names->asked, node) : node;
+    if (node != PFA_GRAPH_NONE) {
+        names->asked = node;
+    } else {
+        *why = parse.lex.why;
+        parse.lex.why = NULL;
+    }
+    pfa_parse_free(&parse);
+    return node != PFA_GRAPH_NONE;
 }

@@ -256,6 +256,14 @@ uint32_t pfa_parse_pipe(pfa_parse_t *parse)
     }
 }
 
+uint32_t pfa_parse_join(pfa_parse_t *parse, uint32_t before, uint32_t node)
+{
+    size_t base = parse->list_count;
+    push(parse, before != PFA_GRAPH_NONE ? before : PFA_GRAPH_TRUE);
+    push(parse, node);
+    return join(parse, PFA_GRAPH_AND, base);
+}
+
 uint32_t pfa_parse_all(pfa_parse_t *parse)
 {
     uint32_t node = pfa_parse_pipe(parse);

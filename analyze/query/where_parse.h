@@ -17,6 +17,8 @@ typedef struct pfa_parse {
 
 /* Reads the expression that is all of parse->lex. PFA_GRAPH_NONE: lex.why tells the error. */
 uint32_t pfa_parse_all(pfa_parse_t *parse);
+/* What is asked for with one more that is to hold too; `before` may be PFA_GRAPH_NONE. */
+uint32_t pfa_parse_join(pfa_parse_t *parse, uint32_t before, uint32_t node);
 void pfa_parse_free(pfa_parse_t *parse);
 /* Whether a word belongs to the language and can be no name. */
 bool pfa_parse_is_reserved(const char *word, size_t size);
@@ -33,7 +35,7 @@ enum { PFA_NEAR_TEXT = 96 };
 const char *pfa_where_names_near(const pfa_where_names_t *names, bool only_fields, const char *name, size_t size,
                                  char text[PFA_NEAR_TEXT]);
 pfa_graph_t *pfa_where_names_graph(pfa_where_names_t *names);
-/* What the last file asks for: its line `where`, or its last definition; PFA_GRAPH_NONE: there is none. */
+/* What is asked for, see pfa_where_parse; PFA_GRAPH_NONE: nothing is. */
 uint32_t pfa_where_names_main(const pfa_where_names_t *names);
 
 /* What can be asked: the part of a graph that a node is made of, on its own. NULL: it needs more sets than there may be. */

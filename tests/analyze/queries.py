@@ -64,6 +64,21 @@ def sets(folder):
     expected = [c for c in chunks if c.size < 100 and (c.died or max(d.born for d in chunks) + 30000) - c.born > 3000]
     check_part(ask(path, "--where", f"@{folder / 'q'}"), expected, "a file")
     check_part(ask(path, "--where", f"@{folder / 'q'}", "--where", "small"), [c for c in chunks if c.size < 100], "one of its names")
+    (folder / "r").write_text("large = not small\nwhere size in 50..5000\n")
+    (folder / "s").write_text("tiny = small and size < 20\n")
+    both = [c for c in expected if 50 <= c.size <= 5000]
+    check_part(ask(path, "--where", f"@{folder / 'q'}", "--where", f"@{folder / 'r'}"), both, "two files")
+    check_part(ask(path, "--where", f"@{folder / 'q'}", "--where", f"@{folder / 's'}"), expected, "two files, one that only defines")
+    check_part(ask(path, "--where", "large", "--where", f"@{folder / 'q'}", "--where", f"@{folder / 'r'}", "--where", "live"),
+               [c for c in chunks if c.size >= 100 and not c.died], "expressions that use names of two files")
+    check_part(ask(path, "--where", "live or size < 50", "--where", "size > 20 # more"),
+               [c for c in chunks if (not c.died or c.size < 50) and c.size > 20], "each by itself")
+    (folder / "only").write_text("few = size < 30\n")
+    (folder / "names").write_text("some = few or size > 1000\n")
+    check_part(ask(path, "--where", f"@{folder / 'only'}", "--where", f"@{folder / 'names'}"),
+               [c for c in chunks if c.size < 30 or c.size > 1000], "the last definition of the last file")
+    said = tool("report", "--where", "live) or (freed", "--where", "all", path, status=2)[1]
+    check("never opened" in said, said)
     said = tool("report", "--where", f'point in "{folder / "none.pa"}"', path, status=2)[1]
     check("none.pa" in said, said)
 
