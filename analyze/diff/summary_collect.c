@@ -162,6 +162,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
     char *where = join_wheres(request);
     summary->where = pfa_symbols_text(collecting->texts, where);
     free(where);
+    summary->asked = query->where != NULL ? pfa_where_identity(query->where) : 0;
     summary->complete = pfa_query_complete(query);
     summary->seconds = query->end_ns * 1e-9;
     summary->sample = 1;

@@ -155,6 +155,12 @@ static bool read_where(reading_t *reading, char *rest)
     return true;
 }
 
+static bool read_asked(reading_t *reading, char *rest)
+{
+    return (read_whole(rest, 16, UINT64_MAX, &reading->run->asked) && reading->run->asked != 0) ||
+           fail(reading, "a hexadecimal number above 0 is expected");
+}
+
 static bool read_file(reading_t *reading, char *rest)
 {
     pfa_notes_add(&reading->run->files, "%s", rest != NULL ? rest : "");
@@ -249,6 +255,9 @@ static bool read_end(reading_t *reading, char *rest)
     if (!read_whole(rest, 10, UINT64_MAX, &count) || count != reading->run->count || reading->run->by == NULL) {
         return fail(reading, "the run does not have as many points as its end tells");
     }
+    if ((reading->run->where[0] != '\0') != (reading->run->asked != 0)) {
+        return fail(reading, "the run has only one of the words 'where' and 'asked'");
+    }
     reading->run = NULL;
     return true;
 }
@@ -258,11 +267,17 @@ typedef struct word {
     bool (*read)(reading_t *reading, char *rest);
 } word_t;
 
-static const word_t words[] = {{"by", read_by},       {"where", read_where},
-                               {"file", read_file},   {"total", read_total},
-                               {"point", read_point}, {"value", read_value},
-                               {"frame", read_frame}, {"end", read_end},
-                               {"score", read_score}, {"total-score", read_total_score}};
+static const word_t words[] = {{"by", read_by},
+                               {"where", read_where},
+                               {"asked", read_asked},
+                               {"file", read_file},
+                               {"total", read_total},
+                               {"point", read_point},
+                               {"value", read_value},
+                               {"frame", read_frame},
+                               {"end", read_end},
+                               {"score", read_score},
+                               {"total-score", read_total_score}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)

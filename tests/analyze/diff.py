@@ -245,6 +245,18 @@ def asked(folder):
     equal(diff("--where", "size > 100", folder / "base.txt", folder / "a.pa")["points"], [], "a baseline of the same chunks")
     _, said = tool("diff", folder / "base.txt", folder / "a.pa", status=2)
     check("where size > 100" in said and "cannot be compared" in said, said)
+    # What is asked counts, not how it is written, nor what a file is called.
+    (folder / "q").write_text("big = size > 100 # bytes\nwhere big and (live or freed)\n")
+    tool("gate", "--save", folder / "named.txt", "--where", f"@{folder / 'q'}", folder / "a.pa")
+    (folder / "r").write_text("gone = freed\nlarge =\n  size > 100\nwhere (gone or live) and large\n")
+    equal(diff("--where", f"@{folder / 'r'}", folder / "named.txt", folder / "a.pa")["points"], [], "the same in other words")
+    (folder / "q").write_text("big = size > 101 # bytes\nwhere big and (live or freed)\n")
+    _, said = tool("diff", "--where", f"@{folder / 'q'}", folder / "named.txt", folder / "a.pa", status=2)
+    check("cannot be compared" in said, said)
+    torn = (folder / "named.txt").read_text()
+    for change in (torn.replace("asked ", "asked x"), "".join(line for line in torn.splitlines(True) if not line.startswith("asked "))):
+        (folder / "torn.txt").write_text(change)
+        tool("diff", folder / "torn.txt", folder / "a.pa", status=2)
 
 
 def rates(folder):
