@@ -241,7 +241,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench access alloc analyze capture excess largemap leveldb memcached unwind)
+    foreach(bench access advise alloc analyze capture excess largemap leveldb memcached unwind)
         pfa_add_test(bench_${bench} bench 900
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

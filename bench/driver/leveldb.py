@@ -33,14 +33,13 @@ def make(toolchains, root, source, build, target="db_bench"):
     return make_layouts(toolchains, root, source, build, 1, target)[0]
 
 
-def make_layouts(toolchains, root, source, build, layouts, target="db_bench"):
-    """The same; the paths of db_bench in so many layouts."""
+def make_layouts(toolchains, root, source, build, layouts, target="db_bench", name=None):
+    """The same; the paths of db_bench in so many layouts. Builds of another source have another name."""
     with toolchains.alone():
-        return _make(toolchains, root, source, build, layouts, target)
+        return _make(toolchains, root, source, build, layouts, target, toolchains.folder / "leveldb" / (name or build.name))
 
 
-def _make(toolchains, root, source, build, layouts, target):
-    folder = toolchains.folder / "leveldb" / build.name
+def _make(toolchains, root, source, build, layouts, target, folder):
     programs = [folder / (f"db_bench-{layout}" if layout else "db_bench") for layout in range(layouts)]
     ours = root / "bench" / "real" / "leveldb"
     inputs = [ours / "CMakeLists.txt", *instrumented.inputs_of(toolchains, build)]
