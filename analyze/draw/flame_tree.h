@@ -3,6 +3,7 @@
 #define PFA_ANALYZE_DRAW_FLAME_TREE_H
 
 #include "analyze/draw/flame.h"
+#include "analyze/tool/slots.h"
 
 enum { PFA_FLAME_ROOT = 0, PFA_FLAME_NOTHING = 0 };
 
@@ -21,14 +22,12 @@ struct pfa_flame {
     char **texts; /* each once; the first is empty */
     size_t text_count;
     size_t text_room;
-    uint32_t *text_slots; /* by hash: a text's number and one */
-    size_t text_slot_count;
+    pfa_slots_t text_slots;
     pfa_flame_node_t *nodes;
     size_t count;
     size_t room;
-    uint32_t *slots; /* by hash of parent and name: a node's number and one */
-    size_t slot_count;
-    uint32_t *path; /* names of the path that is added */
+    pfa_slots_t slots; /* nodes but the root, by parent and name */
+    uint32_t *path;    /* names of the path that is added */
     size_t path_room;
 };
 
