@@ -106,7 +106,7 @@ static size_t find_period(const uint32_t *path, size_t count, size_t *repeats)
     return best;
 }
 
-void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value)
+void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value, double variance)
 {
     uint32_t at = PFA_FLAME_ROOT;
     flame->path = pfa_memory_grow(flame->path, &flame->path_room, count, sizeof *flame->path);
@@ -115,7 +115,7 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
     }
     for (size_t i = 0; i < count;) {
         size_t repeats;
-        size_t period = find_period(flame->path + i, count - i, &repeats);
+        size_t period = find_period(flame->path + i, path[i].alone ? 1 : count - i, &repeats);
         uint32_t told = repeats > 1 ? (uint32_t)repeats : 0;
         for (size_t j = i; j < i + period; j++) {
             uint32_t extra = path[j].extra != NULL ? number_of_text(flame, path[j].extra) : PFA_FLAME_NOTHING;
@@ -128,7 +128,15 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
         }
         i += period * repeats;
     }
-    flame->nodes[at].self += isfinite(value) && value > 0 ? value : 0;
+    if (isfinite(value) && value > 0) {
+        flame->nodes[at].self += value;
+        flame->nodes[at].variance += isfinite(variance) && variance > 0 ? variance : 0;
+    }
+}
+
+void pfa_flame_by_name(pfa_flame_t *flame)
+{
+    flame->by_name = true;
 }
 
 double pfa_flame_total(const pfa_flame_t *flame)

@@ -6,6 +6,7 @@
 #include "analyze/draw/svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -136,7 +137,8 @@ static unsigned shade_of(const char *name)
     return hash >> 16 & (SHADES - 1);
 }
 
-/* data-f: name, extra, amount, level, repeats at least and at most. */
+/* data-f: name, extra, amount, level, repeats at least and at most; data-e: of an estimate, half of its 95 % confidence
+ * interval. */
 static void put_frame(drawing_t *drawing, uint32_t number)
 {
     const pfa_flame_node_t *node = &drawing->flame->nodes[number];
@@ -149,6 +151,9 @@ static void put_frame(drawing_t *drawing, uint32_t number)
             drawing->layout.totals[number], drawing->layout.levels[number]);
     if (node->most != 0) {
         fprintf(drawing->to, " %" PRIu32 " %" PRIu32, node->least, node->most);
+    }
+    if (drawing->layout.variances[number] > 0) {
+        fprintf(drawing->to, "\" data-e=\"%.6g", 1.96 * sqrt(drawing->layout.variances[number]));
     }
     fputs("\"/>\n", drawing->to);
 }

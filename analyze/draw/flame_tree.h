@@ -16,6 +16,7 @@ typedef struct pfa_flame_node {
     uint32_t most;  /* 0: it was not folded */
     pfa_tone_t tone;
     double self;
+    double variance; /* of self */
 } pfa_flame_node_t;
 
 struct pfa_flame {
@@ -27,15 +28,17 @@ struct pfa_flame {
     size_t count;
     size_t room;
     pfa_slots_t slots; /* nodes but the root, by parent and name */
+    bool by_name;      /* the order of frames on the same one */
     uint32_t *path;    /* names of the path that is added */
     size_t path_room;
 };
 
 typedef struct pfa_flame_layout {
-    double *totals; /* by node: its own amount and that of all below it */
-    double *starts; /* what lies left of it, below its parent */
+    double *totals;    /* by node: its own amount and that of all below it */
+    double *variances; /* of them */
+    double *starts;    /* what lies left of it, below its parent */
     uint32_t *levels;
-    uint32_t *order;  /* all nodes, those of one parent together and the largest first; parents before children */
+    uint32_t *order;  /* all nodes, those of one parent together and in their order; parents before children */
     uint32_t deepest; /* level that is drawn */
     size_t drawn;     /* so many are, */
     bool *is_drawn;

@@ -3,6 +3,7 @@
 #include "analyze/draw/outfile.h"
 #include "analyze/draw/scale.h"
 #include "analyze/query/request.h"
+#include "analyze/tool/choice.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -23,9 +24,13 @@ static const char usage[] =
     "                             built with profalloc-cc\n"
     "  --inverted         from the functions that allocate to those that called them: an icicle graph\n"
     "  --svg OUT          the graph as a picture, to a file; - is standard output\n"
-    "  --folded           folded stacks to standard output, which is what is done without --svg\n" PFA_REQUEST_WHERE_USAGE
+    "  --folded           folded stacks to standard output, which is what is done without --svg\n"
+    "  --by KEY           the first frame of each path is its group: the graph is split by stack, function, file, module, size,\n"
+    "                     thread or tag\n"
+    "  --sort WHAT        the order of frames on the same one: by value, which is the default, or by name\n" PFA_REQUEST_WHERE_USAGE
     "  --json             the amounts of all stacks, for programs\n\n"
-    "Of a sampled recording amounts are estimates; half of the 95 % confidence interval of their sum is told.\n\n"
+    "Of a sampled recording amounts are estimates; half of the 95 % confidence interval is told of their sum, and in the picture of\n"
+    "each frame that is pointed at.\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, or what is asked for was not recorded, 2 a file is no\n"
     "trace (others are told).\n";
 
@@ -35,6 +40,7 @@ typedef struct wishes {
     const char *svg;
     bool folded;
     bool inverted;
+    bool by_name;
 } wishes_t;
 
 static const char *const metric_names[] = {
@@ -183,6 +189,9 @@ static int put(const pfa_amounts_t *amounts, const wishes_t *wishes, bool json)
         return 0;
     }
     pfa_flame_t *flame = pfa_amounts_graph(amounts, wishes->inverted);
+    if (wishes->by_name) {
+        pfa_flame_by_name(flame);
+    }
     if (wishes->svg != NULL) {
         status = put_svg(amounts, wishes, flame);
     } else {
@@ -228,8 +237,18 @@ static int tell(const pfa_request_t *request, const wishes_t *wishes, pfa_query_
 }
 
 /* Shared options that mean nothing here, and forms that exclude each other. */
-static bool check(const pfa_request_t *request, const wishes_t *wishes)
+static bool check(const pfa_request_t *request, wishes_t *wishes)
 {
+    static const pfa_choice_t sorts[] = {{"value", "the largest amount first"}, {"name", "by name"}};
+    int sort = request->sort != NULL ? pfa_choice_find("flame", "--sort", sorts, 2, request->sort) : 0;
+    wishes->by_name = sort == 1;
+    if (sort < 0) {
+        return false;
+    }
+    if (request->sort != NULL && request->json) {
+        pfa_tool_say("flame", "--sort is of no use with --json: it has stacks, not frames");
+        return false;
+    }
     if (request->top != 0) {
         pfa_tool_say("flame", "--top is of no use here: all stacks are told");
         return false;
@@ -249,7 +268,7 @@ int pfa_command_flame(int argc, char **argv)
                                         {"inverted", no_argument, NULL, 'i'},
                                         {NULL, 0, NULL, 0}};
     wishes_t wishes = {.metric = PFA_METRIC_BYTES};
-    pfa_request_t request = {.command = "flame", .usage = usage, .no_by = true, .no_sort = true};
+    pfa_request_t request = {.command = "flame", .usage = usage};
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, own, take, &wishes);
     if (status < 0 && !check(&request, &wishes)) {

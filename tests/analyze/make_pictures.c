@@ -139,7 +139,7 @@ static pfa_flame_t *make_flame(const input_t *input)
         for (size_t j = 1; j < line->count; j++) {
             path[j - 1] = (pfa_flame_step_t){.name = line->fields[j], .extra = j % 2 != 0 ? "a.c:1" : NULL};
         }
-        pfa_flame_add(flame, path, line->count - 1, strtod(line->fields[0], NULL));
+        pfa_flame_add(flame, path, line->count - 1, strtod(line->fields[0], NULL), 0);
         free(path);
     }
     return flame;
