@@ -1,7 +1,9 @@
 /* Owns `profalloc timeline`: its command line. */
 #include "analyze/timeline/timeline.h"
 #include "analyze/draw/outfile.h"
+#include "analyze/draw/chart.h"
 #include "analyze/query/request.h"
+#include "analyze/tool/choice.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -14,8 +16,10 @@ static const char usage[] =
     "buckets of equal length. What is told at the end of a bucket is exact; what was alive within it is told at most: what was\n"
     "there before and all that was allocated in it. The peak is that of `profalloc report`.\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
-    "  --top N            so many groups, those with the largest peaks at ends of buckets; the others are one, \"other\".\n"
-    "                     10 if it is not given; charts have 20 at most\n"
+    "  --top N            so many groups, those that --sort has first; the others are one, \"other\". 10 if it is not given;\n"
+    "                     charts have 20 at most, and all together no more buckets than fit into 64 MiB\n"
+    "  --sort WHAT        the order of groups: by peak at ends of buckets, which is the default, by what is alive at the end, by\n"
+    "                     total bytes allocated, or by name (of those with the largest peaks)\n"
     "  --buckets N        so many buckets; 200 if it is not given\n"
     "  --count            chunks in charts, in place of bytes\n"
     "  --svg OUT          the chart as a picture, to a file; - is standard output\n"
@@ -27,7 +31,7 @@ static const char usage[] =
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n";
 
 typedef struct wishes {
-    size_t buckets;
+    pfa_timeline_wishes_t data;
     const char *svg;
     bool csv;
     bool count;
@@ -43,7 +47,7 @@ static bool take(void *to, int option, const char *value)
             pfa_tool_say("timeline", "--buckets takes a number from 1 to %d, not '%s'", BUCKETS_MOST, value);
             return false;
         }
-        wishes->buckets = (size_t)number;
+        wishes->data.buckets = (size_t)number;
         return true;
     case 's':
         wishes->svg = value;
@@ -65,6 +69,11 @@ static void note_what_lacks(const pfa_timeline_t *timeline)
         pfa_notes_add(&query->remarks, "%s chunks of %s are known in sums only, and not in the timeline",
                       pfa_text_count(texts[0], timeline->folded_chunks),
                       pfa_text_bytes(texts[1], timeline->folded_bytes));
+    }
+    if (timeline->folded_groups) {
+        pfa_notes_add(&query->remarks,
+                      "with so many buckets no more than %zu groups fit into memory: the others are told together",
+                      timeline->strand_count - 1);
     }
     if (!query->comparable) {
         pfa_notes_add(&query->remarks,
@@ -106,13 +115,37 @@ static int tell(const pfa_request_t *request, const wishes_t *wishes, pfa_query_
 {
     pfa_timeline_t timeline;
     int status = PFA_EXIT_FAILED;
-    if (pfa_timeline_collect(&timeline, query, wishes->buckets, request->top != 0 ? request->top : TOP)) {
+    if (pfa_timeline_collect(&timeline, query, &wishes->data)) {
         status = put(&timeline, wishes, request->json);
     }
     status = query->status != 0 ? query->status : status;
     pfa_timeline_free(&timeline);
     pfa_query_close(query);
     return status;
+}
+
+/* What the shared options mean here, and forms that exclude each other. */
+static bool check(const pfa_request_t *request, wishes_t *wishes)
+{
+    static const pfa_choice_t sorts[] = {[PFA_STRANDS_BY_PEAK] = {"peak", "the largest peak at ends of buckets first"},
+                                         [PFA_STRANDS_BY_END] = {"end", "what is alive at the end"},
+                                         [PFA_STRANDS_BY_TOTAL] = {"total", "all bytes that were allocated"},
+                                         [PFA_STRANDS_BY_NAME] = {"name", "by name, of those with the largest peaks"}};
+    int sort = request->sort != NULL
+                   ? pfa_choice_find("timeline", "--sort", sorts, sizeof sorts / sizeof sorts[0], request->sort)
+                   : PFA_STRANDS_BY_PEAK;
+    if (sort < 0) {
+        return false;
+    }
+    if ((wishes->csv ? 1 : 0) + (wishes->svg != NULL ? 1 : 0) + (request->json ? 1 : 0) > 1) {
+        pfa_tool_say("timeline", "one of --csv, --svg and --json at a time");
+        return false;
+    }
+    bool chart = !wishes->csv && !request->json;
+    wishes->data.sort = (pfa_strand_sort_t)sort;
+    wishes->data.top = request->top != 0 ? request->top : TOP;
+    wishes->data.top = chart && wishes->data.top > PFA_SERIES_MOST ? PFA_SERIES_MOST : wishes->data.top;
+    return true;
 }
 
 int pfa_command_timeline(int argc, char **argv)
@@ -122,12 +155,11 @@ int pfa_command_timeline(int argc, char **argv)
                                         {"csv", no_argument, NULL, 'c'},
                                         {"count", no_argument, NULL, 'n'},
                                         {NULL, 0, NULL, 0}};
-    wishes_t wishes = {.buckets = BUCKETS};
-    pfa_request_t request = {.command = "timeline", .usage = usage, .no_sort = true};
+    wishes_t wishes = {.data = {.buckets = BUCKETS}};
+    pfa_request_t request = {.command = "timeline", .usage = usage};
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, own, take, &wishes);
-    if (status < 0 && (wishes.csv ? 1 : 0) + (wishes.svg != NULL ? 1 : 0) + (request.json ? 1 : 0) > 1) {
-        pfa_tool_say("timeline", "one of --csv, --svg and --json at a time");
+    if (status < 0 && !check(&request, &wishes)) {
         status = PFA_EXIT_USAGE;
     }
     if (status < 0) {

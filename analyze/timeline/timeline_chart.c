@@ -78,28 +78,6 @@ static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_
     charted->series[number] = (pfa_series_t){.name = strand->name, .values = values, .rest = strand->rest};
 }
 
-/* So that charts stay readable, strands beyond what has colours are drawn with the rest. */
-static size_t merge_strands(charted_t *charted, const pfa_timeline_t *timeline, bool chunks)
-{
-    size_t count = timeline->strand_count;
-    size_t room = timeline->buckets + 1;
-    for (size_t i = 0; i < count; i++) {
-        put_series(charted, timeline, i, &timeline->strands[i], chunks);
-    }
-    bool rest = count != 0 && timeline->strands[count - 1].rest;
-    if (count - rest <= PFA_SERIES_MOST) {
-        return count;
-    }
-    double *sums = charted->values + PFA_SERIES_MOST * room;
-    for (size_t i = PFA_SERIES_MOST + 1; i < count; i++) {
-        for (size_t j = 0; j < room; j++) {
-            sums[j] += charted->values[i * room + j];
-        }
-    }
-    charted->series[PFA_SERIES_MOST] = (pfa_series_t){.name = "other", .values = sums, .rest = true};
-    return PFA_SERIES_MOST + 1;
-}
-
 static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
 {
     size_t count = timeline->buckets + 1;
@@ -117,8 +95,9 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
         charted.most[i] = most < timeline->peak.at_most ? most : timeline->peak.at_most;
         charted.most[i] = charted.most[i] > timeline->all.bytes[i - 1] ? charted.most[i] : timeline->all.bytes[i - 1];
     }
-    put_series(&charted, timeline, 0, &timeline->all, chunks);
-    size_t drawn = timeline->strand_count != 0 ? merge_strands(&charted, timeline, chunks) : 1;
+    for (size_t i = 0; i < strands; i++) {
+        put_series(&charted, timeline, i, timeline->strand_count != 0 ? &timeline->strands[i] : &timeline->all, chunks);
+    }
     charted.area = (pfa_area_t){.title = charted.title,
                                 .note = charted.note,
                                 .x = {.name = "since the start", .unit = PFA_UNIT_SECONDS},
@@ -126,7 +105,7 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
                                 .times = charted.times,
                                 .count = count,
                                 .series = charted.series,
-                                .series_count = drawn,
+                                .series_count = strands,
                                 .stacked = true,
                                 .most = chunks ? NULL : charted.most};
     return charted;
