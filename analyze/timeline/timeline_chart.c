@@ -1,4 +1,5 @@
 /* Owns timelines as charts. See analyze/timeline/timeline.h. */
+#include "analyze/draw/drawn.h"
 #include "analyze/draw/scale.h"
 #include "analyze/draw/svg.h"
 #include "analyze/draw/term.h"
@@ -16,18 +17,6 @@ typedef struct charted {
     char *title;
     char *note;
 } charted_t;
-
-static char *make_title(const pfa_timeline_t *timeline, bool chunks)
-{
-    char *text = NULL;
-    const pfa_query_t *query = timeline->query;
-    const pfa_source_t *first = &query->sources[0];
-    const char *name = first->command != NULL ? first->command : first->path;
-    const char *what = chunks ? "chunks" : "bytes";
-    int length = query->source_count > 1 ? asprintf(&text, "Live %s over time: %zu traces", what, query->source_count)
-                                         : asprintf(&text, "Live %s over time: %s", what, name);
-    return length < 0 ? pfa_memory_copy("Live memory over time", 21) : text;
-}
 
 /* The bucket whose end is the highest, for what is told of estimates. */
 static size_t highest_bucket(const pfa_timeline_t *timeline)
@@ -82,12 +71,13 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
 {
     size_t count = timeline->buckets + 1;
     size_t strands = timeline->strand_count != 0 ? timeline->strand_count : 1;
-    charted_t charted = {.series = pfa_memory_get(strands, sizeof *charted.series),
-                         .times = pfa_memory_get(count, sizeof *charted.times),
-                         .values = pfa_memory_get(strands * count, sizeof *charted.values),
-                         .most = pfa_memory_get(count, sizeof *charted.most),
-                         .title = make_title(timeline, chunks),
-                         .note = make_note(timeline, chunks)};
+    charted_t charted = {
+        .series = pfa_memory_get(strands, sizeof *charted.series),
+        .times = pfa_memory_get(count, sizeof *charted.times),
+        .values = pfa_memory_get(strands * count, sizeof *charted.values),
+        .most = pfa_memory_get(count, sizeof *charted.most),
+        .title = pfa_drawn_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
+        .note = make_note(timeline, chunks)};
     for (size_t i = 1; i < count; i++) {
         charted.times[i] = pfa_timeline_end(timeline, i - 1);
         /* No more than the peak, which is known better. */
