@@ -73,6 +73,8 @@ static void put_legend(const drawing_t *drawing)
     FILE *to = drawing->plot.to;
     double x = drawing->plot.left + drawing->plot.width + 18;
     double y = drawing->plot.top + 4;
+    fprintf(to, "<text class=\"small dim\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">peak of each</text>\n",
+            PFA_SVG_WIDTH - 10, y - 8);
     for (size_t i = chart->series_count; i-- > 0; y += LEGEND_LINE) {
         char class[8];
         char text[PFA_NUMBER_TEXT];

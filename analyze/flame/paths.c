@@ -25,18 +25,12 @@ typedef struct path {
     size_t count;
 } path_t;
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static pfa_tone_t tone_of(const pfa_line_t *line)
 {
-    const char *function = line->symbol->function;
-    if (function == NULL) {
+    if (line->symbol->function == NULL) {
         return PFA_TONE_UNKNOWN;
     }
-    if (begins(function, "std::") || begins(function, "__gnu_cxx::") || begins(function, "void std::")) {
+    if (pfa_place_is_library(line->symbol)) {
         return PFA_TONE_RUNTIME;
     }
     return line->module != NULL && strstr(pfa_place_base_name(line->module), ".so") != NULL ? PFA_TONE_LIBRARY

@@ -223,6 +223,8 @@ def as_picture(folder):
         equal(out.read_text(), tool("flame", *option, "--svg", "-", path)[0], "the same again")
         seen = flame.page(["search", "plain_site"])[1]
         check(f"{100 * expected['plain_site'] / sum(expected.values()):.2f} %" in seen["result"], seen["result"])
+    legend = [name for name in ("program", "library", "C++ library", "no function") if f">{name}</text>" in out.read_text()]
+    equal(legend, ["program", "no function"], "colours that are there")
     up = pictures.Flame(out.read_text())
     tool("flame", "--inverted", "--metric", "count", "--svg", out, path)
     down = pictures.Flame(out.read_text())

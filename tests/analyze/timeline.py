@@ -297,6 +297,7 @@ def as_picture(folder):
     check(any("rest" in e.get("class") for e in areas), "the rest is one")
     equal(out.read_text(), tool("timeline", "--svg", "-", "--by", "size", "--top", "30", path)[0], "the same again")
     check(pictures.titles(root)[0] == "Live bytes over time: made --all", pictures.titles(root)[0])
+    check(">peak of each</text>" in out.read_text(), "what the figures of the legend are")
     tool("timeline", "--count", "--svg", out, path)
     check("Live chunks over time" in out.read_text(), "chunks")
 
