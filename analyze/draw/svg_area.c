@@ -144,7 +144,7 @@ static void put_strips(const drawing_t *drawing)
 void pfa_svg_area(FILE *to, const pfa_area_t *chart)
 {
     drawing_t drawing = {.chart = chart, .floor = pfa_memory_get(chart->count, sizeof *drawing.floor)};
-    bool legend = chart->series_count > 1;
+    bool legend = chart->series_count > 1 || chart->named;
     drawing.plot = pfa_plot_begin(to, chart->title, chart->note, legend ? LEGEND_WIDTH : 30, 56);
     pfa_area_scales(chart, 8, 6, &drawing.plot.x, &drawing.plot.y);
     pfa_plot_y_axis(&drawing.plot, &chart->y);

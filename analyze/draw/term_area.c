@@ -146,7 +146,7 @@ static void put_legend(const drawing_t *drawing)
         char text[PFA_NUMBER_TEXT];
         fprintf(drawing->canvas.to, "%12s  ", pfa_unit_text(chart->y.unit, pfa_area_peak(chart, i), text));
         pfa_canvas_colour(drawing->canvas.to, term, colour_of(chart, i), 0);
-        if (term->colour) {
+        if (term->colour || chart->series_count == 1) {
             fputs(term->utf8 ? "■" : "#", drawing->canvas.to);
         } else {
             fputc(pfa_canvas_letter(i), drawing->canvas.to);
@@ -165,7 +165,7 @@ void pfa_term_area(FILE *to, const pfa_term_t *term, const pfa_area_t *chart)
     pfa_area_scales(chart, drawing.canvas.width / 14, drawing.canvas.height / 4, &drawing.canvas.x, &drawing.canvas.y);
     draw(&drawing);
     pfa_canvas_put(&drawing.canvas, chart->title, chart->note, &chart->x, &chart->y);
-    if (chart->series_count > 1) {
+    if (chart->series_count > 1 || chart->named) {
         fprintf(to, "\n%12s\n", "peak of each");
         put_legend(&drawing);
     }

@@ -93,10 +93,13 @@ static void print_leak(const pfa_mprof_t *mprof, const pfa_mprof_row_t *leak, bo
     print_name(mprof, &mprof->leaks, leak->what);
 }
 
-/* Of leaks, since whether columns of frees are there depends on all that are listed. */
+/* Where all that was kept is of no size, chunks count. */
 static bool list_leak(const pfa_mprof_t *mprof, const pfa_mprof_row_t *leak, size_t listed)
 {
-    return listed < mprof->options.top && pfa_mprof_is_listed(mprof, leak->kept.bytes, mprof->total.kept.bytes);
+    const pfa_sum_t *all = &mprof->total.kept;
+    bool much = all->bytes > 0 ? pfa_mprof_is_listed(mprof, leak->kept.bytes, all->bytes)
+                               : pfa_mprof_is_listed(mprof, leak->kept.chunks, all->chunks);
+    return listed < mprof->options.top && much;
 }
 
 static void print_leaks(const pfa_mprof_t *mprof)

@@ -97,6 +97,7 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
                                 .series = charted.series,
                                 .series_count = strands,
                                 .stacked = true,
+                                .named = timeline->strand_count != 0,
                                 .most = chunks ? NULL : charted.most};
     return charted;
 }

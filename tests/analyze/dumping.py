@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """dump: every chunk of the truth is there, once, as it was; with --where those that are asked for."""
 import json
+import re
 
 import support
 from support import check, equal, make, tool
@@ -54,6 +55,16 @@ def where(folder):
     check("^" in tool("dump", "--where", "size >", path, status=2)[1], "where it is wrong is pointed at")
 
 
+def edges(folder):
+    path = folder / "t.pa"
+    for count, words in ((0, ()), (1, ()), (300, ("alive",)), (300, ("size=0",)), (300, ("size=1073741824",))):
+        for form in ("ended", "killed"):
+            chunks = make(form, path, count, 3, *words)
+            for expression, holds in (("size >= 0", lambda c: True), ("live", lambda c: not c.died), ("size >= 1G", lambda c: c.size >= 1 << 30)):
+                out = tool("dump", "--where", expression, path)[0]
+                equal(len(re.findall("^    (?:live|death) ", out, re.M)), sum(map(holds, chunks)), f"{count} {words} {form}: {expression}")
+
+
 def wrong_uses(folder):
     path = folder / "t.pa"
     make("ended", path, 10, 2)
@@ -72,4 +83,4 @@ def text(folder):
     check(out.count(" death ") + out.count(" live ") >= 100, out)
 
 
-support.main(all_chunks=all_chunks, text=text, where=where, wrong_uses=wrong_uses)
+support.main(all_chunks=all_chunks, text=text, where=where, edges=edges, wrong_uses=wrong_uses)

@@ -422,6 +422,24 @@ def empty(folder):
     check("nan" not in out and "inf" not in out, out)
 
 
+def edges(folder):
+    """One chunk, all alive, of no size, of 1 GiB: the figures are right, and the text has no figure that is none."""
+    path = folder / "t.pa"
+    for count, words, what in ((0, (), "empty"), (1, (), "one chunk"), (1, ("alive",), "one live chunk"), (400, ("alive",), "all live"),
+                               (400, ("size=0",), "of no size"), (400, ("size=0", "alive"), "of no size, live"),
+                               (400, ("size=1073741824",), "1 GiB"), (400, ("size=1073741824", "sampled"), "1 GiB, sampled")):
+        for form in ("ended", "killed"):
+            chunks = support.make(form, path, count, 6, *words)
+            compare(mprof(path), Tables(chunks, False))
+            for options in ((), ("-terse",), ("--by", "thread"), ("--by", "size", "--sort", "name"), ("--sort", "count", "--top", "1")):
+                out = tool("mprof", *options, path)[0]
+                check(not re.search(r"\b(nan|inf)\b", out), f"{what} {options}:\n{out}")
+                kept = sum(not c.died for c in chunks)
+                leaks = [line for line in table(out, "MEMORY LEAKS") if re.match(" *\\d", line)]
+                equal(bool(leaks), kept > 0, f"{what} {options}: a leak is listed:\n{out}")
+                check(kept or "nothing was kept" in out, out)
+
+
 def command_line(folder):
     support.make("ended", folder / "t.pa", 3000, 1)
     tool("mprof", status=2)
@@ -438,4 +456,4 @@ def command_line(folder):
 
 
 support.main(random_traces=random_traces, intervals=intervals, by=by, sort=sort, left_out=left_out, several=several, where=where, bins_text=bins_text, direct_text=direct_text, leaks_text=leaks_text,
-             sampled_text=sampled_text, empty=empty, command_line=command_line)
+             sampled_text=sampled_text, empty=empty, edges=edges, command_line=command_line)

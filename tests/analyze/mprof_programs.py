@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mprof on recorded programs: the paper's example with the paper's tables, recursion, types of C and C++, programs without
-names, and what a packed trace still tells."""
+names, and what a packed trace still tells; flame, timeline and dump on the same."""
 import json
 import os
 import re
@@ -112,6 +112,13 @@ def deep(folder):
         equal(found["keep"]["self"], 100, "who allocates")
         out = tool("mprof", folder / "recursion.pa")[0]
         check("... > " in out, out)
+        # The other views of the same trace.
+        lines = tool("flame", folder / "recursion.pa")[0].splitlines()
+        equal(lines, ["(cut_off_here);" + (f"down_(x{depth - 1});" if depth > 4 else "down;" * (depth - 1)) + "keep 100"], "the flame graph")
+        tool("flame", "--svg", folder / "deep.svg", folder / "recursion.pa")
+        check(len((folder / "deep.svg").read_text()) < 50000, "the picture stays small")
+        by = tool("timeline", "--csv", "--by", "stack", "--buckets", 1, folder / "recursion.pa")[0].splitlines()
+        check(len(by) == 2 and by[1].startswith('"keep (recursion.c:') and ",100,1," in by[1], f"{by}")
 
 
 def no_depth(folder):
@@ -131,6 +138,13 @@ def stripped(folder):
     check(len(path) == 3 and all(n.startswith("widgets+0x") for n in path), f"what starts main is not in it: {path}")
     equal(data["bins"][0]["types"], [], "types")
     check(any(re.fullmatch("no types of .*/widgets are named.*", r) for r in data["remarks"]), f"why there are none: {data['remarks']}")
+    trace = folder / "widgets.pa"
+    for line in tool("flame", trace)[0].splitlines():
+        check(re.search(r";widgets\+0x[0-9a-f]+ \d+$", line), f"frames without names: {line}")
+    check(re.search(r"  widgets\+0x[0-9a-f]+\n", tool("mprof", "--by", "function", trace)[0]), "a function without a name")
+    check("widgets+0x" in tool("timeline", "--by", "function", trace)[0] and "no file is known" in tool("timeline", "--csv", "--by", "file", trace)[0],
+          "groups without names")
+    equal(tool("dump", "--where", "module = widgets and live", trace)[0].count("\n    live "), 5019, "chunks of a module without names")
 
 
 def sizes(folder):
