@@ -38,6 +38,7 @@ typedef struct pfa_area {
     const pfa_series_t *series;
     size_t series_count;
     bool stacked;
+    bool named;         /* series are told by name even if there is but one */
     const double *most; /* a dashed line above: what the sum was at most around each time; NULL: none */
 } pfa_area_t;
 

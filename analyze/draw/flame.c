@@ -7,19 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD_MOST = 8, REPEATS_LEAST = 4, SLOTS_FIRST = 1024 };
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 29;
-}
+enum { PERIOD_MOST = 8, REPEATS_LEAST = 4 };
 
 static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 1;
     for (; *text != '\0'; text++) {
-        hash = mix(hash, (unsigned char)*text);
+        hash = pfa_hash_mix(hash, (unsigned char)*text);
     }
     return hash;
 }
@@ -27,82 +21,46 @@ static uint64_t hash_text(const char *text)
 static uint64_t hash_node(const pfa_flame_node_t *node)
 {
     /* One after the other: both often grow in step, and would cancel each other. */
-    return mix(mix(mix(1, node->parent), node->name), node->most != 0);
-}
-
-static void grow_texts(pfa_flame_t *flame)
-{
-    free(flame->text_slots);
-    flame->text_slot_count *= 2;
-    flame->text_slots = pfa_memory_get(flame->text_slot_count, sizeof *flame->text_slots);
-    for (size_t i = 0; i < flame->text_count; i++) {
-        size_t at = hash_text(flame->texts[i]) & (flame->text_slot_count - 1);
-        while (flame->text_slots[at] != 0) {
-            at = (at + 1) & (flame->text_slot_count - 1);
-        }
-        flame->text_slots[at] = (uint32_t)i + 1;
-    }
+    return pfa_hash_mix(pfa_hash_mix(pfa_hash_mix(1, node->parent), node->name), node->most != 0);
 }
 
 static uint32_t number_of_text(pfa_flame_t *flame, const char *text)
 {
-    if (2 * flame->text_count >= flame->text_slot_count) {
-        grow_texts(flame);
-    }
-    size_t at = hash_text(text) & (flame->text_slot_count - 1);
-    for (; flame->text_slots[at] != 0; at = (at + 1) & (flame->text_slot_count - 1)) {
-        if (strcmp(flame->texts[flame->text_slots[at] - 1], text) == 0) {
-            return flame->text_slots[at] - 1;
+    uint64_t hash = hash_text(text);
+    pfa_probe_t probe = pfa_slots_probe(&flame->text_slots, hash);
+    while (pfa_slots_next(&flame->text_slots, &probe)) {
+        if (strcmp(flame->texts[probe.number], text) == 0) {
+            return probe.number;
         }
     }
     flame->texts = pfa_memory_grow(flame->texts, &flame->text_room, flame->text_count + 1, sizeof *flame->texts);
     flame->texts[flame->text_count] = pfa_memory_copy(text, strlen(text));
-    flame->text_slots[at] = (uint32_t)++flame->text_count;
-    return (uint32_t)flame->text_count - 1;
-}
-
-static void grow_slots(pfa_flame_t *flame)
-{
-    free(flame->slots);
-    flame->slot_count *= 2;
-    flame->slots = pfa_memory_get(flame->slot_count, sizeof *flame->slots);
-    for (size_t i = 1; i < flame->count; i++) {
-        size_t at = hash_node(&flame->nodes[i]) & (flame->slot_count - 1);
-        while (flame->slots[at] != 0) {
-            at = (at + 1) & (flame->slot_count - 1);
-        }
-        flame->slots[at] = (uint32_t)i + 1;
-    }
+    pfa_slots_put(&flame->text_slots, hash, (uint32_t)flame->text_count);
+    return (uint32_t)flame->text_count++;
 }
 
 /* The child that is like this one, made if there is none. */
 static uint32_t find_child(pfa_flame_t *flame, const pfa_flame_node_t *like)
 {
-    if (2 * flame->count >= flame->slot_count) {
-        grow_slots(flame);
-    }
-    size_t at = hash_node(like) & (flame->slot_count - 1);
-    for (; flame->slots[at] != 0; at = (at + 1) & (flame->slot_count - 1)) {
-        pfa_flame_node_t *node = &flame->nodes[flame->slots[at] - 1];
+    uint64_t hash = hash_node(like);
+    pfa_probe_t probe = pfa_slots_probe(&flame->slots, hash);
+    while (pfa_slots_next(&flame->slots, &probe)) {
+        pfa_flame_node_t *node = &flame->nodes[probe.number];
         if (node->parent == like->parent && node->name == like->name && (node->most != 0) == (like->most != 0)) {
             node->least = like->least < node->least ? like->least : node->least;
             node->most = like->most > node->most ? like->most : node->most;
-            return flame->slots[at] - 1;
+            return probe.number;
         }
     }
     flame->nodes = pfa_memory_grow(flame->nodes, &flame->room, flame->count + 1, sizeof *flame->nodes);
     flame->nodes[flame->count] = *like;
-    flame->slots[at] = (uint32_t)++flame->count;
-    return (uint32_t)flame->count - 1;
+    pfa_slots_put(&flame->slots, hash, (uint32_t)flame->count);
+    return (uint32_t)flame->count++;
 }
 
 pfa_flame_t *pfa_flame_new(void)
 {
     pfa_flame_t *flame = pfa_memory_get(1, sizeof *flame);
-    flame->text_slot_count = SLOTS_FIRST;
-    flame->text_slots = pfa_memory_get(flame->text_slot_count, sizeof *flame->text_slots);
-    flame->slot_count = SLOTS_FIRST;
-    flame->slots = pfa_memory_get(flame->slot_count, sizeof *flame->slots);
     number_of_text(flame, ""); /* PFA_FLAME_NOTHING */
     flame->nodes = pfa_memory_grow(NULL, &flame->room, 1, sizeof *flame->nodes);
     flame->nodes[PFA_FLAME_ROOT] = (pfa_flame_node_t){.name = number_of_text(flame, "all"), .tone = PFA_TONE_UNKNOWN};
@@ -116,9 +74,9 @@ void pfa_flame_free(pfa_flame_t *flame)
         free(flame->texts[i]);
     }
     free(flame->texts);
-    free(flame->text_slots);
+    pfa_slots_free(&flame->text_slots);
     free(flame->nodes);
-    free(flame->slots);
+    pfa_slots_free(&flame->slots);
     free(flame->path);
     free(flame);
 }
@@ -148,7 +106,7 @@ static size_t find_period(const uint32_t *path, size_t count, size_t *repeats)
     return best;
 }
 
-void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value)
+void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value, double variance)
 {
     uint32_t at = PFA_FLAME_ROOT;
     flame->path = pfa_memory_grow(flame->path, &flame->path_room, count, sizeof *flame->path);
@@ -157,7 +115,7 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
     }
     for (size_t i = 0; i < count;) {
         size_t repeats;
-        size_t period = find_period(flame->path + i, count - i, &repeats);
+        size_t period = find_period(flame->path + i, path[i].alone ? 1 : count - i, &repeats);
         uint32_t told = repeats > 1 ? (uint32_t)repeats : 0;
         for (size_t j = i; j < i + period; j++) {
             uint32_t extra = path[j].extra != NULL ? number_of_text(flame, path[j].extra) : PFA_FLAME_NOTHING;
@@ -170,7 +128,15 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
         }
         i += period * repeats;
     }
-    flame->nodes[at].self += isfinite(value) && value > 0 ? value : 0;
+    if (isfinite(value) && value > 0) {
+        flame->nodes[at].self += value;
+        flame->nodes[at].variance += isfinite(variance) && variance > 0 ? variance : 0;
+    }
+}
+
+void pfa_flame_by_name(pfa_flame_t *flame)
+{
+    flame->by_name = true;
 }
 
 double pfa_flame_total(const pfa_flame_t *flame)

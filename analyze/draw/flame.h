@@ -19,6 +19,7 @@ typedef struct pfa_flame_step {
     const char *name;
     const char *extra; /* more about it, told where it is pointed at: that of the first path counts; NULL: nothing */
     pfa_tone_t tone;
+    bool alone; /* no function: not folded with those behind it, whatever they are called */
 } pfa_flame_step_t;
 
 typedef struct pfa_flame_look {
@@ -30,13 +31,16 @@ typedef struct pfa_flame_look {
 
 pfa_flame_t *pfa_flame_new(void);
 void pfa_flame_free(pfa_flame_t *flame);
-/* Adds an amount to the path of these steps, the root's child first. Texts are copied. What is not above 0 adds nothing. */
-void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value);
+/* Adds an amount to the path of these steps, the root's child first; of an estimate, with its variance. Texts are copied. What is
+ * not above 0 adds nothing. */
+void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value, double variance);
+/* Frames on the same one are in the order of their names, not of their amounts. */
+void pfa_flame_by_name(pfa_flame_t *flame);
 double pfa_flame_total(const pfa_flame_t *flame);
 
 /* Frames that are too narrow or too deep to be seen are left out, and their number is said. */
 void pfa_flame_svg(const pfa_flame_t *flame, FILE *to, const pfa_flame_look_t *look);
-/* "a;b;c 123", the largest first at each level. In names a semicolon becomes a colon, a space an underscore, and what cannot
+/* "a;b;c 123", the largest first at each level, or by name. In names a semicolon becomes a colon, a space an underscore, and what cannot
  * be shown a question mark; amounts are rounded, and paths that then have none are left out. */
 void pfa_flame_folded(const pfa_flame_t *flame, FILE *to);
 

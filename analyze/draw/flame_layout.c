@@ -23,16 +23,22 @@ static int compare_doubles(double left, double right)
     return left > right ? -1 : left < right;
 }
 
-static int compare_siblings(const void *a, const void *b)
+static int compare_names(const rank_t *left, const rank_t *right)
 {
+    int order = strverscmp(left->name, right->name); /* 8 comes before 16 */
+    return order != 0 ? order : (int)left->folded - (int)right->folded;
+}
+
+static int compare_siblings(const void *a, const void *b, void *to)
+{
+    const pfa_flame_t *flame = to;
     const rank_t *left = a;
     const rank_t *right = b;
     if (left->group != right->group) {
         return left->group < right->group ? -1 : 1;
     }
-    int order = compare_doubles(left->total, right->total);
-    order = order != 0 ? order : strcmp(left->name, right->name);
-    return order != 0 ? order : (int)left->folded - (int)right->folded;
+    int order = flame->by_name ? 0 : compare_doubles(left->total, right->total);
+    return order != 0 ? order : compare_names(left, right);
 }
 
 /* The largest first, and of equal ones those that others stand on. */
@@ -54,10 +60,12 @@ static void sum_up(const pfa_flame_t *flame, pfa_flame_layout_t *layout)
 {
     for (size_t i = 0; i < flame->count; i++) {
         layout->totals[i] = flame->nodes[i].self;
+        layout->variances[i] = flame->nodes[i].variance;
         layout->levels[i] = i == PFA_FLAME_ROOT ? 0 : layout->levels[flame->nodes[i].parent] + 1;
     }
     for (size_t i = flame->count; i-- > 1;) {
         layout->totals[flame->nodes[i].parent] += layout->totals[i];
+        layout->variances[flame->nodes[i].parent] += layout->variances[i];
     }
 }
 
@@ -73,7 +81,7 @@ static void put_in_order(const pfa_flame_t *flame, pfa_flame_layout_t *layout)
                             .folded = node->most != 0,
                             .node = (uint32_t)i};
     }
-    qsort(ranks + 1, flame->count - 1, sizeof *ranks, compare_siblings);
+    qsort_r(ranks + 1, flame->count - 1, sizeof *ranks, compare_siblings, (void *)flame);
     for (size_t i = 1; i < flame->count; i++) { /* groups by number of the parent: it has its place already */
         uint32_t node = ranks[i].node;
         uint32_t parent = ranks[i].group;
@@ -112,6 +120,7 @@ static void choose(const pfa_flame_t *flame, double width, pfa_flame_layout_t *l
 void pfa_flame_lay(const pfa_flame_t *flame, double width, pfa_flame_layout_t *layout)
 {
     *layout = (pfa_flame_layout_t){.totals = pfa_memory_get(flame->count, sizeof *layout->totals),
+                                   .variances = pfa_memory_get(flame->count, sizeof *layout->variances),
                                    .starts = pfa_memory_get(flame->count, sizeof *layout->starts),
                                    .levels = pfa_memory_get(flame->count, sizeof *layout->levels),
                                    .order = pfa_memory_get(flame->count, sizeof *layout->order),
@@ -124,6 +133,7 @@ void pfa_flame_lay(const pfa_flame_t *flame, double width, pfa_flame_layout_t *l
 void pfa_flame_layout_free(pfa_flame_layout_t *layout)
 {
     free(layout->totals);
+    free(layout->variances);
     free(layout->starts);
     free(layout->levels);
     free(layout->order);

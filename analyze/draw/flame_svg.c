@@ -6,6 +6,7 @@
 #include "analyze/draw/svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -97,8 +98,34 @@ static void put_head(const drawing_t *drawing)
     fprintf(to, "<text class=\"head\" x=\"%d\" y=\"26\">", SIDE);
     pfa_svg_put_cut(to, drawing->look->title, 80);
     fprintf(to, "</text>\n<text class=\"dim\" x=\"%d\" y=\"45\">", SIDE);
-    pfa_svg_put_cut(to, drawing->look->note != NULL ? drawing->look->note : "", 170);
+    pfa_svg_put_cut(to, drawing->look->note != NULL ? drawing->look->note : "", 110);
     fputs("</text>\n", to);
+}
+
+/* What the colours mean, of those that are there: from right to left, above what a search finds. */
+static void put_legend(const drawing_t *drawing)
+{
+    static const struct {
+        const char *name;
+        int width;
+    } tones[PFA_TONES] = {[PFA_TONE_OWN] = {"program", 78},
+                          [PFA_TONE_LIBRARY] = {"library", 70},
+                          [PFA_TONE_RUNTIME] = {"C++ library", 98},
+                          [PFA_TONE_UNKNOWN] = {"no function", 86}};
+    bool seen[PFA_TONES] = {false};
+    int x = WIDTH - SIDE;
+    for (size_t i = 1; i < drawing->flame->count; i++) {
+        seen[drawing->flame->nodes[i].tone] |= drawing->layout.is_drawn[i];
+    }
+    for (unsigned tone = PFA_TONES; tone-- > 0;) {
+        if (seen[tone]) {
+            x -= tones[tone].width;
+            fprintf(drawing->to,
+                    "<rect class=\"t%u\" x=\"%d\" y=\"41\" width=\"10\" height=\"10\" rx=\"2\"/>"
+                    "<text class=\"dim\" x=\"%d\" y=\"50\">%s</text>\n",
+                    tone * SHADES, x, x + 14, tones[tone].name);
+        }
+    }
 }
 
 /* What was left out; a line that the script keeps for the frame that is pointed at lies below. */
@@ -136,7 +163,8 @@ static unsigned shade_of(const char *name)
     return hash >> 16 & (SHADES - 1);
 }
 
-/* data-f: name, extra, amount, level, repeats at least and at most. */
+/* data-f: name, extra, amount, level, repeats at least and at most; data-e: of an estimate, half of its 95 % confidence
+ * interval. */
 static void put_frame(drawing_t *drawing, uint32_t number)
 {
     const pfa_flame_node_t *node = &drawing->flame->nodes[number];
@@ -149,6 +177,9 @@ static void put_frame(drawing_t *drawing, uint32_t number)
             drawing->layout.totals[number], drawing->layout.levels[number]);
     if (node->most != 0) {
         fprintf(drawing->to, " %" PRIu32 " %" PRIu32, node->least, node->most);
+    }
+    if (drawing->layout.variances[number] > 0) {
+        fprintf(drawing->to, "\" data-e=\"%.6g", 1.96 * sqrt(drawing->layout.variances[number]));
     }
     fputs("\"/>\n", drawing->to);
 }
@@ -235,6 +266,7 @@ void pfa_flame_svg(const pfa_flame_t *flame, FILE *to, const pfa_flame_look_t *l
     drawing.height = HEAD + (drawing.layout.deepest + 1) * LINE + FOOT;
     put_head(&drawing);
     put_left_out(&drawing);
+    put_legend(&drawing);
     put_frames(&drawing);
     fprintf(to, "<text id=\"about\" x=\"%d\" y=\"%.0f\"></text>\n<g id=\"controls\"></g>\n<script>\n<![CDATA[\n", SIDE,
             drawing.height - 12);

@@ -3,6 +3,7 @@
 #define PFA_ANALYZE_DRAW_FLAME_TREE_H
 
 #include "analyze/draw/flame.h"
+#include "analyze/tool/slots.h"
 
 enum { PFA_FLAME_ROOT = 0, PFA_FLAME_NOTHING = 0 };
 
@@ -15,28 +16,29 @@ typedef struct pfa_flame_node {
     uint32_t most;  /* 0: it was not folded */
     pfa_tone_t tone;
     double self;
+    double variance; /* of self */
 } pfa_flame_node_t;
 
 struct pfa_flame {
     char **texts; /* each once; the first is empty */
     size_t text_count;
     size_t text_room;
-    uint32_t *text_slots; /* by hash: a text's number and one */
-    size_t text_slot_count;
+    pfa_slots_t text_slots;
     pfa_flame_node_t *nodes;
     size_t count;
     size_t room;
-    uint32_t *slots; /* by hash of parent and name: a node's number and one */
-    size_t slot_count;
-    uint32_t *path; /* names of the path that is added */
+    pfa_slots_t slots; /* nodes but the root, by parent and name */
+    bool by_name;      /* the order of frames on the same one */
+    uint32_t *path;    /* names of the path that is added */
     size_t path_room;
 };
 
 typedef struct pfa_flame_layout {
-    double *totals; /* by node: its own amount and that of all below it */
-    double *starts; /* what lies left of it, below its parent */
+    double *totals;    /* by node: its own amount and that of all below it */
+    double *variances; /* of them */
+    double *starts;    /* what lies left of it, below its parent */
     uint32_t *levels;
-    uint32_t *order;  /* all nodes, those of one parent together and the largest first; parents before children */
+    uint32_t *order;  /* all nodes, those of one parent together and in their order; parents before children */
     uint32_t deepest; /* level that is drawn */
     size_t drawn;     /* so many are, */
     bool *is_drawn;

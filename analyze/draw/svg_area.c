@@ -1,4 +1,5 @@
 /* Owns amounts over time as SVG: stacked areas or lines, a legend, and a strip for each time that tells its figures. */
+#include "analyze/draw/area.h"
 #include "analyze/draw/svg_plot.h"
 
 #include <math.h>
@@ -11,47 +12,6 @@ typedef struct drawing {
     const pfa_area_t *chart;
     double *floor; /* what the next series lies on, by time */
 } drawing_t;
-
-static double value_of(const pfa_area_t *chart, size_t series, size_t at)
-{
-    double value = chart->series[series].values[at];
-    return isfinite(value) && value > 0 ? value : 0;
-}
-
-static double sum_at(const pfa_area_t *chart, size_t at)
-{
-    double sum = 0;
-    for (size_t i = 0; i < chart->series_count; i++) {
-        double value = value_of(chart, i, at);
-        sum = chart->stacked ? sum + value : fmax(sum, value);
-    }
-    return sum;
-}
-
-static double peak_of(const pfa_area_t *chart, size_t series)
-{
-    double peak = 0;
-    for (size_t i = 0; i < chart->count; i++) {
-        peak = fmax(peak, value_of(chart, series, i));
-    }
-    return peak;
-}
-
-static void make_scales(drawing_t *drawing)
-{
-    const pfa_area_t *chart = drawing->chart;
-    pfa_range_t x = {.any = false};
-    pfa_range_t y = {.any = false};
-    for (size_t i = 0; i < chart->count; i++) {
-        pfa_range_take(&x, &chart->x, chart->times[i]);
-        pfa_range_take(&y, &chart->y, sum_at(chart, i));
-        if (chart->most != NULL) {
-            pfa_range_take(&y, &chart->y, chart->most[i]);
-        }
-    }
-    drawing->plot.x = pfa_scale_make(&chart->x, &x, 8, false, true);
-    drawing->plot.y = pfa_scale_make(&chart->y, &y, 6, true, false);
-}
 
 static void put_place(const drawing_t *drawing, size_t at, double value, bool first)
 {
@@ -70,11 +30,11 @@ static void put_area(drawing_t *drawing, size_t series)
     fprintf(drawing->plot.to, "<path class=\"edge %s\" d=\"",
             pfa_plot_colour(series, chart->series[series].rest, class));
     for (size_t i = 0; i < chart->count; i++) {
-        put_place(drawing, i, drawing->floor[i] + value_of(chart, series, i), i == 0);
+        put_place(drawing, i, drawing->floor[i] + pfa_area_value(chart, series, i), i == 0);
     }
     for (size_t i = chart->count; i-- > 0;) {
         put_place(drawing, i, drawing->floor[i], false);
-        drawing->floor[i] += value_of(chart, series, i);
+        drawing->floor[i] += pfa_area_value(chart, series, i);
     }
     fputs("Z\"/>\n", drawing->plot.to);
 }
@@ -113,10 +73,12 @@ static void put_legend(const drawing_t *drawing)
     FILE *to = drawing->plot.to;
     double x = drawing->plot.left + drawing->plot.width + 18;
     double y = drawing->plot.top + 4;
+    fprintf(to, "<text class=\"small dim\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">peak of each</text>\n",
+            PFA_SVG_WIDTH - 10, y - 8);
     for (size_t i = chart->series_count; i-- > 0; y += LEGEND_LINE) {
         char class[8];
         char text[PFA_NUMBER_TEXT];
-        double peak = peak_of(chart, i);
+        double peak = pfa_area_peak(chart, i);
         fprintf(to, "<g><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\" rx=\"2\"/>",
                 pfa_plot_colour(i, chart->series[i].rest, class), x, y - 1);
         fprintf(to, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">", x + 17, y + 9);
@@ -133,8 +95,8 @@ static size_t next_largest(const pfa_area_t *chart, size_t at, const bool *told)
 {
     size_t best = chart->series_count;
     for (size_t i = 0; i < chart->series_count; i++) {
-        bool larger = best == chart->series_count || value_of(chart, i, at) > value_of(chart, best, at);
-        best = !told[i] && value_of(chart, i, at) > 0 && larger ? i : best;
+        bool larger = best == chart->series_count || pfa_area_value(chart, i, at) > pfa_area_value(chart, best, at);
+        best = !told[i] && pfa_area_value(chart, i, at) > 0 && larger ? i : best;
     }
     return best;
 }
@@ -145,7 +107,7 @@ static void put_strip_text(const drawing_t *drawing, size_t at)
     char text[PFA_NUMBER_TEXT];
     bool *told = pfa_memory_get(chart->series_count + 1, sizeof *told);
     fprintf(drawing->plot.to, "<title>%s: ", pfa_unit_text(chart->x.unit, chart->times[at], text));
-    fprintf(drawing->plot.to, "%s", pfa_unit_text(chart->y.unit, sum_at(chart, at), text));
+    fprintf(drawing->plot.to, "%s", pfa_unit_text(chart->y.unit, pfa_area_sum(chart, at), text));
     if (chart->most != NULL) {
         fprintf(drawing->plot.to, ", at most %s", pfa_unit_text(chart->y.unit, chart->most[at], text));
     }
@@ -155,7 +117,7 @@ static void put_strip_text(const drawing_t *drawing, size_t at)
             break;
         }
         told[next] = true;
-        fprintf(drawing->plot.to, "\n%s  ", pfa_unit_text(chart->y.unit, value_of(chart, next, at), text));
+        fprintf(drawing->plot.to, "\n%s  ", pfa_unit_text(chart->y.unit, pfa_area_value(chart, next, at), text));
         pfa_svg_put_cut(drawing->plot.to, chart->series[next].name, 60);
     }
     fputs("</title>", drawing->plot.to);
@@ -182,9 +144,9 @@ static void put_strips(const drawing_t *drawing)
 void pfa_svg_area(FILE *to, const pfa_area_t *chart)
 {
     drawing_t drawing = {.chart = chart, .floor = pfa_memory_get(chart->count, sizeof *drawing.floor)};
-    bool legend = chart->series_count > 1;
+    bool legend = chart->series_count > 1 || chart->named;
     drawing.plot = pfa_plot_begin(to, chart->title, chart->note, legend ? LEGEND_WIDTH : 30, 56);
-    make_scales(&drawing);
+    pfa_area_scales(chart, 8, 6, &drawing.plot.x, &drawing.plot.y);
     pfa_plot_y_axis(&drawing.plot, &chart->y);
     pfa_plot_x_axis(&drawing.plot, &chart->x);
     put_series(&drawing);

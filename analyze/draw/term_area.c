@@ -1,5 +1,6 @@
 /* Owns amounts over time on a terminal. A column shows the moment of its stretch at which the sum was largest, so that no
  * spike is lost. */
+#include "analyze/draw/area.h"
 #include "analyze/draw/glyphs.h"
 #include "analyze/draw/term_canvas.h"
 
@@ -11,38 +12,6 @@ typedef struct drawing {
     const pfa_area_t *chart;
     double *tops; /* of the column that is drawn: where each series ends, in rows */
 } drawing_t;
-
-static double value_of(const pfa_area_t *chart, size_t series, size_t at)
-{
-    double value = chart->series[series].values[at];
-    return isfinite(value) && value > 0 ? value : 0;
-}
-
-static double sum_at(const pfa_area_t *chart, size_t at)
-{
-    double sum = 0;
-    for (size_t i = 0; i < chart->series_count; i++) {
-        double value = value_of(chart, i, at);
-        sum = chart->stacked ? sum + value : fmax(sum, value);
-    }
-    return sum;
-}
-
-static void make_scales(drawing_t *drawing)
-{
-    const pfa_area_t *chart = drawing->chart;
-    pfa_range_t x = {.any = false};
-    pfa_range_t y = {.any = false};
-    for (size_t i = 0; i < chart->count; i++) {
-        pfa_range_take(&x, &chart->x, chart->times[i]);
-        pfa_range_take(&y, &chart->y, sum_at(chart, i));
-        if (chart->most != NULL) {
-            pfa_range_take(&y, &chart->y, chart->most[i]);
-        }
-    }
-    drawing->canvas.x = pfa_scale_make(&chart->x, &x, drawing->canvas.width / 14, false, true);
-    drawing->canvas.y = pfa_scale_make(&chart->y, &y, drawing->canvas.height / 4, true, false);
-}
 
 static unsigned colour_of(const pfa_area_t *chart, size_t series)
 {
@@ -111,7 +80,7 @@ static void fill_column(drawing_t *drawing, unsigned column, size_t at)
     pfa_canvas_t *canvas = &drawing->canvas;
     double sum = 0;
     for (size_t i = 0; i < chart->series_count; i++) {
-        sum += value_of(chart, i, at);
+        sum += pfa_area_value(chart, i, at);
         drawing->tops[i] = pfa_scale_place(&canvas->y, sum) * canvas->height;
     }
     for (unsigned row = 0; row < canvas->height; row++) {
@@ -123,7 +92,7 @@ static void mark_lines(drawing_t *drawing, unsigned column, size_t at)
 {
     const pfa_area_t *chart = drawing->chart;
     for (size_t i = chart->series_count; i-- > 0;) {
-        unsigned row = pfa_canvas_row(&drawing->canvas, value_of(chart, i, at));
+        unsigned row = pfa_canvas_row(&drawing->canvas, pfa_area_value(chart, i, at));
         *pfa_canvas_at(&drawing->canvas, column, row) = (pfa_cell_t){
             .glyph =
                 drawing->canvas.term->colour && drawing->canvas.term->utf8 ? 0x2022 : (uint32_t)pfa_canvas_letter(i),
@@ -158,7 +127,7 @@ static void draw(drawing_t *drawing)
         size_t best = end != 0 ? end - 1 : 0;
         double most = 0;
         for (size_t i = from; i < end; i++) {
-            best = sum_at(chart, i) > sum_at(chart, best) ? i : best;
+            best = pfa_area_sum(chart, i) > pfa_area_sum(chart, best) ? i : best;
             most = chart->most != NULL ? fmax(most, chart->most[i]) : 0;
         }
         (chart->stacked || chart->series_count == 1 ? fill_column : mark_lines)(drawing, column, best);
@@ -175,13 +144,9 @@ static void put_legend(const drawing_t *drawing)
     const pfa_term_t *term = drawing->canvas.term;
     for (size_t i = 0; i < chart->series_count; i++) {
         char text[PFA_NUMBER_TEXT];
-        double peak = 0;
-        for (size_t j = 0; j < chart->count; j++) {
-            peak = fmax(peak, value_of(chart, i, j));
-        }
-        fprintf(drawing->canvas.to, "%12s  ", pfa_unit_text(chart->y.unit, peak, text));
+        fprintf(drawing->canvas.to, "%12s  ", pfa_unit_text(chart->y.unit, pfa_area_peak(chart, i), text));
         pfa_canvas_colour(drawing->canvas.to, term, colour_of(chart, i), 0);
-        if (term->colour) {
+        if (term->colour || chart->series_count == 1) {
             fputs(term->utf8 ? "■" : "#", drawing->canvas.to);
         } else {
             fputc(pfa_canvas_letter(i), drawing->canvas.to);
@@ -197,10 +162,10 @@ void pfa_term_area(FILE *to, const pfa_term_t *term, const pfa_area_t *chart)
 {
     drawing_t drawing = {.chart = chart, .canvas = pfa_canvas_new(to, term)};
     drawing.tops = pfa_memory_get(chart->series_count, sizeof *drawing.tops);
-    make_scales(&drawing);
+    pfa_area_scales(chart, drawing.canvas.width / 14, drawing.canvas.height / 4, &drawing.canvas.x, &drawing.canvas.y);
     draw(&drawing);
     pfa_canvas_put(&drawing.canvas, chart->title, chart->note, &chart->x, &chart->y);
-    if (chart->series_count > 1) {
+    if (chart->series_count > 1 || chart->named) {
         fprintf(to, "\n%12s\n", "peak of each");
         put_legend(&drawing);
     }

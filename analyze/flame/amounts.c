@@ -9,10 +9,27 @@ typedef struct collecting {
     pfa_summit_t *summit; /* of the peak alone */
 } collecting_t;
 
-static double *find_value(pfa_amounts_t *amounts, uint32_t stack)
+/* Chunks of a stack often come one after the other. */
+static pfa_amount_t *find_amount(pfa_amounts_t *amounts, uint32_t stack, uint32_t group)
 {
-    amounts->values = pfa_memory_grow(amounts->values, &amounts->room, (size_t)stack + 1, sizeof *amounts->values);
-    return &amounts->values[stack];
+    group = amounts->query->key != NULL ? group : 0;
+    if (amounts->last < amounts->count && amounts->list[amounts->last].stack == stack &&
+        amounts->list[amounts->last].group == group) {
+        return &amounts->list[amounts->last];
+    }
+    uint64_t hash = pfa_hash_mix(stack, group);
+    pfa_probe_t probe = pfa_slots_probe(&amounts->slots, hash);
+    while (pfa_slots_next(&amounts->slots, &probe)) {
+        amounts->last = probe.number;
+        if (amounts->list[probe.number].stack == stack && amounts->list[probe.number].group == group) {
+            return &amounts->list[probe.number];
+        }
+    }
+    amounts->list = pfa_memory_grow(amounts->list, &amounts->room, amounts->count + 1, sizeof *amounts->list);
+    amounts->list[amounts->count] = (pfa_amount_t){.stack = stack, .group = group};
+    pfa_slots_put(&amounts->slots, hash, (uint32_t)amounts->count);
+    amounts->last = amounts->count++;
+    return &amounts->list[amounts->last];
 }
 
 /* Of so many rows: `each` of every chunk that they stand for. Poisson sampling: each row is there with probability 1/weight,
@@ -20,9 +37,12 @@ static double *find_value(pfa_amounts_t *amounts, uint32_t stack)
 static void add(pfa_amounts_t *amounts, const pfa_kind_t *kind, double rows, double each)
 {
     double value = rows * kind->weight * each;
-    *find_value(amounts, kind->stack) += value;
+    double variance = rows * kind->weight * (kind->weight - 1) * each * each;
+    pfa_amount_t *amount = find_amount(amounts, kind->stack, kind->group);
+    amount->value += value;
+    amount->variance += variance;
     amounts->total += value;
-    amounts->variance += rows * kind->weight * (kind->weight - 1) * each * each;
+    amounts->variance += variance;
 }
 
 static void add_kind(void *to, const pfa_kind_t *kind, double rows)
@@ -38,9 +58,8 @@ static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint3
     pfa_amounts_t *amounts = ((collecting_t *)to)->amounts;
     double value = amounts->metric == PFA_METRIC_COUNT ? chunks : bytes;
     (void)source;
-    (void)group;
     if (amounts->metric == PFA_METRIC_BYTES || amounts->metric == PFA_METRIC_COUNT) {
-        *find_value(amounts, stack) += value;
+        find_amount(amounts, stack, group)->value += value;
         amounts->total += value;
     } else if (amounts->metric != PFA_METRIC_LIVE) { /* they died: of what is alive at the end nothing is lacking */
         amounts->folded_chunks += chunks;
@@ -144,9 +163,10 @@ bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_
 
 void pfa_amounts_free(pfa_amounts_t *amounts)
 {
-    free(amounts->values);
-    amounts->values = NULL;
-    amounts->room = 0;
+    free(amounts->list);
+    pfa_slots_free(&amounts->slots);
+    amounts->list = NULL;
+    amounts->count = amounts->room = 0;
 }
 
 double pfa_amounts_error(const pfa_amounts_t *amounts)

@@ -1,8 +1,7 @@
 /* Owns `profalloc flame`: its command line. */
 #include "analyze/flame/flame.h"
-#include "analyze/draw/outfile.h"
+#include "analyze/draw/drawn.h"
 #include "analyze/draw/scale.h"
-#include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -23,19 +22,23 @@ static const char usage[] =
     "                             built with profalloc-cc\n"
     "  --inverted         from the functions that allocate to those that called them: an icicle graph\n"
     "  --svg OUT          the graph as a picture, to a file; - is standard output\n"
-    "  --folded           folded stacks to standard output, which is what is done without --svg\n" PFA_REQUEST_WHERE_USAGE
+    "  --folded           folded stacks to standard output, which is what is done without --svg\n"
+    "  --by KEY           the first frame of each path is its group: the graph is split by stack, function, file, module, size,\n"
+    "                     thread or tag\n"
+    "  --sort WHAT        the order of frames on the same one: by value, which is the default, or by name\n" PFA_REQUEST_WHERE_USAGE
     "  --json             the amounts of all stacks, for programs\n\n"
-    "Of a sampled recording amounts are estimates; half of the 95 % confidence interval of their sum is told.\n\n"
+    "Of a sampled recording amounts are estimates; half of the 95 % confidence interval is told of their sum, and in the picture of\n"
+    "each frame that is pointed at.\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, or what is asked for was not recorded, 2 a file is no\n"
     "trace (others are told).\n";
 
 typedef struct wishes {
     pfa_metric_t metric;
     double at_ns;
-    const char *svg;
-    bool folded;
     bool inverted;
 } wishes_t;
+
+enum { BY_VALUE, BY_NAME };
 
 static const char *const metric_names[] = {
     [PFA_METRIC_BYTES] = "bytes", [PFA_METRIC_COUNT] = "count",   [PFA_METRIC_LIVE] = "live",
@@ -84,19 +87,11 @@ static bool take_metric(wishes_t *wishes, const char *value)
 static bool take(void *to, int option, const char *value)
 {
     wishes_t *wishes = to;
-    switch (option) {
-    case 'm':
+    if (option == 'm') {
         return take_metric(wishes, value);
-    case 's':
-        wishes->svg = value;
-        return pfa_outfile_check("flame", value);
-    case 'f':
-        wishes->folded = true;
-        return true;
-    default:
-        wishes->inverted = true;
-        return true;
     }
+    wishes->inverted = true;
+    return true;
 }
 
 /* "12.3 MiB +- 0.1 MiB (an estimate; 95 %)": the caller frees it. */
@@ -122,69 +117,53 @@ static char *tell_total(const pfa_amounts_t *amounts)
     return text;
 }
 
-static char *make_title(const pfa_amounts_t *amounts)
+/* A graph of amounts, as a picture. */
+typedef struct picture {
+    const pfa_amounts_t *amounts;
+    const pfa_flame_t *flame;
+    bool inverted;
+} picture_t;
+
+static void put_svg(const void *what, FILE *file)
 {
     static const char *const names[] = {
         [PFA_METRIC_BYTES] = "Bytes allocated",          [PFA_METRIC_COUNT] = "Chunks allocated",
         [PFA_METRIC_LIVE] = "Bytes alive at the end",    [PFA_METRIC_PEAK] = "Bytes alive at the peak",
         [PFA_METRIC_WASTED] = "Bytes allocated in vain", [PFA_METRIC_AT] = "Bytes alive at a moment"};
-    const pfa_source_t *first = &amounts->query->sources[0];
-    char *text = NULL;
-    const char *what = names[amounts->metric];
-    int length = amounts->query->source_count > 1
-                     ? asprintf(&text, "%s: %zu traces", what, amounts->query->source_count)
-                     : asprintf(&text, "%s: %s", what, first->command != NULL ? first->command : first->path);
-    return length < 0 ? pfa_memory_copy(what, strlen(what)) : text;
-}
-
-static int put_svg(const pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_flame_t *flame)
-{
-    FILE *file = pfa_outfile_open("flame", wishes->svg);
-    if (file == NULL) {
-        return PFA_EXIT_FAILED;
-    }
-    char *title = make_title(amounts);
-    char *note = tell_total(amounts);
+    const picture_t *picture = what;
+    pfa_metric_t metric = picture->amounts->metric;
+    char *title = pfa_drawn_title(picture->amounts->query, names[metric]);
+    char *note = tell_total(picture->amounts);
     pfa_flame_look_t look = {.title = title,
                              .note = note,
-                             .unit = amounts->metric == PFA_METRIC_COUNT ? PFA_UNIT_NUMBER : PFA_UNIT_BYTES,
-                             .downwards = wishes->inverted};
-    pfa_flame_svg(flame, file, &look);
+                             .unit = metric == PFA_METRIC_COUNT ? PFA_UNIT_NUMBER : PFA_UNIT_BYTES,
+                             .downwards = picture->inverted};
+    pfa_flame_svg(picture->flame, file, &look);
     free(title);
     free(note);
-    return pfa_outfile_close("flame", wishes->svg, file) ? 0 : PFA_EXIT_FAILED;
 }
 
 static void note_what_lacks(const pfa_amounts_t *amounts)
 {
-    char texts[2][PFA_NUMBER_TEXT];
+    char text[PFA_NUMBER_TEXT];
     pfa_query_t *query = amounts->query;
-    if (amounts->folded_chunks > 0) {
-        pfa_notes_add(&query->remarks, "%s chunks of %s are known in sums only, and not in this",
-                      pfa_text_count(texts[0], amounts->folded_chunks),
-                      pfa_text_bytes(texts[1], amounts->folded_bytes));
-    }
+    pfa_drawn_remarks(query, amounts->folded_chunks, amounts->folded_bytes, amounts->metric == PFA_METRIC_AT);
     if (amounts->without > 0 && amounts->has_accesses) {
         pfa_notes_add(&query->remarks, "of %s chunks it is not known what was done with them; they are not in this",
-                      pfa_text_count(texts[0], amounts->without));
-    }
-    if (!query->comparable && amounts->metric == PFA_METRIC_AT) {
-        pfa_notes_add(&query->remarks,
-                      "the clocks of these traces cannot be compared: each is told from its own start");
+                      pfa_text_count(text, amounts->without));
     }
 }
 
-static int put(const pfa_amounts_t *amounts, const wishes_t *wishes, bool json)
+static int put_graph(const pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_drawn_t *drawn)
 {
     int status = 0;
-    note_what_lacks(amounts);
-    if (json) {
-        pfa_amounts_json(amounts, stdout, metric_names[amounts->metric]);
-        return 0;
-    }
     pfa_flame_t *flame = pfa_amounts_graph(amounts, wishes->inverted);
-    if (wishes->svg != NULL) {
-        status = put_svg(amounts, wishes, flame);
+    if (drawn->sort == BY_NAME) {
+        pfa_flame_by_name(flame);
+    }
+    if (drawn->svg != NULL) {
+        picture_t picture = {.amounts = amounts, .flame = flame, .inverted = wishes->inverted};
+        status = pfa_drawn_svg(drawn, put_svg, &picture);
     } else {
         pfa_flame_folded(flame, stdout);
     }
@@ -209,33 +188,38 @@ static bool can_tell(const pfa_amounts_t *amounts)
     return false;
 }
 
-static int tell(const pfa_request_t *request, const wishes_t *wishes, pfa_query_t *query)
+static int tell(void *to, const pfa_drawn_t *drawn, pfa_query_t *query)
 {
+    const wishes_t *wishes = to;
     pfa_amounts_t amounts;
     int status = PFA_EXIT_FAILED;
     if (wishes->metric == PFA_METRIC_AT && wishes->at_ns > query->end_ns) {
         pfa_tool_say("flame", "--metric at=: the recording ends at %.6f s", query->end_ns * 1e-9);
-        pfa_query_close(query);
         return PFA_EXIT_USAGE;
     }
     if (pfa_amounts_collect(&amounts, query, wishes->metric, wishes->at_ns) && can_tell(&amounts)) {
-        status = put(&amounts, wishes, request->json);
+        note_what_lacks(&amounts);
+        if (drawn->request.json) {
+            pfa_amounts_json(&amounts, stdout, metric_names[amounts.metric]);
+            status = 0;
+        } else {
+            status = put_graph(&amounts, wishes, drawn);
+        }
     }
-    status = query->status != 0 ? query->status : status;
     pfa_amounts_free(&amounts);
-    pfa_query_close(query);
     return status;
 }
 
-/* Shared options that mean nothing here, and forms that exclude each other. */
-static bool check(const pfa_request_t *request, const wishes_t *wishes)
+/* Shared options that mean nothing here. */
+static bool check(void *to, const pfa_drawn_t *drawn)
 {
-    if (request->top != 0) {
-        pfa_tool_say("flame", "--top is of no use here: all stacks are told");
+    (void)to;
+    if (drawn->request.sort != NULL && drawn->request.json) {
+        pfa_tool_say("flame", "--sort is of no use with --json: it has stacks, not frames");
         return false;
     }
-    if ((wishes->folded ? 1 : 0) + (wishes->svg != NULL ? 1 : 0) + (request->json ? 1 : 0) > 1) {
-        pfa_tool_say("flame", "one of --folded, --svg and --json at a time");
+    if (drawn->request.top != 0) {
+        pfa_tool_say("flame", "--top is of no use here: all stacks are told");
         return false;
     }
     return true;
@@ -243,24 +227,22 @@ static bool check(const pfa_request_t *request, const wishes_t *wishes)
 
 int pfa_command_flame(int argc, char **argv)
 {
-    static const struct option own[] = {{"metric", required_argument, NULL, 'm'},
-                                        {"svg", required_argument, NULL, 's'},
-                                        {"folded", no_argument, NULL, 'f'},
-                                        {"inverted", no_argument, NULL, 'i'},
-                                        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"metric", required_argument, NULL, 'm'},
+                                            {"svg", required_argument, NULL, PFA_DRAWN_SVG},
+                                            {"folded", no_argument, NULL, PFA_DRAWN_FORM},
+                                            {"inverted", no_argument, NULL, 'i'},
+                                            {NULL, 0, NULL, 0}};
+    static const pfa_choice_t sorts[] = {
+        [BY_VALUE] = {"value", "the largest amount first"}, [BY_NAME] = {"name", "by name"}};
+    static const pfa_drawn_command_t command = {.name = "flame",
+                                                .usage = usage,
+                                                .form = "--folded",
+                                                .options = options,
+                                                .take = take,
+                                                .sorts = sorts,
+                                                .sort_count = sizeof sorts / sizeof sorts[0],
+                                                .check = check,
+                                                .tell = tell};
     wishes_t wishes = {.metric = PFA_METRIC_BYTES};
-    pfa_request_t request = {.command = "flame", .usage = usage, .no_by = true, .no_sort = true};
-    pfa_query_t query;
-    int status = pfa_request_read(&request, argc, argv, own, take, &wishes);
-    if (status < 0 && !check(&request, &wishes)) {
-        status = PFA_EXIT_USAGE;
-    }
-    if (status < 0) {
-        status = pfa_request_open(&request, &query);
-    }
-    if (status < 0) {
-        status = tell(&request, &wishes, &query);
-    }
-    pfa_request_free(&request);
-    return pfa_tool_finish("flame", status);
+    return pfa_drawn_run(&command, argc, argv, &wishes);
 }

@@ -1,10 +1,11 @@
-/* What a flame graph of a query shows: an amount for each call stack. */
+/* What a flame graph of a query shows: an amount for each call stack, or for each group (--by) and call stack. */
 #ifndef PFA_ANALYZE_FLAME_FLAME_H
 #define PFA_ANALYZE_FLAME_FLAME_H
 
 #include "analyze/draw/flame.h"
 #include "analyze/query/query.h"
 #include "analyze/timeline/summit.h"
+#include "analyze/tool/slots.h"
 
 typedef enum pfa_metric {
     PFA_METRIC_BYTES,  /* allocated */
@@ -15,12 +16,22 @@ typedef enum pfa_metric {
     PFA_METRIC_AT      /* bytes alive at a moment */
 } pfa_metric_t;
 
+typedef struct pfa_amount {
+    uint32_t stack; /* of the query */
+    uint32_t group; /* 0 without a key */
+    double value;
+    double variance; /* if it is an estimate */
+} pfa_amount_t;
+
 typedef struct pfa_amounts {
     pfa_query_t *query;
     pfa_metric_t metric;
     double at_ns;
-    double *values; /* by stack of the query, as far as there is room */
+    pfa_amount_t *list; /* as they were met */
+    size_t count;
     size_t room;
+    pfa_slots_t slots; /* by stack and group */
+    size_t last;       /* that was asked for */
     double total;
     double variance; /* of the total, if it is an estimate */
     double seconds;  /* of the moment, if there is one */
@@ -37,7 +48,8 @@ void pfa_amounts_free(pfa_amounts_t *amounts);
 /* Half of the 95 % confidence interval of the total. */
 double pfa_amounts_error(const pfa_amounts_t *amounts);
 
-/* A graph of them; `inverted`: from the function that allocates to those that called it. (analyze/flame/paths.c) */
+/* A graph of them; `inverted`: from the function that allocates to those that called it. With a key, the first frame of each
+ * path is the group. (analyze/flame/paths.c) */
 pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted);
 void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric);
 

@@ -1,6 +1,7 @@
 /* Owns the way from call stacks to the paths of a flame graph, and to JSON. */
 #include "analyze/flame/flame.h"
 #include "analyze/names/place.h"
+#include "analyze/query/keys.h"
 #include "analyze/tool/json.h"
 
 #include <inttypes.h>
@@ -24,18 +25,12 @@ typedef struct path {
     size_t count;
 } path_t;
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static pfa_tone_t tone_of(const pfa_line_t *line)
 {
-    const char *function = line->symbol->function;
-    if (function == NULL) {
+    if (line->symbol->function == NULL) {
         return PFA_TONE_UNKNOWN;
     }
-    if (begins(function, "std::") || begins(function, "__gnu_cxx::") || begins(function, "void std::")) {
+    if (pfa_place_is_library(line->symbol)) {
         return PFA_TONE_RUNTIME;
     }
     return line->module != NULL && strstr(pfa_place_base_name(line->module), ".so") != NULL ? PFA_TONE_LIBRARY
@@ -69,21 +64,31 @@ static const char *name_of_root(const pfa_lines_t *lines)
     return name != NULL ? name : lines->count == 0 ? "(the stack is empty)" : NULL;
 }
 
-/* From the outermost frame to the innermost, or the other way. */
-static void fill_path(path_t *path, pfa_stacks_t *stacks, uint32_t stack, bool inverted)
+/* From the outermost frame to the innermost, or the other way; in front of both the group, if there is a key. */
+static void fill_path(path_t *path, const pfa_amounts_t *amounts, const pfa_amount_t *amount, bool inverted)
 {
-    pfa_stacks_lines(stacks, stack, &path->lines);
+    pfa_query_t *query = amounts->query;
+    pfa_stacks_lines(&query->stacks, amount->stack, &path->lines);
     size_t count = path->lines.count;
     const char *root = name_of_root(&path->lines);
-    path->steps = pfa_memory_grow(path->steps, &path->step_room, count + 1, sizeof *path->steps);
+    path->steps = pfa_memory_grow(path->steps, &path->step_room, count + 2, sizeof *path->steps);
     path->texts = pfa_memory_grow(path->texts, &path->text_room, count + 1, sizeof *path->texts);
-    path->count = count + (root != NULL);
-    size_t first = root != NULL && !inverted;
-    for (size_t i = 0; i < count; i++) {
-        fill_step(&path->steps[first + i], &path->texts[i], &path->lines.list[inverted ? i : count - 1 - i]);
+    path->count = 0;
+    if (query->key != NULL) {
+        path->steps[path->count++] = (pfa_flame_step_t){.name = pfa_query_group_name(query, amount->group),
+                                                        .extra = query->key->name,
+                                                        .tone = PFA_TONE_UNKNOWN,
+                                                        .alone = true};
     }
-    if (root != NULL) {
-        path->steps[inverted ? count : 0] = (pfa_flame_step_t){.name = root, .tone = PFA_TONE_UNKNOWN};
+    pfa_flame_step_t beyond = {.name = root, .tone = PFA_TONE_UNKNOWN};
+    if (root != NULL && !inverted) {
+        path->steps[path->count++] = beyond;
+    }
+    for (size_t i = 0; i < count; i++) {
+        fill_step(&path->steps[path->count++], &path->texts[i], &path->lines.list[inverted ? i : count - 1 - i]);
+    }
+    if (root != NULL && inverted) {
+        path->steps[path->count++] = beyond;
     }
 }
 
@@ -98,22 +103,26 @@ pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted)
 {
     pfa_flame_t *flame = pfa_flame_new();
     path_t path = {.count = 0};
-    for (size_t i = 0; i < amounts->room; i++) {
-        if (amounts->values[i] > 0) {
-            fill_path(&path, &amounts->query->stacks, (uint32_t)i, inverted);
-            pfa_flame_add(flame, path.steps, path.count, amounts->values[i]);
+    for (size_t i = 0; i < amounts->count; i++) {
+        const pfa_amount_t *amount = &amounts->list[i];
+        if (amount->value > 0) {
+            fill_path(&path, amounts, amount, inverted);
+            pfa_flame_add(flame, path.steps, path.count, amount->value, amount->variance);
         }
     }
     free_path(&path);
     return flame;
 }
 
-static void put_stack(pfa_json_t *json, const path_t *path, double value)
+static void put_stack(pfa_json_t *json, const path_t *path, double value, bool grouped)
 {
     pfa_json_begin(json, NULL, '{');
+    if (grouped) {
+        pfa_json_text(json, "group", path->steps[0].name);
+    }
     pfa_json_number(json, "value", value);
     pfa_json_begin(json, "frames", '[');
-    for (size_t i = 0; i < path->count; i++) {
+    for (size_t i = grouped; i < path->count; i++) {
         pfa_json_text(json, NULL, path->steps[i].name);
     }
     pfa_json_end(json, ']');
@@ -124,10 +133,12 @@ void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric
 {
     pfa_json_t json = {.to = to};
     path_t path = {.count = 0};
+    const pfa_key_t *key = amounts->query->key;
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-flame");
     pfa_json_whole(&json, "version", 1);
     pfa_json_text(&json, "metric", metric);
+    pfa_json_text(&json, "by", key != NULL ? key->name : NULL);
     pfa_json_number(&json, "total", amounts->total);
     pfa_json_number(&json, "error95", pfa_amounts_error(amounts));
     if (amounts->has_moment) {
@@ -136,10 +147,10 @@ void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric
         pfa_json_text(&json, "time", NULL);
     }
     pfa_json_begin(&json, "stacks", '[');
-    for (size_t i = 0; i < amounts->room; i++) {
-        if (amounts->values[i] > 0) {
-            fill_path(&path, &amounts->query->stacks, (uint32_t)i, false);
-            put_stack(&json, &path, amounts->values[i]);
+    for (size_t i = 0; i < amounts->count; i++) {
+        if (amounts->list[i].value > 0) {
+            fill_path(&path, amounts, &amounts->list[i], false);
+            put_stack(&json, &path, amounts->list[i].value, key != NULL);
         }
     }
     pfa_json_end(&json, ']');

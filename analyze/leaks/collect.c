@@ -155,12 +155,6 @@ static double share_of(const adding_t *adding, double time)
     return !(share > 0) ? 0 : share < 1 ? share : 1;
 }
 
-static unsigned birth_of(double share)
-{
-    unsigned birth = (unsigned)(share * PFA_BIRTHS);
-    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
-}
-
 static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const pfa_leak_limits_t *limits = &adding->leaks->limits;
@@ -186,7 +180,7 @@ static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa
 {
     double share = share_of(adding, chunk->born);
     double bytes = kind->weight * (double)kind->size;
-    unsigned birth = birth_of(share);
+    unsigned birth = pfa_birth_of(share);
     unsigned age = pfa_lives_bin(chunk->life);
     survivors->births[birth] += kind->weight;
     survivors->birth_bytes[birth] += bytes;
@@ -210,7 +204,7 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     double share = share_of(adding, chunk->born);
     family->first = share < family->first ? share : family->first;
     family->last = share > family->last ? share : family->last;
-    family->births[birth_of(share)] += kind->weight;
+    family->births[pfa_birth_of(share)] += kind->weight;
     if (!kind->live && !has_moved(kind)) {
         family->lives[pfa_lives_bin(chunk->life)] += kind->weight;
         family->shortest = chunk->life < family->shortest ? chunk->life : family->shortest;

@@ -55,12 +55,6 @@ static void find_overdue(const pfa_leaks_t *leaks, const pfa_family_t *family, p
     finding->expected = family->per_ns * pfa_lives_excess(family->lives, bin);
 }
 
-static unsigned birth_of(double share)
-{
-    unsigned birth = (unsigned)(share * PFA_BIRTHS);
-    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
-}
-
 /* The time in which the group was at work, as births from one number to another: to the end if it is not known how long its chunks
  * should live; else as long as it allocated, and before what is too young to be overdue. */
 static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, const pfa_finding_t *finding,
@@ -68,8 +62,8 @@ static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, cons
 {
     double run = leaks->longest_run;
     double last = finding->siblings && run > 0 ? fmin(family->last, 1 - finding->due / run) : 1;
-    *from = birth_of(family->first);
-    *behind = (last > family->first ? birth_of(last) : *from) + 1;
+    *from = pfa_birth_of(family->first);
+    *behind = (last > family->first ? pfa_birth_of(last) : *from) + 1;
 }
 
 /* The sum of births up to a place, of which the last may be a half. */

@@ -38,6 +38,13 @@ typedef struct pfa_leak_limits {
 
 enum { PFA_BIRTHS = 32 };
 
+/* Births are counted in so many parts of the run: the part that a share of it lies in. */
+static inline unsigned pfa_birth_of(double share)
+{
+    unsigned birth = (unsigned)(share * PFA_BIRTHS);
+    return birth < PFA_BIRTHS ? birth : PFA_BIRTHS - 1;
+}
+
 /* Of a group that has survivors. */
 typedef struct pfa_survivors {
     double chunks;

@@ -3,26 +3,14 @@
 
 #include <string.h>
 
-void pfa_mprof_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live)
-{
-    double bytes = chunks * (double)size;
-    pfa_mprof_bin_t *both[] = {&mprof->bins[size <= PFA_BIN_LARGEST ? size : PFA_BIN_LARGEST + 1], &mprof->bin_total};
-    for (size_t i = 0; i < 2; i++) {
-        both[i]->allocs += chunks;
-        both[i]->bytes += bytes;
-        both[i]->frees += live ? 0 : chunks;
-        both[i]->kept += live ? bytes : 0;
-    }
-}
-
 /* The paper leaves open what a reasonable fraction of the total allocation is. Here it is the same as for leaks, of the
  * allocations, of the bytes or of the bytes kept: of many small chunks the bytes alone would not tell. */
-bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_bin_t *bin)
+bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_row_t *bin)
 {
-    const pfa_mprof_bin_t *total = &mprof->bin_total;
-    return bin->allocs > 0 &&
-           (pfa_mprof_is_listed(mprof, bin->allocs, total->allocs) ||
-            pfa_mprof_is_listed(mprof, bin->bytes, total->bytes) || pfa_mprof_is_listed(mprof, bin->kept, total->kept));
+    const pfa_mprof_row_t *total = &mprof->bin_total;
+    return pfa_mprof_is_listed(mprof, bin->all.chunks, total->all.chunks) ||
+           pfa_mprof_is_listed(mprof, bin->all.bytes, total->all.bytes) ||
+           pfa_mprof_is_listed(mprof, bin->kept.bytes, total->kept.bytes);
 }
 
 /* Paths are the same if they are in the same place: there is one for each module. */
@@ -79,8 +67,9 @@ static bool is_program(const pfa_query_t *query, const char *path)
     return false;
 }
 
-static void find_types(pfa_mprof_t *mprof, pfa_query_t *query)
+static void find_types(pfa_mprof_t *mprof)
 {
+    pfa_query_t *query = mprof->query;
     pfa_progress_t progress;
     uint32_t count = count_modules(&query->stacks);
     pfa_progress_begin(&progress, "types", count);
@@ -96,17 +85,18 @@ static void find_types(pfa_mprof_t *mprof, pfa_query_t *query)
     pfa_types_finish(&mprof->types);
 }
 
-void pfa_mprof_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query)
+void pfa_mprof_bins_finish(pfa_mprof_t *mprof)
 {
     bool any = false;
     for (size_t i = 0; i <= PFA_BIN_LARGEST; i++) {
-        mprof->wanted[i] = mprof->bins[i].allocs > 0;
+        mprof->wanted[i] = mprof->by_size.rows[i].all.chunks > 0;
         any = any || mprof->wanted[i];
     }
     if (any) {
-        find_types(mprof, query);
+        find_types(mprof);
     }
     if (mprof->types.cut) {
-        pfa_notes_add(&query->remarks, "there is more debug information than was looked at: types may be missing");
+        pfa_notes_add(&mprof->query->remarks,
+                      "there is more debug information than was looked at: types may be missing");
     }
 }

@@ -19,15 +19,14 @@
 
 void pfa_callgraph_begin(pfa_callgraph_t *graph)
 {
-    *graph = (pfa_callgraph_t){.slot_count = 1024};
-    graph->slots = pfa_memory_get(graph->slot_count, sizeof *graph->slots);
+    *graph = (pfa_callgraph_t){.nodes = NULL};
 }
 
 void pfa_callgraph_free(pfa_callgraph_t *graph)
 {
     free(graph->nodes);
     free(graph->arcs);
-    free(graph->slots);
+    pfa_slots_free(&graph->slots);
     free(graph->members);
     free(graph->arcs_in);
     free(graph->arcs_out);
@@ -35,44 +34,20 @@ void pfa_callgraph_free(pfa_callgraph_t *graph)
     *graph = (pfa_callgraph_t){.nodes = NULL};
 }
 
-static uint32_t *find_slot(const pfa_callgraph_t *graph, uint32_t *slots, size_t slot_count, uint32_t caller,
-                           uint32_t callee)
-{
-    uint64_t hash = ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u;
-    size_t at = (hash ^ hash >> 32) & (slot_count - 1);
-    for (; slots[at] != 0; at = (at + 1) & (slot_count - 1)) {
-        const pfa_callarc_t *arc = &graph->arcs[slots[at] - 1];
-        if (arc->caller == caller && arc->callee == callee) {
-            break;
-        }
-    }
-    return &slots[at];
-}
-
-static void grow_slots(pfa_callgraph_t *graph)
-{
-    size_t slot_count = 2 * graph->slot_count;
-    uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-    for (size_t i = 0; i < graph->arc_count; i++) {
-        *find_slot(graph, slots, slot_count, graph->arcs[i].caller, graph->arcs[i].callee) = (uint32_t)i + 1;
-    }
-    free(graph->slots);
-    graph->slots = slots;
-    graph->slot_count = slot_count;
-}
-
 pfa_callarc_t *pfa_callgraph_arc(pfa_callgraph_t *graph, uint32_t caller, uint32_t callee)
 {
-    if (2 * (graph->arc_count + 1) > graph->slot_count) {
-        grow_slots(graph);
+    uint64_t hash = pfa_hash_mix(caller, callee);
+    pfa_probe_t probe = pfa_slots_probe(&graph->slots, hash);
+    while (pfa_slots_next(&graph->slots, &probe)) {
+        pfa_callarc_t *arc = &graph->arcs[probe.number];
+        if (arc->caller == caller && arc->callee == callee) {
+            return arc;
+        }
     }
-    uint32_t *slot = find_slot(graph, graph->slots, graph->slot_count, caller, callee);
-    if (*slot == 0) {
-        graph->arcs = pfa_memory_grow(graph->arcs, &graph->arc_room, graph->arc_count + 1, sizeof *graph->arcs);
-        graph->arcs[graph->arc_count] = (pfa_callarc_t){.caller = caller, .callee = callee};
-        *slot = (uint32_t)++graph->arc_count;
-    }
-    return &graph->arcs[*slot - 1];
+    graph->arcs = pfa_memory_grow(graph->arcs, &graph->arc_room, graph->arc_count + 1, sizeof *graph->arcs);
+    graph->arcs[graph->arc_count] = (pfa_callarc_t){.caller = caller, .callee = callee};
+    pfa_slots_put(&graph->slots, hash, (uint32_t)graph->arc_count);
+    return &graph->arcs[graph->arc_count++];
 }
 
 static pfa_callnode_t *make_function(pfa_callgraph_t *graph, uint32_t number)
@@ -105,20 +80,17 @@ typedef struct sorting {
     pfa_callgraph_t *graph;
     pfa_callgraph_compare_t *compare;
     void *to;
+    pfa_sort_t sort;
     bool callers; /* arcs by the callee, then in the order of their callers; else the other way round */
 } sorting_t;
-
-static int compare_falling(double left, double right)
-{
-    return left > right ? -1 : left < right;
-}
 
 static int compare_numbers(uint32_t left, uint32_t right)
 {
     return left < right ? -1 : left > right;
 }
 
-/* By bytes as the paper says; callers come before what they call, and a cycle before its members. */
+/* By bytes as the paper says, unless something else was asked for: callers come before what they call, and a cycle before its
+ * members. By name, cycles come first. */
 static int compare_nodes(const void *a, const void *b, void *to)
 {
     const sorting_t *sorting = to;
@@ -126,9 +98,9 @@ static int compare_nodes(const void *a, const void *b, void *to)
     uint32_t right = *(const uint32_t *)b;
     const pfa_callnode_t *one = &sorting->graph->nodes[left];
     const pfa_callnode_t *other = &sorting->graph->nodes[right];
-    int result = compare_falling(one->all.bytes, other->all.bytes);
-    result = result != 0 ? result : compare_falling(one->all.chunks, other->all.chunks);
-    result = result != 0 ? result : compare_numbers(one->level, other->level);
+    bool by_name = sorting->sort == PFA_SORT_NAME;
+    int result = by_name ? 0 : pfa_sum_compare(&one->all, &other->all, sorting->sort);
+    result = result != 0 || by_name ? result : compare_numbers(one->level, other->level);
     bool cycles = pfa_callgraph_is_cycle(sorting->graph, left) || pfa_callgraph_is_cycle(sorting->graph, right);
     if (result != 0 || !cycles) {
         return result != 0 ? result : sorting->compare(sorting->to, left, right);
@@ -165,8 +137,8 @@ static int compare_arcs(const void *a, const void *b, void *to)
     if (result != 0 || left->within != right->within) {
         return result != 0 ? result : left->within - right->within;
     }
-    result = left->within ? 0 : compare_falling(left->sum.bytes, right->sum.bytes);
-    result = result != 0 ? result : compare_falling(left->sum.chunks, right->sum.chunks);
+    result = left->within ? pfa_sum_falling(left->sum.chunks, right->sum.chunks)
+                          : pfa_sum_compare(&left->sum, &right->sum, PFA_SORT_BYTES);
     const pfa_callnode_t *nodes = sorting->graph->nodes;
     uint32_t one = sorting->callers ? left->caller : left->callee;
     uint32_t other = sorting->callers ? right->caller : right->callee;
@@ -203,8 +175,7 @@ static int compare_members(const void *a, const void *b, void *to)
     const pfa_callnode_t *left = &sorting->graph->nodes[*(const uint32_t *)a];
     const pfa_callnode_t *right = &sorting->graph->nodes[*(const uint32_t *)b];
     int result = compare_numbers(left->cycle, right->cycle);
-    result = result != 0 ? result : compare_falling(left->self.bytes, right->self.bytes);
-    result = result != 0 ? result : compare_falling(left->self.chunks, right->self.chunks);
+    result = result != 0 ? result : pfa_sum_compare(&left->self, &right->self, PFA_SORT_BYTES);
     return result != 0 ? result : compare_numbers(left->index, right->index);
 }
 
@@ -226,9 +197,9 @@ static void list_members(sorting_t *sorting)
     }
 }
 
-void pfa_callgraph_finish(pfa_callgraph_t *graph, pfa_callgraph_compare_t *compare, void *to)
+void pfa_callgraph_finish(pfa_callgraph_t *graph, pfa_sort_t sort, pfa_callgraph_compare_t *compare, void *to)
 {
-    sorting_t sorting = {.graph = graph, .compare = compare, .to = to};
+    sorting_t sorting = {.graph = graph, .compare = compare, .to = to, .sort = sort};
     pfa_callgraph_merge(graph);
     number_nodes(&sorting);
     list_members(&sorting);

@@ -10,6 +10,7 @@
 #define PFA_ANALYZE_MPROF_CALLGRAPH_H
 
 #include "analyze/mprof/sums.h"
+#include "analyze/tool/slots.h"
 
 #include <stdbool.h>
 
@@ -53,8 +54,7 @@ typedef struct pfa_callgraph {
     pfa_callarc_t *arcs;
     size_t arc_count;
     size_t arc_room;
-    uint32_t *slots; /* 1 and the number of an arc, by caller and callee */
-    size_t slot_count;
+    pfa_slots_t slots; /* arcs by caller and callee */
     uint32_t chains;
     pfa_sum_t total;
     /* Once it is finished. */
@@ -72,8 +72,9 @@ void pfa_callgraph_begin(pfa_callgraph_t *graph);
 void pfa_callgraph_free(pfa_callgraph_t *graph);
 /* Counts what was allocated on a stack; functions from the innermost to the outermost, at least one. */
 void pfa_callgraph_add(pfa_callgraph_t *graph, const uint32_t *functions, size_t count, const pfa_sum_t *sum);
-/* Finds and merges cycles, and puts everything in order. Nothing can be added after that. */
-void pfa_callgraph_finish(pfa_callgraph_t *graph, pfa_callgraph_compare_t *compare, void *to);
+/* Finds and merges cycles, and puts everything in order: the entries as asked, callers and callees by bytes. What was kept is
+ * not known here. Nothing can be added after that. */
+void pfa_callgraph_finish(pfa_callgraph_t *graph, pfa_sort_t sort, pfa_callgraph_compare_t *compare, void *to);
 
 /* The strongly connected components of the arcs: a number for each function, callees before their callers. Returns how many
  * there are. (analyze/mprof/cycles.c) */

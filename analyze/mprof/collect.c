@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 
-void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options)
+void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_query_t *query)
 {
-    *mprof = (pfa_mprof_t){.options = *options, .leak_slot_count = 1024};
-    mprof->leak_slots = pfa_memory_get(mprof->leak_slot_count, sizeof *mprof->leak_slots);
+    *mprof = (pfa_mprof_t){.options = *options,
+                           .query = query,
+                           .by_stack = {.naming = PFA_NAMED_STACK},
+                           .by_size = {.naming = PFA_NAMED_SIZE},
+                           .by_path = {.naming = PFA_NAMED_PATH},
+                           .by_caller = {.naming = query->key != NULL ? PFA_NAMED_GROUP : PFA_NAMED_FUNCTION}};
+    (void)pfa_mprof_row(&mprof->by_size, PFA_BINS - 1);
     pfa_functions_begin(&mprof->functions);
     pfa_callgraph_begin(&mprof->graph);
     pfa_types_begin(&mprof->types, mprof->wanted, PFA_BIN_LARGEST + 1);
@@ -15,65 +20,67 @@ void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options)
 
 void pfa_mprof_free(pfa_mprof_t *mprof)
 {
+    pfa_mprof_table_t *tables[] = {&mprof->by_stack, &mprof->by_size, &mprof->by_path, &mprof->by_caller,
+                                   &mprof->leaks,    &mprof->bins,    &mprof->direct};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        free(tables[i]->rows);
+    }
     pfa_types_free(&mprof->types);
     pfa_callgraph_free(&mprof->graph);
     pfa_functions_free(&mprof->functions);
-    free(mprof->points);
+    pfa_slots_free(&mprof->path_slots);
     free(mprof->point_of);
-    free(mprof->leaks);
-    free(mprof->leak_slots);
-    free(mprof->direct_kept);
-    free(mprof->direct);
+    free(mprof->paths);
     free(mprof->modules);
 }
 
-static pfa_mprof_point_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
+static pfa_mprof_row_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
 {
     mprof->point_of =
         pfa_memory_grow(mprof->point_of, &mprof->point_of_room, (size_t)stack + 1, sizeof *mprof->point_of);
     uint32_t *number = &mprof->point_of[stack];
     if (*number == 0) {
-        mprof->points =
-            pfa_memory_grow(mprof->points, &mprof->point_room, mprof->point_count + 1, sizeof *mprof->points);
-        mprof->points[mprof->point_count] = (pfa_mprof_point_t){.stack = stack};
-        *number = (uint32_t)++mprof->point_count;
+        pfa_mprof_row(&mprof->by_stack, (uint32_t)mprof->by_stack.count)->what = stack;
+        *number = (uint32_t)mprof->by_stack.count;
     }
-    return &mprof->points[*number - 1];
+    return &mprof->by_stack.rows[*number - 1];
 }
 
-/* Each chunk was recorded with the probability 1 / weight, independently of others: the estimate of a sum of `value` over all
- * chunks has the variance weight * (weight - 1) * value^2 for each that was recorded (Horvitz and Thompson). */
-static void spread(pfa_mprof_spread_t *to, double rows, double weight, double size, bool live)
+static void add(pfa_mprof_row_t *row, const pfa_kind_t *kind, double rows)
 {
-    double each = rows * weight * (weight - 1);
-    to->chunks += each;
-    to->bytes += each * size * size;
-    to->kept += live ? each * size * size : 0;
+    pfa_sum_add(&row->all, rows, kind->weight, (double)kind->size);
+    if (kind->live) {
+        pfa_sum_add(&row->kept, rows, kind->weight, (double)kind->size);
+    }
 }
 
 void pfa_mprof_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     pfa_mprof_t *mprof = to;
-    pfa_mprof_point_t *point = find_point(mprof, kind->stack);
-    double chunks = rows * kind->weight;
-    pfa_sum_add(&point->all, chunks, (double)kind->size);
-    if (kind->live) {
-        pfa_sum_add(&point->kept, chunks, (double)kind->size);
+    add(find_point(mprof, kind->stack), kind, rows);
+    add(&mprof->by_size.rows[pfa_mprof_bin_of(kind->size)], kind, rows);
+    add(&mprof->bin_total, kind, rows);
+    if (mprof->query->key != NULL) {
+        add(pfa_mprof_row(&mprof->by_caller, kind->group), kind, rows);
     }
-    pfa_mprof_bins_add(mprof, chunks, kind->size, kind->live);
-    spread(&mprof->spread, rows, kind->weight, (double)kind->size, kind->live);
 }
 
 /* Their sizes are not known; in breakdowns they count as if all were of their mean size. */
+static void add_fold(pfa_mprof_row_t *row, double chunks, double bytes)
+{
+    row->all.chunks += chunks;
+    row->all.bytes += bytes;
+    row->all.classes[pfa_sum_class(chunks > 0 ? bytes / chunks : 0)] += bytes;
+}
+
 void pfa_mprof_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
 {
     pfa_mprof_t *mprof = to;
-    pfa_mprof_point_t *point = find_point(mprof, stack);
     (void)source;
-    (void)group;
-    point->all.chunks += chunks;
-    point->all.bytes += bytes;
-    point->all.classes[pfa_sum_class(chunks > 0 ? bytes / chunks : 0)] += bytes;
+    add_fold(find_point(mprof, stack), chunks, bytes);
+    if (mprof->query->key != NULL) {
+        add_fold(pfa_mprof_row(&mprof->by_caller, group), chunks, bytes);
+    }
     mprof->folded += chunks;
     mprof->folded_bytes += bytes;
 }
@@ -84,32 +91,38 @@ static int compare_functions(void *to, uint32_t left, uint32_t right)
     return pfa_functions_compare(&mprof->functions, left, right);
 }
 
-void pfa_mprof_make(pfa_mprof_t *mprof, pfa_query_t *query)
+/* With a key, the rows of groups are there already. */
+static void add_point(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pfa_mprof_row_t *point)
+{
+    pfa_callgraph_add(&mprof->graph, chain->functions, chain->count, &point->all);
+    pfa_mprof_bins_see(mprof, chain);
+    pfa_mprof_row_join(&mprof->total, point);
+    if (mprof->query->key == NULL) {
+        pfa_mprof_row_join(pfa_mprof_row(&mprof->by_caller, chain->functions[0]), point);
+        pfa_mprof_row_join(pfa_mprof_row(&mprof->by_path, pfa_mprof_path_of(mprof, chain)), point);
+    }
+}
+
+void pfa_mprof_make(pfa_mprof_t *mprof)
 {
     pfa_callchain_t chain = {.functions = NULL};
     pfa_progress_t progress;
-    pfa_progress_begin(&progress, "names", mprof->point_count);
-    for (size_t i = 0; i < mprof->point_count; i++) {
-        const pfa_mprof_point_t *point = &mprof->points[i];
-        pfa_callchain_take(&chain, &mprof->functions, &query->stacks, point->stack);
-        pfa_callgraph_add(&mprof->graph, chain.functions, chain.count, &point->all);
-        pfa_mprof_direct_add(mprof, &chain, point);
-        pfa_mprof_leaks_add(mprof, &chain, point);
-        pfa_mprof_bins_see(mprof, &chain);
-        pfa_sum_join(&mprof->all, &point->all);
-        pfa_sum_join(&mprof->kept, &point->kept);
-        pfa_progress_step(&progress, i);
+    pfa_progress_begin(&progress, "names", mprof->by_stack.count);
+    for (size_t i = 0; i < mprof->by_stack.count; i++) {
+        const pfa_mprof_row_t *point = &mprof->by_stack.rows[i];
+        pfa_callchain_take(&chain, &mprof->functions, &mprof->query->stacks, point->what);
+        add_point(mprof, &chain, point);
+        pfa_progress_step(&progress, 1);
     }
     pfa_progress_end(&progress);
     pfa_callchain_free(&chain);
     pfa_functions_finish(&mprof->functions);
-    pfa_callgraph_finish(&mprof->graph, compare_functions, mprof);
-    pfa_mprof_direct_finish(mprof);
-    pfa_mprof_leaks_finish(mprof);
-    pfa_mprof_bins_finish(mprof, query);
+    pfa_callgraph_finish(&mprof->graph, mprof->options.sort, compare_functions, mprof);
+    pfa_mprof_tables_finish(mprof);
+    pfa_mprof_bins_finish(mprof);
     if (mprof->folded > 0) {
         char count[PFA_NUMBER_TEXT];
-        pfa_notes_add(&query->remarks,
+        pfa_notes_add(&mprof->query->remarks,
                       "%s of the chunks are known in sums by stack only, without their sizes: they are in no bin, and "
                       "breakdowns by size count them as if all chunks of a stack were of their mean size",
                       pfa_text_count(count, mprof->folded));

@@ -9,36 +9,9 @@ static uint64_t hash_texts(const char *name, const char *module)
     return pfa_checksum(pfa_checksum(0, name, strlen(name)), module, strlen(module));
 }
 
-static uint32_t *find_slot(const pfa_functions_t *functions, uint32_t *slots, size_t slot_count, const char *name,
-                           const char *module)
-{
-    size_t at = hash_texts(name, module) & (slot_count - 1);
-    for (; slots[at] != 0; at = (at + 1) & (slot_count - 1)) {
-        const pfa_function_t *known = &functions->list[slots[at] - 1];
-        if (strcmp(known->name, name) == 0 && strcmp(known->module, module) == 0) {
-            break;
-        }
-    }
-    return &slots[at];
-}
-
-static void grow_slots(pfa_functions_t *functions)
-{
-    size_t slot_count = 2 * functions->slot_count;
-    uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-    for (size_t i = 0; i < functions->count; i++) {
-        const pfa_function_t *known = &functions->list[i];
-        *find_slot(functions, slots, slot_count, known->name, known->module) = (uint32_t)i + 1;
-    }
-    free(functions->slots);
-    functions->slots = slots;
-    functions->slot_count = slot_count;
-}
-
 void pfa_functions_begin(pfa_functions_t *functions)
 {
-    *functions = (pfa_functions_t){.slot_count = 1024};
-    functions->slots = pfa_memory_get(functions->slot_count, sizeof *functions->slots);
+    *functions = (pfa_functions_t){.count = 0};
     (void)pfa_functions_put(functions, "<not recorded>", "", false);
 }
 
@@ -49,24 +22,25 @@ void pfa_functions_free(pfa_functions_t *functions)
         free(functions->list[i].module);
     }
     free(functions->list);
-    free(functions->slots);
+    pfa_slots_free(&functions->slots);
 }
 
 uint32_t pfa_functions_put(pfa_functions_t *functions, const char *name, const char *module, bool has_name)
 {
-    if (2 * (functions->count + 1) > functions->slot_count) {
-        grow_slots(functions);
+    uint64_t hash = hash_texts(name, module);
+    pfa_probe_t probe = pfa_slots_probe(&functions->slots, hash);
+    while (pfa_slots_next(&functions->slots, &probe)) {
+        const pfa_function_t *known = &functions->list[probe.number];
+        if (strcmp(known->name, name) == 0 && strcmp(known->module, module) == 0) {
+            return probe.number;
+        }
     }
-    uint32_t *slot = find_slot(functions, functions->slots, functions->slot_count, name, module);
-    if (*slot == 0) {
-        functions->list =
-            pfa_memory_grow(functions->list, &functions->room, functions->count + 1, sizeof *functions->list);
-        functions->list[functions->count] = (pfa_function_t){.name = pfa_memory_copy(name, strlen(name)),
-                                                             .module = pfa_memory_copy(module, strlen(module)),
-                                                             .has_name = has_name};
-        *slot = (uint32_t)++functions->count;
-    }
-    return *slot - 1;
+    functions->list = pfa_memory_grow(functions->list, &functions->room, functions->count + 1, sizeof *functions->list);
+    functions->list[functions->count] = (pfa_function_t){.name = pfa_memory_copy(name, strlen(name)),
+                                                         .module = pfa_memory_copy(module, strlen(module)),
+                                                         .has_name = has_name};
+    pfa_slots_put(&functions->slots, hash, (uint32_t)functions->count);
+    return (uint32_t)functions->count++;
 }
 
 int pfa_functions_compare(const pfa_functions_t *functions, uint32_t left, uint32_t right)

@@ -6,6 +6,7 @@
 #define PFA_ANALYZE_MPROF_FUNCTIONS_H
 
 #include "analyze/names/stacks.h"
+#include "analyze/tool/slots.h"
 
 typedef struct pfa_function {
     char *name;
@@ -18,8 +19,7 @@ typedef struct pfa_functions {
     pfa_function_t *list; /* the first one stands for callers that were not recorded */
     size_t count;
     size_t room;
-    uint32_t *slots;
-    size_t slot_count;
+    pfa_slots_t slots; /* by name and module */
 } pfa_functions_t;
 
 enum { PFA_FUNCTION_UNKNOWN };

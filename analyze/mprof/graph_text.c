@@ -14,6 +14,7 @@ typedef struct line {
     const char *index;
     const char *part; /* self + desc */
     const char *bytes;
+    const char *within;
     const char *percent;
     const char *sizes;
     const char *fractions;
@@ -28,15 +29,32 @@ static const char *text_or(const char *text)
 }
 
 /* Without calls, there is no name behind it either. */
-static void print_line(const line_t *line)
+static void print_line(const pfa_mprof_t *mprof, const line_t *line)
 {
-    printf("%-7s %11s %14s %5s  %-11s | %-11s |", text_or(line->index), text_or(line->part), text_or(line->bytes),
-           text_or(line->percent), text_or(line->sizes), text_or(line->fractions));
+    const char *within = line->within != NULL ? line->within : pfa_mprof_within_none(mprof);
+    printf("%-7s %11s %14s%s %5s  %-11s | %-11s |", text_or(line->index), text_or(line->part), text_or(line->bytes),
+           within, text_or(line->percent), text_or(line->sizes), text_or(line->fractions));
     if (line->calls != NULL) {
         printf(" %21s  ", line->calls);
     } else {
         putchar('\n');
     }
+}
+
+/* A line of a sum: its bytes, their breakdown, and what they are of `whole` unless the line has something else there. */
+static void print_sum(const pfa_mprof_t *mprof, line_t line, const pfa_sum_t *sum, double whole)
+{
+    char bytes[PFA_NUMBER_TEXT];
+    char within[PFA_PERCENT_TEXT];
+    char breakdowns[2][PFA_BREAKDOWN_TEXT];
+    snprintf(bytes, sizeof bytes, "%.0f", sum->bytes);
+    line.bytes = bytes;
+    line.within = pfa_mprof_within(mprof, within, sum);
+    line.sizes = pfa_mprof_percent_breakdown(breakdowns[0], sum, sum->bytes);
+    if (line.fractions == NULL) {
+        line.fractions = pfa_mprof_percent_breakdown(breakdowns[1], sum, whole);
+    }
+    print_line(mprof, &line);
 }
 
 static void print_name(const pfa_mprof_t *mprof, uint32_t number)
@@ -54,9 +72,9 @@ static void print_name(const pfa_mprof_t *mprof, uint32_t number)
     printf(" [%" PRIu32 "]\n", node->index);
 }
 
-static void print_rule(void)
+static void print_rule(const pfa_mprof_t *mprof)
 {
-    print_line(&(line_t){.sizes = " s--m--l--x", .fractions = " s--m--l--x"});
+    print_line(mprof, &(line_t){.sizes = " s--m--l--x", .fractions = " s--m--l--x"});
 }
 
 /* "called/total", or without the second if there is none to tell. */
@@ -73,30 +91,17 @@ static const char *calls_text(char text[2 * PFA_NUMBER_TEXT], double called, dou
 static void print_arc(const pfa_mprof_t *mprof, const pfa_callarc_t *arc, bool caller, double whole)
 {
     char calls[2 * PFA_NUMBER_TEXT];
-    char bytes[PFA_NUMBER_TEXT];
     char percent[PFA_PERCENT_TEXT];
-    char breakdowns[2][PFA_BREAKDOWN_TEXT];
     uint32_t number = caller ? arc->caller : arc->callee;
     const pfa_callnode_t *node = &mprof->graph.nodes[number];
     line_t line = {.calls = calls_text(calls, arc->sum.chunks, caller ? node->made : node->called, !arc->within)};
-    if (!arc->within) {
-        snprintf(bytes, sizeof bytes, "%.0f", arc->sum.bytes);
-        line.bytes = bytes;
+    if (arc->within) {
+        print_line(mprof, &line);
+    } else {
         line.percent = pfa_mprof_percent_long(percent, arc->sum.bytes, whole);
-        line.sizes = pfa_mprof_percent_breakdown(breakdowns[0], &arc->sum, arc->sum.bytes);
-        line.fractions = pfa_mprof_percent_breakdown(breakdowns[1], &arc->sum, whole);
+        print_sum(mprof, line, &arc->sum, whole);
     }
-    print_line(&line);
     print_name(mprof, number);
-}
-
-static void print_all(const pfa_sum_t *sum)
-{
-    char bytes[PFA_NUMBER_TEXT];
-    char breakdown[PFA_BREAKDOWN_TEXT];
-    snprintf(bytes, sizeof bytes, "%.0f", sum->bytes);
-    print_line(
-        &(line_t){.part = "all", .bytes = bytes, .sizes = pfa_mprof_percent_breakdown(breakdown, sum, sum->bytes)});
 }
 
 /* Callers or callees; those in the same cycle are not in the line for all. */
@@ -109,13 +114,13 @@ static void print_arcs(const pfa_mprof_t *mprof, const uint32_t *list, uint32_t 
         pfa_sum_join(&sum, &arcs[list[outside]].sum);
     }
     if (callers && outside > 1) {
-        print_all(&sum);
+        print_sum(mprof, (line_t){.part = "all", .fractions = ""}, &sum, 0);
     }
     for (uint32_t i = 0; i < count; i++) {
         print_arc(mprof, &arcs[list[i]], callers, whole);
     }
     if (!callers && outside > 1) {
-        print_all(&sum);
+        print_sum(mprof, (line_t){.part = "all", .fractions = ""}, &sum, 0);
     }
 }
 
@@ -124,20 +129,16 @@ static void print_self(const pfa_mprof_t *mprof, uint32_t number)
     const pfa_callnode_t *node = &mprof->graph.nodes[number];
     char index[PFA_NUMBER_TEXT];
     char part[PFA_NUMBER_TEXT];
-    char bytes[PFA_NUMBER_TEXT];
     char percent[PFA_PERCENT_TEXT];
-    char breakdown[PFA_BREAKDOWN_TEXT];
     char calls[2 * PFA_NUMBER_TEXT];
     snprintf(index, sizeof index, "[%" PRIu32 "]", node->index);
-    snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(node->all.bytes, mprof->all.bytes));
-    snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
-    print_line(&(line_t){.index = index,
-                         .part = part,
-                         .bytes = bytes,
-                         .percent = pfa_mprof_percent_long(percent, node->self.bytes, node->all.bytes),
-                         .sizes = pfa_mprof_percent_breakdown(breakdown, &node->self, node->self.bytes),
-                         .fractions = rule,
-                         .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
+    snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(node->all.bytes, mprof->total.all.bytes));
+    line_t line = {.index = index,
+                   .part = part,
+                   .percent = pfa_mprof_percent_long(percent, node->self.bytes, node->all.bytes),
+                   .fractions = rule,
+                   .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)};
+    print_sum(mprof, line, &node->self, 0);
     print_name(mprof, number);
 }
 
@@ -149,20 +150,15 @@ static void print_members(const pfa_mprof_t *mprof, uint32_t number)
     print_self(mprof, number);
     for (uint32_t i = 0; i < cycle->member_count; i++) {
         const pfa_callnode_t *node = &graph->nodes[graph->members[cycle->first_member + i]];
-        char bytes[PFA_NUMBER_TEXT];
         char percent[PFA_PERCENT_TEXT];
-        char breakdowns[2][PFA_BREAKDOWN_TEXT];
         char calls[2 * PFA_NUMBER_TEXT];
-        snprintf(bytes, sizeof bytes, "%.0f", node->self.bytes);
-        print_line(&(line_t){.part = "member",
-                             .bytes = bytes,
-                             .percent = pfa_mprof_percent_long(percent, node->self.bytes, cycle->self.bytes),
-                             .sizes = pfa_mprof_percent_breakdown(breakdowns[0], &node->self, node->self.bytes),
-                             .fractions = pfa_mprof_percent_breakdown(breakdowns[1], &node->self, cycle->self.bytes),
-                             .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)});
+        line_t line = {.part = "member",
+                       .percent = pfa_mprof_percent_long(percent, node->self.bytes, cycle->self.bytes),
+                       .calls = calls_text(calls, node->called, node->recur, round(node->recur) >= 1)};
+        print_sum(mprof, line, &node->self, cycle->self.bytes);
         print_name(mprof, graph->members[cycle->first_member + i]);
     }
-    print_rule();
+    print_rule(mprof);
 }
 
 static void print_entry(const pfa_mprof_t *mprof, uint32_t number)
@@ -175,26 +171,27 @@ static void print_entry(const pfa_mprof_t *mprof, uint32_t number)
     print_arcs(mprof, &graph->arcs_in[node->first_in], node->in_count, true, node->all.bytes);
     print_self(mprof, number);
     print_arcs(mprof, &graph->arcs_out[node->first_out], node->out_count, false, node->below);
-    print_rule();
+    print_rule(mprof);
 }
 
 void pfa_callgraph_text(const pfa_mprof_t *mprof)
 {
     const pfa_callgraph_t *graph = &mprof->graph;
     printf("\nALLOCATION CALL GRAPH\n\n");
-    print_line(&(line_t){.sizes = "  /ances", .calls = "called/total"});
+    print_line(mprof, &(line_t){.sizes = "  /ances", .calls = "called/total"});
     printf("ancestors\n");
-    print_line(&(line_t){.index = "index",
-                         .part = "self + desc",
-                         .bytes = "self",
-                         .percent = "(%)",
-                         .sizes = "size-func",
-                         .fractions = "frac",
-                         .calls = "called/recur"});
+    print_line(mprof, &(line_t){.index = "index",
+                                .part = "self + desc",
+                                .bytes = "self",
+                                .within = pfa_mprof_within_head(mprof),
+                                .percent = "(%)",
+                                .sizes = "size-func",
+                                .fractions = "frac",
+                                .calls = "called/recur"});
     printf("name [index]\n");
-    print_line(&(line_t){.sizes = "  \\desc", .calls = "called/total"});
+    print_line(mprof, &(line_t){.sizes = "  \\desc", .calls = "called/total"});
     printf("descendents\n");
-    print_rule();
+    print_rule(mprof);
     for (uint32_t i = 0; i < graph->order_count && i < mprof->options.top; i++) {
         print_entry(mprof, graph->order[i]);
     }

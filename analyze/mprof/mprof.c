@@ -1,6 +1,7 @@
 /* Owns `profalloc mprof`: its command line, and the walk through the traces. */
 #include "analyze/mprof/mprof.h"
 #include "analyze/query/request.h"
+#include "analyze/tool/choice.h"
 #include "analyze/tool/commands.h"
 
 #include <string.h>
@@ -18,7 +19,12 @@ static const char usage[] =
     "  -noleaktable       do not\n"
     "  -offsets           tell call sites within a function apart in the table of leaks: function+n, where n is the distance\n"
     "                     in bytes of the return address from the function's start\n"
-    "  --top N            at most so many rows or entries of the tables of leaks, functions, and the call graph\n" PFA_REQUEST_WHERE_USAGE
+    "  --top N            at most so many rows or entries of the tables of leaks, functions, and the call graph\n"
+    "  --sort WHAT        the order of all tables: by bytes kept, bytes, count (allocations) or name (of sizes: the size). The paper's\n"
+    "                     if it is not given: leaks by bytes kept, bins by size, the rest by bytes. The call graph does not know\n"
+    "                     what was kept: it is by bytes then\n"
+    "  --by KEY           rows of the tables of leaks and direct allocation are stacks, functions, files, modules, sizes, threads or\n"
+    "                     tags, in place of paths and functions. Bins are by size and the call graph by function all the same\n" PFA_REQUEST_WHERE_USAGE
     "  --json             for programs: all sizes and paths, in bytes and counts; docs/mprof.md tells what it means\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 the command line was wrong or a file is no trace.\n";
 
@@ -71,7 +77,7 @@ static bool collect(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_
     size_t before = query->source_count + 1;
     while (query->source_count != 0 && query->source_count < before) {
         before = query->source_count;
-        pfa_mprof_begin(mprof, options);
+        pfa_mprof_begin(mprof, options, query);
         if (pfa_query_walk(query, &look, "reading") == 0) {
             return true;
         }
@@ -86,24 +92,48 @@ static int print_tables(const pfa_mprof_options_t *options, pfa_query_t *query, 
     if (!collect(&mprof, options, query)) {
         return query->status != 0 ? query->status : PFA_EXIT_FAILED;
     }
-    pfa_mprof_make(&mprof, query);
+    pfa_mprof_make(&mprof);
     if (json) {
-        pfa_mprof_json(&mprof, query);
+        pfa_mprof_json(&mprof);
     } else {
-        pfa_mprof_text(&mprof, query);
+        pfa_mprof_text(&mprof);
     }
     pfa_mprof_free(&mprof);
     return query->status;
 }
 
+static bool take_sort(pfa_mprof_options_t *options, const char *word)
+{
+    static const pfa_choice_t sorts[] = {[PFA_SORT_KEPT] = {"kept", "bytes that were not freed"},
+                                         [PFA_SORT_BYTES] = {"bytes", "bytes allocated"},
+                                         [PFA_SORT_COUNT] = {"count", "allocations"},
+                                         [PFA_SORT_NAME] = {"name", "name; of sizes, the size"}};
+    int found = pfa_choice_find("mprof", "--sort", sorts, sizeof sorts / sizeof sorts[0], word);
+    options->sort = (pfa_sort_t)found;
+    return found >= 0;
+}
+
+/* What the shared options mean for the tables. */
+static bool take_request(const pfa_request_t *request, pfa_mprof_options_t *options)
+{
+    options->top = request->top != 0 ? request->top : SIZE_MAX;
+    if (options->offsets && request->key != NULL) {
+        pfa_tool_say("mprof", "-offsets tells call sites of paths apart: with --by there are none");
+        return false;
+    }
+    return request->sort == NULL || take_sort(options, request->sort);
+}
+
 int pfa_command_mprof(int argc, char **argv)
 {
-    pfa_mprof_options_t options = {.verbosity = PFA_NORMAL, .leak_table = true};
-    pfa_request_t request = {.command = "mprof", .usage = usage, .no_by = true, .no_sort = true};
+    pfa_mprof_options_t options = {.verbosity = PFA_NORMAL, .leak_table = true, .sort = PFA_SORT_PAPER};
+    pfa_request_t request = {.command = "mprof", .usage = usage};
     pfa_query_t query;
     double_dashes(argc, argv);
     int status = pfa_request_read(&request, argc, argv, own, take_option, &options);
-    options.top = request.top != 0 ? request.top : SIZE_MAX;
+    if (status < 0 && !take_request(&request, &options)) {
+        status = PFA_EXIT_USAGE;
+    }
     if (status < 0) {
         status = pfa_request_open(&request, &query);
         if (status < 0) {

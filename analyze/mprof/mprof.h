@@ -4,8 +4,9 @@
  *   kept   never freed
  *   bin    a size up to 1024 bytes; one more for all larger ones
  *   path   the last five functions of a call chain
+ *   group  with --by: what takes the place of paths and functions in the tables of leaks and direct allocation
  *
- * Chunks are summed by stack while the trace is read (collect.c); tables are made of those sums. */
+ * Chunks are summed by stack, size and group while the trace is read (collect.c); tables are made of those sums. */
 #ifndef PFA_ANALYZE_MPROF_MPROF_H
 #define PFA_ANALYZE_MPROF_MPROF_H
 
@@ -18,36 +19,34 @@ enum { PFA_BIN_LARGEST = 1024, PFA_BINS = PFA_BIN_LARGEST + 2, PFA_PATH_LONGEST 
 
 typedef enum pfa_verbosity { PFA_TERSE, PFA_NORMAL, PFA_VERBOSE } pfa_verbosity_t;
 
-/* Of one stack. */
-typedef struct pfa_mprof_point {
+/* What a row's number is. */
+typedef enum pfa_naming {
+    PFA_NAMED_STACK,
+    PFA_NAMED_SIZE,
+    PFA_NAMED_PATH,
+    PFA_NAMED_FUNCTION,
+    PFA_NAMED_GROUP
+} pfa_naming_t;
+
+typedef struct pfa_mprof_row {
     pfa_sum_t all;
     pfa_sum_t kept;
-    uint32_t stack;
-} pfa_mprof_point_t;
+    uint32_t what; /* a stack, a bin, a path, a function or a group */
+} pfa_mprof_row_t;
 
-typedef struct pfa_mprof_bin {
-    double allocs;
-    double bytes;
-    double frees;
-    double kept; /* bytes */
-} pfa_mprof_bin_t;
+typedef struct pfa_mprof_table {
+    pfa_naming_t naming;
+    pfa_mprof_row_t *rows;
+    size_t count;
+    size_t room;
+} pfa_mprof_table_t;
 
-/* All stacks that end in the same path. */
-typedef struct pfa_mprof_leak {
-    pfa_sum_t all;
-    pfa_sum_t kept;
+typedef struct pfa_mprof_path {
     uint32_t functions[PFA_PATH_LONGEST]; /* the innermost first */
     uint32_t offsets[PFA_PATH_LONGEST];   /* of call sites; zeros if they are not told apart */
     uint32_t count;
     bool more; /* there were more callers */
-} pfa_mprof_leak_t;
-
-/* Variances of estimates from samples. */
-typedef struct pfa_mprof_spread {
-    double chunks;
-    double bytes;
-    double kept;
-} pfa_mprof_spread_t;
+} pfa_mprof_path_t;
 
 /* What the command line asks for. */
 typedef struct pfa_mprof_options {
@@ -55,74 +54,81 @@ typedef struct pfa_mprof_options {
     bool leak_table;
     bool offsets; /* call sites are told apart in it */
     size_t top;   /* rows of a table as text, at most */
+    pfa_sort_t sort;
 } pfa_mprof_options_t;
 
 typedef struct pfa_mprof {
     pfa_mprof_options_t options;
+    pfa_query_t *query;
 
-    pfa_mprof_point_t *points;
-    size_t point_count;
-    size_t point_room;
-    uint32_t *point_of; /* by stack: 1 and the number of its point */
+    /* What is collected, by number. */
+    pfa_mprof_table_t by_stack; /* in the order they were met */
+    uint32_t *point_of;         /* by stack: 1 and its place there */
     size_t point_of_room;
-    pfa_sum_t all;
-    pfa_sum_t kept;
-    pfa_mprof_spread_t spread;
+    pfa_mprof_table_t by_size;   /* PFA_BINS of them */
+    pfa_mprof_table_t by_path;   /* unless there is a key */
+    pfa_mprof_table_t by_caller; /* the function that allocates, or the group */
+    pfa_mprof_row_t total;
+    pfa_mprof_row_t bin_total;
     double folded; /* deaths that are known in sums only: they are in no bin */
     double folded_bytes;
 
-    pfa_mprof_bin_t bins[PFA_BINS];
-    pfa_mprof_bin_t bin_total;
+    pfa_mprof_path_t *paths;
+    size_t path_count;
+    size_t path_room;
+    pfa_slots_t path_slots;
+    pfa_functions_t functions;
+    pfa_callgraph_t graph;
+
     bool wanted[PFA_BINS]; /* bins that have types */
     pfa_types_t types;
     const char **modules; /* paths of those that are on chains */
     size_t module_count;
     size_t module_room;
 
-    pfa_functions_t functions;
-    pfa_callgraph_t graph;
-    pfa_mprof_leak_t *leaks; /* once tables are made: those that kept something, by falling bytes kept */
-    size_t leak_count;
-    size_t leak_room;
-    uint32_t *leak_slots;
-    size_t leak_slot_count;
-    pfa_sum_t *direct_kept; /* by function */
-    size_t direct_kept_room;
-    uint32_t *direct; /* functions that allocate, by falling bytes */
-    size_t direct_count;
+    /* What is told, in order; made last. */
+    pfa_mprof_table_t leaks; /* that kept something */
+    pfa_mprof_table_t bins;
+    pfa_mprof_table_t direct;
 } pfa_mprof_t;
 
-void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options);
+void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_query_t *query);
 void pfa_mprof_free(pfa_mprof_t *mprof);
 
 /* What walks through traces call, with a pfa_mprof_t. (analyze/mprof/collect.c) */
 void pfa_mprof_kind(void *to, const pfa_kind_t *kind, double rows);
 void pfa_mprof_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
 /* Makes all tables of what was collected. */
-void pfa_mprof_make(pfa_mprof_t *mprof, pfa_query_t *query);
+void pfa_mprof_make(pfa_mprof_t *mprof);
 
-/* One stack more for the table of leaks; and its end. (analyze/mprof/leaks.c) */
-void pfa_mprof_leaks_add(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pfa_mprof_point_t *point);
-void pfa_mprof_leaks_finish(pfa_mprof_t *mprof);
-/* (analyze/mprof/direct.c) */
-void pfa_mprof_direct_add(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pfa_mprof_point_t *point);
-void pfa_mprof_direct_finish(pfa_mprof_t *mprof);
-/* (analyze/mprof/bins.c) */
-void pfa_mprof_bins_add(pfa_mprof_t *mprof, double chunks, uint64_t size, bool live);
-/* Types are looked for in the modules of the functions of chains: not in those that do no more than start the program. */
+/* A row of a table in which they stand by their numbers, made if there was none. (analyze/mprof/tables.c) */
+pfa_mprof_row_t *pfa_mprof_row(pfa_mprof_table_t *table, uint32_t what);
+void pfa_mprof_row_join(pfa_mprof_row_t *row, const pfa_mprof_row_t *more);
+/* Makes those that are told. */
+void pfa_mprof_tables_finish(pfa_mprof_t *mprof);
+
+/* The number of a chain's path. (analyze/mprof/paths.c) */
+uint32_t pfa_mprof_path_of(pfa_mprof_t *mprof, const pfa_callchain_t *chain);
+/* By the names of their functions, the innermost first. */
+int pfa_mprof_paths_compare(const pfa_mprof_t *mprof, uint32_t one, uint32_t other);
+
+static inline uint32_t pfa_mprof_bin_of(uint64_t size)
+{
+    return size <= PFA_BIN_LARGEST ? (uint32_t)size : PFA_BIN_LARGEST + 1;
+}
+
+/* Types are looked for in the modules of the functions of chains: not in those that do no more than start the program.
+ * (analyze/mprof/bins.c) */
 void pfa_mprof_bins_see(pfa_mprof_t *mprof, const pfa_callchain_t *chain);
-void pfa_mprof_bins_finish(pfa_mprof_t *mprof, pfa_query_t *query);
+void pfa_mprof_bins_finish(pfa_mprof_t *mprof);
 
 /* Whether a part of a whole is large enough to be listed at this verbosity. */
 bool pfa_mprof_is_listed(const pfa_mprof_t *mprof, double part, double whole);
-bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_bin_t *bin);
+bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_row_t *bin);
 
-void pfa_mprof_text(const pfa_mprof_t *mprof, pfa_query_t *query);
-void pfa_mprof_json(const pfa_mprof_t *mprof, pfa_query_t *query);
-/* The parts of it. */
-void pfa_mprof_leaks_text(const pfa_mprof_t *mprof);
-void pfa_mprof_bins_text(const pfa_mprof_t *mprof);
-void pfa_mprof_direct_text(const pfa_mprof_t *mprof);
+void pfa_mprof_text(const pfa_mprof_t *mprof);
+void pfa_mprof_json(const pfa_mprof_t *mprof);
+/* A part of it. (analyze/mprof/graph_text.c) */
 void pfa_callgraph_text(const pfa_mprof_t *mprof);
 
 /* Percentages as the tables have them: see analyze/mprof/percent.c. */
@@ -130,6 +136,11 @@ enum { PFA_PERCENT_TEXT = 16, PFA_BREAKDOWN_TEXT = 16 };
 const char *pfa_mprof_percent_short(char text[PFA_PERCENT_TEXT], double part, double whole);
 const char *pfa_mprof_percent_long(char text[PFA_PERCENT_TEXT], double part, double whole);
 const char *pfa_mprof_percent_breakdown(char text[PFA_BREAKDOWN_TEXT], const pfa_sum_t *sum, double whole);
+/* A column behind bytes that are estimates: half the width of their 95 % confidence interval, in percent of them; "" in a
+ * trace that is not sampled, where there is no such column. And the head of it; a column without a figure. */
+const char *pfa_mprof_within(const pfa_mprof_t *mprof, char text[PFA_PERCENT_TEXT], const pfa_sum_t *sum);
+const char *pfa_mprof_within_head(const pfa_mprof_t *mprof);
+const char *pfa_mprof_within_none(const pfa_mprof_t *mprof);
 /* 100 * part / whole, and 0 of nothing. */
 double pfa_mprof_percent_of(double part, double whole);
 /* A function's name, with its module where that is needed to tell it from another. */

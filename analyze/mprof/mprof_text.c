@@ -1,74 +1,137 @@
-/* Owns mprof's tables as text: leaks, bins, direct allocation; the call graph is in graph_text.c. Columns are the paper's. */
+/* Owns mprof's tables as text: leaks, bins, direct allocation; the call graph is in graph_text.c. Columns are the paper's; of
+ * estimates one more, behind bytes, tells how good they are. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/names/place.h"
+#include "analyze/query/keys.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-static void print_sites(const pfa_mprof_t *mprof, const pfa_mprof_leak_t *leak)
+/* What the rows of a table are called. */
+static const char *noun_of(const pfa_mprof_t *mprof, const pfa_mprof_table_t *table)
 {
-    if (leak->more) {
-        printf(leak->count != 0 ? "... > " : "...");
+    static const char *const nouns[] = {[PFA_NAMED_STACK] = "stack",
+                                        [PFA_NAMED_SIZE] = "size",
+                                        [PFA_NAMED_PATH] = "path",
+                                        [PFA_NAMED_FUNCTION] = "function"};
+    return table->naming == PFA_NAMED_GROUP ? mprof->query->key->name : nouns[table->naming];
+}
+
+static void print_path(const pfa_mprof_t *mprof, const pfa_mprof_path_t *path)
+{
+    if (path->more) {
+        printf(path->count != 0 ? "... > " : "...");
     }
-    for (uint32_t i = leak->count; i-- > 0;) {
-        pfa_function_text(stdout, &mprof->functions, leak->functions[i]);
-        if (leak->offsets[i] != 0) {
-            printf("+%u", leak->offsets[i]);
+    for (uint32_t i = path->count; i-- > 0;) {
+        pfa_function_text(stdout, &mprof->functions, path->functions[i]);
+        if (path->offsets[i] != 0) {
+            printf("+%" PRIu32, path->offsets[i]);
         }
         printf("%s", i != 0 ? " > " : "");
     }
+}
+
+/* Ends the line. Many stacks have the same place: where paths are told, they are told whole, below. */
+static void print_name(const pfa_mprof_t *mprof, const pfa_mprof_table_t *table, uint32_t what)
+{
+    pfa_query_t *query = mprof->query;
+    if (table->naming == PFA_NAMED_PATH) {
+        print_path(mprof, &mprof->paths[what]);
+    } else if (table->naming == PFA_NAMED_FUNCTION) {
+        pfa_function_text(stdout, &mprof->functions, what);
+    } else {
+        fputs(pfa_query_group_name(query, what), stdout);
+    }
     putchar('\n');
+    if (table == &mprof->leaks && query->key == &pfa_keys[0]) {
+        pfa_place_print_stack(stdout, &query->stacks, pfa_query_group_stack(query, what), "                 ");
+    }
+}
+
+/* Rows that are not listed, and their sums. */
+typedef struct left_out {
+    size_t count;
+    pfa_mprof_row_t sum;
+    bool little; /* not for --top */
+} left_out_t;
+
+static void leave_out(left_out_t *left, const pfa_mprof_row_t *row, bool little)
+{
+    left->count++;
+    left->little = little;
+    pfa_mprof_row_join(&left->sum, row);
+}
+
+static void print_left_out(const pfa_mprof_t *mprof, const pfa_mprof_table_t *table, const left_out_t *left)
+{
+    char texts[4][PFA_NUMBER_TEXT];
+    if (left->count == 0) {
+        return;
+    }
+    printf("  and %s more %s%s%s: %s allocs, %s bytes, %s kept%s\n", pfa_text_count(texts[0], (double)left->count),
+           noun_of(mprof, table), pfa_text_plural((double)left->count), left->little ? " with little" : "",
+           pfa_text_count(texts[1], left->sum.all.chunks), pfa_text_count(texts[2], left->sum.all.bytes),
+           pfa_text_count(texts[3], left->sum.kept.bytes), left->little ? "; -verbose lists all" : "");
 }
 
 /* The percentage of bytes is of all that was kept, as the manual page says; that of freed ones is of the path's own bytes. Paths
  * of which nothing was freed leave both fields out. */
-static void print_leak(const pfa_mprof_t *mprof, const pfa_mprof_leak_t *leak, bool frees)
+static void print_leak(const pfa_mprof_t *mprof, const pfa_mprof_row_t *leak, bool frees)
 {
     char percent[PFA_PERCENT_TEXT];
+    char within[PFA_PERCENT_TEXT];
     double freed = leak->all.chunks - leak->kept.chunks;
     double freed_bytes = leak->all.bytes - leak->kept.bytes;
-    printf("%10.0f %14.0f %s", leak->all.chunks, leak->all.bytes,
-           pfa_mprof_percent_short(percent, leak->kept.bytes, mprof->kept.bytes));
+    printf("%10.0f %14.0f%s %s", leak->all.chunks, leak->all.bytes, pfa_mprof_within(mprof, within, &leak->all),
+           pfa_mprof_percent_short(percent, leak->kept.bytes, mprof->total.kept.bytes));
     if (round(freed) >= 1) {
         printf(" %10.0f %14.0f %s", freed, freed_bytes, pfa_mprof_percent_short(percent, freed_bytes, leak->all.bytes));
     } else if (frees) {
         printf(" %30s", "");
     }
     printf("  ");
-    print_sites(mprof, leak);
+    print_name(mprof, &mprof->leaks, leak->what);
 }
 
-void pfa_mprof_leaks_text(const pfa_mprof_t *mprof)
+/* Where all that was kept is of no size, chunks count. */
+static bool list_leak(const pfa_mprof_t *mprof, const pfa_mprof_row_t *leak, size_t listed)
 {
-    size_t count = 0;
+    const pfa_sum_t *all = &mprof->total.kept;
+    bool much = all->bytes > 0 ? pfa_mprof_is_listed(mprof, leak->kept.bytes, all->bytes)
+                               : pfa_mprof_is_listed(mprof, leak->kept.chunks, all->chunks);
+    return listed < mprof->options.top && much;
+}
+
+static void print_leaks(const pfa_mprof_t *mprof)
+{
+    const pfa_mprof_table_t *table = &mprof->leaks;
+    left_out_t left = {.count = 0};
     bool frees = false;
-    for (; count < mprof->leak_count && count < mprof->options.top; count++) {
-        const pfa_mprof_leak_t *leak = &mprof->leaks[count];
-        if (!pfa_mprof_is_listed(mprof, leak->kept.bytes, mprof->kept.bytes)) {
-            break; /* they are in order */
-        }
-        frees = frees || round(leak->all.chunks - leak->kept.chunks) >= 1;
+    for (size_t i = 0, listed = 0; i < table->count; i++) {
+        bool is_listed = list_leak(mprof, &table->rows[i], listed);
+        listed += is_listed;
+        frees = frees || (is_listed && round(table->rows[i].all.chunks - table->rows[i].kept.chunks) >= 1);
     }
-    printf("\nMEMORY LEAKS\n\n%10s %14s %4s", "allocs", "bytes", "(%)");
+    printf("\nMEMORY LEAKS\n\n%10s %14s%s %4s", "allocs", "bytes", pfa_mprof_within_head(mprof), "(%)");
     if (frees) {
         printf(" %10s %14s %4s", "frees", "bytes", "(%)");
     }
-    printf("  path\n");
-    for (size_t i = 0; i < count; i++) {
-        print_leak(mprof, &mprof->leaks[i], frees);
+    printf("  %s\n", noun_of(mprof, table));
+    for (size_t i = 0, listed = 0; i < table->count; i++) {
+        if (list_leak(mprof, &table->rows[i], listed)) {
+            print_leak(mprof, &table->rows[i], frees);
+            listed++;
+        } else {
+            leave_out(&left, &table->rows[i], listed < mprof->options.top);
+        }
     }
-    if (mprof->leak_count == 0) {
-        printf("  nothing was kept\n");
-    } else if (count < mprof->leak_count) {
-        printf("  and %zu more path%s%s\n", mprof->leak_count - count,
-               pfa_text_plural((double)(mprof->leak_count - count)),
-               count < mprof->options.top ? " with little; -verbose lists all" : "");
-    }
+    printf("%s", table->count == 0 ? "  nothing was kept\n" : "");
+    print_left_out(mprof, table, &left);
 }
 
-static void print_types(const pfa_mprof_t *mprof, uint32_t size)
+static void print_types(const pfa_type_t *types, size_t count)
 {
     enum { MOST = 8 };
-    size_t count;
-    const pfa_type_t *types = pfa_types_find(&mprof->types, size, &count);
     for (size_t i = 0; i < count && i < MOST; i++) {
         printf("%s%s", i == 0 ? "  " : ", ", types[i].name);
     }
@@ -77,105 +140,119 @@ static void print_types(const pfa_mprof_t *mprof, uint32_t size)
     }
 }
 
-static void print_bin(const pfa_mprof_t *mprof, const char *label, const pfa_mprof_bin_t *bin,
-                      const pfa_mprof_bin_t *total)
+static void print_bin(const pfa_mprof_t *mprof, const char *label, const pfa_mprof_row_t *bin,
+                      const pfa_mprof_row_t *total)
 {
     char percents[2][PFA_PERCENT_TEXT];
-    size_t types = 0;
-    if (bin >= mprof->bins && bin <= &mprof->bins[PFA_BIN_LARGEST]) {
-        (void)pfa_types_find(&mprof->types, (uint32_t)(bin - mprof->bins), &types);
+    char withins[2][PFA_PERCENT_TEXT];
+    size_t count = 0;
+    const pfa_type_t *types = bin->what <= PFA_BIN_LARGEST ? pfa_types_find(&mprof->types, bin->what, &count) : NULL;
+    printf("%10s %10.0f %14.0f%s %s %10.0f %14.0f%s", label, bin->all.chunks, bin->all.bytes,
+           pfa_mprof_within(mprof, withins[0], &bin->all),
+           pfa_mprof_percent_short(percents[0], bin->all.bytes, total->all.bytes), bin->all.chunks - bin->kept.chunks,
+           bin->kept.bytes, pfa_mprof_within(mprof, withins[1], &bin->kept));
+    if (count != 0 || pfa_mprof_percent_of(bin->kept.bytes, total->kept.bytes) >= 1) {
+        printf(" %s", pfa_mprof_percent_short(percents[1], bin->kept.bytes, total->kept.bytes));
     }
-    printf("%10s %10.0f %14.0f %s %10.0f %14.0f", label, bin->allocs, bin->bytes,
-           pfa_mprof_percent_short(percents[0], bin->bytes, total->bytes), bin->frees, bin->kept);
-    if (types != 0 || pfa_mprof_percent_of(bin->kept, total->kept) >= 1) {
-        printf(" %s", pfa_mprof_percent_short(percents[1], bin->kept, total->kept));
-    }
-    if (types != 0) {
-        print_types(mprof, (uint32_t)(bin - mprof->bins));
-    }
+    print_types(types, count);
     putchar('\n');
 }
 
-void pfa_mprof_bins_text(const pfa_mprof_t *mprof)
+/* The paper's table has a line for what is larger than the bins even where there is nothing. */
+static void print_bins(const pfa_mprof_t *mprof)
 {
-    static const pfa_mprof_bin_t nothing;
-    size_t left_out = 0;
-    printf("\nALLOCATION BINS\n\n%10s %10s %14s %4s %10s %14s %4s  %s\n", "size:", "allocs", "bytes", "(%)", "frees",
-           "kept", "(%)", "types");
-    for (size_t i = 0; i <= PFA_BIN_LARGEST; i++) {
-        const pfa_mprof_bin_t *bin = &mprof->bins[i];
-        char label[PFA_NUMBER_TEXT];
-        if (pfa_mprof_bin_is_listed(mprof, bin)) {
-            snprintf(label, sizeof label, "%zu", i);
+    const pfa_mprof_row_t *large = &mprof->by_size.rows[PFA_BIN_LARGEST + 1];
+    const pfa_mprof_row_t nothing = {.what = UINT32_MAX};
+    pfa_mprof_row_t total = mprof->bin_total;
+    left_out_t left = {.count = 0};
+    const char *within = pfa_mprof_within_head(mprof);
+    printf("\nALLOCATION BINS\n\n%10s %10s %14s%s %4s %10s %14s%s %4s  %s\n", "size:", "allocs", "bytes", within, "(%)",
+           "frees", "kept", within, "(%)", "types");
+    for (size_t i = 0; i < mprof->bins.count; i++) {
+        const pfa_mprof_row_t *bin = &mprof->bins.rows[i];
+        char label[PFA_NUMBER_TEXT] = "> 1024";
+        if (bin->what <= PFA_BIN_LARGEST) {
+            snprintf(label, sizeof label, "%" PRIu32, bin->what);
+        }
+        if (bin->what == large->what || pfa_mprof_bin_is_listed(mprof, bin)) {
             print_bin(mprof, label, bin, &mprof->bin_total);
         } else {
-            left_out += bin->allocs > 0;
+            leave_out(&left, bin, true);
         }
     }
-    print_bin(mprof, "> 1024", &mprof->bins[PFA_BIN_LARGEST + 1], &mprof->bin_total);
-    print_bin(mprof, "<TOTAL>", &mprof->bin_total, &nothing);
-    if (left_out != 0) {
-        printf("  and %zu more size%s with little; -verbose lists all\n", left_out, pfa_text_plural((double)left_out));
+    if (large->all.chunks <= 0) {
+        print_bin(mprof, "> 1024", large, &nothing);
     }
+    total.what = UINT32_MAX;
+    print_bin(mprof, "<TOTAL>", &total, &nothing);
+    print_left_out(mprof, &mprof->bins, &left);
 }
 
-static void print_direct(const pfa_mprof_t *mprof, const char *part, const pfa_sum_t *all, const pfa_sum_t *kept)
+static void print_direct_row(const pfa_mprof_t *mprof, const char *part, const pfa_mprof_row_t *row)
 {
     char breakdowns[2][PFA_BREAKDOWN_TEXT];
-    printf("%7s %14.0f  %s | %14.0f  %s | %10.0f  ", part, all->bytes,
-           pfa_mprof_percent_breakdown(breakdowns[0], all, mprof->all.bytes), kept->bytes,
-           pfa_mprof_percent_breakdown(breakdowns[1], kept, mprof->kept.bytes), all->chunks);
+    char withins[2][PFA_PERCENT_TEXT];
+    printf("%7s %14.0f%s  %s | %14.0f%s  %s | %10.0f  ", part, row->all.bytes,
+           pfa_mprof_within(mprof, withins[0], &row->all),
+           pfa_mprof_percent_breakdown(breakdowns[0], &row->all, mprof->total.all.bytes), row->kept.bytes,
+           pfa_mprof_within(mprof, withins[1], &row->kept),
+           pfa_mprof_percent_breakdown(breakdowns[1], &row->kept, mprof->total.kept.bytes), row->all.chunks);
 }
 
-void pfa_mprof_direct_text(const pfa_mprof_t *mprof)
+static void print_direct(const pfa_mprof_t *mprof)
 {
-    printf("\nDIRECT ALLOCATION\n\n%7s %14s  %-11s | %14s  %-11s | %10s  name\n", "% mem", "bytes", "% mem(size)",
-           "bytes kept", "% all kept", "calls");
-    printf("%7s %14s  %s | %14s  %s |\n", "", "", " s--m--l--x", "", " s--m--l--x");
-    print_direct(mprof, "", &mprof->all, &mprof->kept);
+    const pfa_mprof_table_t *table = &mprof->direct;
+    const char *within = pfa_mprof_within_head(mprof);
+    const char *none = pfa_mprof_within_none(mprof);
+    left_out_t left = {.count = 0};
+    printf("\nDIRECT ALLOCATION\n\n%7s %14s%s  %-11s | %14s%s  %-11s | %10s  %s\n", "% mem", "bytes", within,
+           "% mem(size)", "bytes kept", within, "% all kept", "calls",
+           table->naming == PFA_NAMED_GROUP ? noun_of(mprof, table) : "name");
+    printf("%7s %14s%s  %s | %14s%s  %s |\n", "", "", none, " s--m--l--x", "", none, " s--m--l--x");
+    print_direct_row(mprof, "", &mprof->total);
     printf("<TOTAL>\n");
-    for (size_t i = 0; i < mprof->direct_count && i < mprof->options.top; i++) {
+    for (size_t i = 0; i < table->count; i++) {
+        const pfa_mprof_row_t *row = &table->rows[i];
         char part[PFA_NUMBER_TEXT];
-        const pfa_sum_t *self = &mprof->graph.nodes[mprof->direct[i]].self;
-        snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(self->bytes, mprof->all.bytes));
-        print_direct(mprof, part, self, &mprof->direct_kept[mprof->direct[i]]);
-        pfa_function_text(stdout, &mprof->functions, mprof->direct[i]);
-        putchar('\n');
+        if (i >= mprof->options.top) {
+            leave_out(&left, row, false);
+            continue;
+        }
+        snprintf(part, sizeof part, "%.1f", pfa_mprof_percent_of(row->all.bytes, mprof->total.all.bytes));
+        print_direct_row(mprof, part, row);
+        print_name(mprof, table, row->what);
     }
-    if (mprof->direct_count > mprof->options.top) {
-        printf("  and %zu more function%s\n", mprof->direct_count - mprof->options.top,
-               pfa_text_plural((double)(mprof->direct_count - mprof->options.top)));
-    }
+    print_left_out(mprof, table, &left);
 }
 
-static void print_heading(const pfa_mprof_t *mprof, const pfa_query_t *query)
+static void print_heading(const pfa_mprof_t *mprof)
 {
     char numbers[3][PFA_NUMBER_TEXT];
     char widths[3][PFA_NUMBER_TEXT];
+    const pfa_query_t *query = mprof->query;
+    const pfa_sum_t *all = &mprof->total.all;
+    const pfa_sum_t *kept = &mprof->total.kept;
     for (size_t i = 0; i < query->source_count; i++) {
         const pfa_source_t *source = &query->sources[i];
         printf("%s: %s\n", source->path, source->command != NULL ? source->command : "unknown program");
     }
     if (query->sampled) {
         printf("estimates from samples, with 95 %% confidence: %s allocations%s, %s%s, kept %s%s\n",
-               pfa_text_count(numbers[0], mprof->all.chunks),
-               pfa_text_within(widths[0], mprof->all.chunks, mprof->spread.chunks),
-               pfa_text_bytes(numbers[1], mprof->all.bytes),
-               pfa_text_within(widths[1], mprof->all.bytes, mprof->spread.bytes),
-               pfa_text_bytes(numbers[2], mprof->kept.bytes),
-               pfa_text_within(widths[2], mprof->kept.bytes, mprof->spread.kept));
+               pfa_text_count(numbers[0], all->chunks), pfa_text_within(widths[0], all->chunks, all->chunks_variance),
+               pfa_text_bytes(numbers[1], all->bytes), pfa_text_within(widths[1], all->bytes, all->bytes_variance),
+               pfa_text_bytes(numbers[2], kept->bytes), pfa_text_within(widths[2], kept->bytes, kept->bytes_variance));
     }
 }
 
-void pfa_mprof_text(const pfa_mprof_t *mprof, pfa_query_t *query)
+void pfa_mprof_text(const pfa_mprof_t *mprof)
 {
-    print_heading(mprof, query);
+    print_heading(mprof);
     if (mprof->options.leak_table) {
-        pfa_mprof_leaks_text(mprof);
+        print_leaks(mprof);
     }
-    pfa_mprof_bins_text(mprof);
-    pfa_mprof_direct_text(mprof);
+    print_bins(mprof);
+    print_direct(mprof);
     pfa_callgraph_text(mprof);
     putchar('\n');
-    pfa_query_tell(query, stdout);
+    pfa_query_tell(mprof->query, stdout);
 }

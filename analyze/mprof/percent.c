@@ -56,6 +56,26 @@ const char *pfa_mprof_percent_breakdown(char text[PFA_BREAKDOWN_TEXT], const pfa
     return text;
 }
 
+const char *pfa_mprof_within_none(const pfa_mprof_t *mprof)
+{
+    return mprof->query->sampled ? "      " : "";
+}
+
+const char *pfa_mprof_within_head(const pfa_mprof_t *mprof)
+{
+    return mprof->query->sampled ? "    ±%" : "";
+}
+
+const char *pfa_mprof_within(const pfa_mprof_t *mprof, char text[PFA_PERCENT_TEXT], const pfa_sum_t *sum)
+{
+    if (!mprof->query->sampled || !(sum->bytes > 0)) {
+        return pfa_mprof_within_none(mprof);
+    }
+    double percent = 100 * 1.96 * sqrt(sum->bytes_variance) / sum->bytes;
+    snprintf(text, PFA_PERCENT_TEXT, percent < 9.95 ? " %5.1f" : " %5.0f", percent);
+    return text;
+}
+
 void pfa_function_text(FILE *to, const pfa_functions_t *functions, uint32_t function)
 {
     const pfa_function_t *known = &functions->list[function];

@@ -13,8 +13,7 @@ enum { ENTRIES_MAX = 20000000 };
 
 void pfa_types_begin(pfa_types_t *types, bool *wanted, uint32_t sizes)
 {
-    *types = (pfa_types_t){.wanted = wanted, .sizes = sizes, .slot_count = 1024, .left = ENTRIES_MAX};
-    types->slots = pfa_memory_get(types->slot_count, sizeof *types->slots);
+    *types = (pfa_types_t){.wanted = wanted, .sizes = sizes, .left = ENTRIES_MAX};
 }
 
 void pfa_types_free(pfa_types_t *types)
@@ -23,32 +22,7 @@ void pfa_types_free(pfa_types_t *types)
         free(types->list[i].name);
     }
     free(types->list);
-    free(types->slots);
-}
-
-static uint32_t *find_slot(const pfa_types_t *types, uint32_t *slots, size_t slot_count, const char *name,
-                           uint32_t size)
-{
-    size_t at = pfa_checksum(size, name, strlen(name)) & (slot_count - 1);
-    for (; slots[at] != 0; at = (at + 1) & (slot_count - 1)) {
-        const pfa_type_t *known = &types->list[slots[at] - 1];
-        if (known->size == size && strcmp(known->name, name) == 0) {
-            break;
-        }
-    }
-    return &slots[at];
-}
-
-static void grow_slots(pfa_types_t *types)
-{
-    size_t slot_count = 2 * types->slot_count;
-    uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-    for (size_t i = 0; i < types->count; i++) {
-        *find_slot(types, slots, slot_count, types->list[i].name, types->list[i].size) = (uint32_t)i + 1;
-    }
-    free(types->slots);
-    types->slots = slots;
-    types->slot_count = slot_count;
+    pfa_slots_free(&types->slots);
 }
 
 /* "__x", "_X", and what is in such a namespace. */
@@ -63,6 +37,23 @@ static bool is_library(const char *name)
     return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
 }
 
+static pfa_type_t *find_type(pfa_types_t *types, const char *name, uint32_t size)
+{
+    uint64_t hash = pfa_checksum(size, name, strlen(name));
+    pfa_probe_t probe = pfa_slots_probe(&types->slots, hash);
+    while (pfa_slots_next(&types->slots, &probe)) {
+        pfa_type_t *known = &types->list[probe.number];
+        if (known->size == size && strcmp(known->name, name) == 0) {
+            return known;
+        }
+    }
+    types->list = pfa_memory_grow(types->list, &types->room, types->count + 1, sizeof *types->list);
+    types->list[types->count] =
+        (pfa_type_t){.name = pfa_memory_copy(name, strlen(name)), .size = size, .rank = UINT32_MAX};
+    pfa_slots_put(&types->slots, hash, (uint32_t)types->count);
+    return &types->list[types->count++];
+}
+
 static void add_type(void *to, const char *name, uint64_t size, bool record)
 {
     pfa_types_t *types = to;
@@ -71,17 +62,7 @@ static void add_type(void *to, const char *name, uint64_t size, bool record)
     }
     uint32_t rank =
         (is_reserved(name) ? 4u : 0u) + (record ? 0u : 2u) + (types->main_module && !is_library(name) ? 0u : 1u);
-    if (2 * (types->count + 1) > types->slot_count) {
-        grow_slots(types);
-    }
-    uint32_t *slot = find_slot(types, types->slots, types->slot_count, name, (uint32_t)size);
-    if (*slot == 0) {
-        types->list = pfa_memory_grow(types->list, &types->room, types->count + 1, sizeof *types->list);
-        types->list[types->count] =
-            (pfa_type_t){.name = pfa_memory_copy(name, strlen(name)), .size = (uint32_t)size, .rank = rank};
-        *slot = (uint32_t)++types->count;
-    }
-    pfa_type_t *type = &types->list[*slot - 1];
+    pfa_type_t *type = find_type(types, name, (uint32_t)size);
     type->rank = rank < type->rank ? rank : type->rank;
 }
 

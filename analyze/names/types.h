@@ -3,6 +3,7 @@
 #define PFA_ANALYZE_TYPES_H
 
 #include "analyze/names/symbols.h"
+#include "analyze/tool/slots.h"
 
 typedef struct pfa_type {
     char *name;
@@ -16,11 +17,10 @@ typedef struct pfa_types {
     pfa_type_t *list; /* by size, rank and name, once it is finished */
     size_t count;
     size_t room;
-    uint32_t *slots; /* 1 and the number of a type, by name and size */
-    size_t slot_count;
-    uint64_t left;    /* entries of debug information that may still be looked at */
-    bool main_module; /* of the types that come now */
-    bool cut;         /* not all of them were looked at */
+    pfa_slots_t slots; /* by name and size */
+    uint64_t left;     /* entries of debug information that may still be looked at */
+    bool main_module;  /* of the types that come now */
+    bool cut;          /* not all of them were looked at */
 } pfa_types_t;
 
 /* Types of the sizes below `sizes` for which wanted[size] is set; it has to stay. */

@@ -1,27 +1,19 @@
-/* Owns the collecting of a timeline: births and deaths by bucket, first of all groups to find the largest, then of these.
- * Memory grows with groups and buckets, not with chunks. */
-#include "analyze/timeline/timeline.h"
+/* Owns the collecting of a timeline: births and deaths by bucket, first of all groups to find the largest (ranks.c), then of
+ * these. Memory is bounded, whatever the numbers of groups and buckets are, but for a few words for each of either. */
+#include "analyze/timeline/buckets.h"
+#include "analyze/timeline/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The largest groups are found with no more buckets than this: 20 000 groups then take 40 MiB. */
-enum { COARSE_MOST = 256 };
-
-typedef struct total {
-    double bytes;
-    double chunks;
-} total_t;
+/* What strands may take; one for the rest comes on top. */
+enum { STRANDS_MOST_BYTES = 64 << 20, STRAND_BYTES = 5 * sizeof(double) };
 
 typedef struct collecting {
     pfa_timeline_t *timeline;
     pfa_summit_t *summit; /* NULL: it is known */
     bool filling;         /* strands; before that, changes */
-    double *changes;      /* of bytes alive, by group and coarse bucket */
-    size_t room;
-    size_t coarse;
-    total_t *totals; /* by group: all chunks, also those that are never alive at an end */
-    size_t total_room;
+    pfa_ranks_t ranks;
     uint32_t *strand_of; /* by group */
     size_t strand_room;
 } collecting_t;
@@ -44,34 +36,6 @@ static void free_strand(pfa_strand_t *strand)
     free(strand->variance);
 }
 
-/* When one of so many buckets of a whole ends. */
-static double end_of(double whole, size_t count, size_t bucket)
-{
-    return bucket + 1 == count ? whole : whole * (double)(bucket + 1) / (double)count;
-}
-
-/* The first at whose end a time has come, the last if there is none. The division may be off by a rounding at the very end of
- * a bucket, so that this is looked at. */
-static size_t bucket_at(double time, double whole, size_t count)
-{
-    double guess = time / whole * (double)count;
-    size_t bucket = !(guess > 0) ? 0 : guess < (double)count ? (size_t)guess : count - 1;
-    while (bucket > 0 && end_of(whole, count, bucket - 1) >= time) {
-        bucket--;
-    }
-    while (bucket + 1 < count && end_of(whole, count, bucket) < time) {
-        bucket++;
-    }
-    return bucket;
-}
-
-/* The first at whose end a chunk is gone: count if it never is. What lives to the end of its recording is there then. */
-static size_t bucket_of_death(const pfa_kind_t *kind, const pfa_chunk_t *chunk, double whole, size_t count)
-{
-    size_t bucket = bucket_at(chunk->died, whole, count);
-    return bucket + (kind->live && end_of(whole, count, bucket) <= chunk->died);
-}
-
 static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, const pfa_kind_t *kind,
                           const pfa_chunk_t *chunk)
 {
@@ -79,8 +43,8 @@ static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, 
     double size = (double)kind->size;
     double weight = kind->weight;
     double variance = weight * (weight - 1) * size * size;
-    size_t born = bucket_at(chunk->born, timeline->whole_ns, timeline->buckets);
-    size_t died = bucket_of_death(kind, chunk, timeline->whole_ns, timeline->buckets);
+    size_t born = pfa_bucket_at(chunk->born, timeline->whole_ns, timeline->buckets);
+    size_t died = pfa_bucket_of_death(kind, chunk, timeline->whole_ns, timeline->buckets);
     strand->bytes[born] += weight * size;
     strand->chunks[born] += weight;
     strand->born[born] += weight * size;
@@ -90,25 +54,6 @@ static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, 
         strand->chunks[died] -= weight;
         strand->died[died] += weight * size;
         strand->variance[died] -= variance;
-    }
-}
-
-static void add_changes(collecting_t *collecting, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
-{
-    size_t count = collecting->coarse;
-    double whole = collecting->timeline->whole_ns;
-    double bytes = kind->weight * (double)kind->size;
-    size_t row = (size_t)kind->group * count;
-    collecting->changes =
-        pfa_memory_grow(collecting->changes, &collecting->room, row + count, sizeof *collecting->changes);
-    collecting->totals = pfa_memory_grow(collecting->totals, &collecting->total_room, (size_t)kind->group + 1,
-                                         sizeof *collecting->totals);
-    size_t died = bucket_of_death(kind, chunk, whole, count);
-    collecting->totals[kind->group].bytes += bytes;
-    collecting->totals[kind->group].chunks += kind->weight;
-    collecting->changes[row + bucket_at(chunk->born, whole, count)] += bytes;
-    if (died < count) {
-        collecting->changes[row + died] -= bytes;
     }
 }
 
@@ -122,7 +67,7 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     if (!collecting->filling) {
         add_to_strand(collecting, &timeline->all, kind, chunk);
         if (timeline->query->key != NULL) {
-            add_changes(collecting, kind, chunk);
+            pfa_ranks_add(&collecting->ranks, kind, chunk);
         }
     } else if (timeline->strand_count != 0) {
         size_t rest = timeline->strand_count - 1; /* a group of a running process that was not there before */
@@ -149,58 +94,22 @@ static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint3
     collecting->timeline->folded_bytes += bytes;
 }
 
-typedef struct rank {
-    double peak;
-    double bytes;
-    uint32_t group;
-} rank_t;
-
-static int compare_ranks(const void *a, const void *b)
+/* What fits into memory; the rest is told together. */
+static size_t bound(const pfa_timeline_t *timeline, size_t top)
 {
-    const rank_t *left = a;
-    const rank_t *right = b;
-    if (left->peak != right->peak) {
-        return left->peak > right->peak ? -1 : 1;
-    }
-    if (left->bytes != right->bytes) {
-        return left->bytes > right->bytes ? -1 : 1;
-    }
-    return left->group < right->group ? -1 : left->group > right->group;
+    size_t most = STRANDS_MOST_BYTES / (STRAND_BYTES * timeline->buckets);
+    most = most != 0 ? most : 1;
+    return top < most ? top : most;
 }
 
-static double peak_of(const collecting_t *collecting, size_t group)
-{
-    double live = 0;
-    double peak = 0;
-    for (size_t i = 0; i < collecting->coarse; i++) {
-        live += collecting->changes[group * collecting->coarse + i];
-        peak = live > peak ? live : peak;
-    }
-    return peak;
-}
-
-static rank_t *rank_groups(const collecting_t *collecting, size_t *count)
-{
-    rank_t *ranks = pfa_memory_get(collecting->total_room, sizeof *ranks);
-    *count = 0;
-    for (size_t i = 0; i < collecting->total_room; i++) {
-        if (collecting->totals[i].chunks > 0) {
-            ranks[(*count)++] =
-                (rank_t){.peak = peak_of(collecting, i), .bytes = collecting->totals[i].bytes, .group = (uint32_t)i};
-        }
-    }
-    qsort(ranks, *count, sizeof *ranks, compare_ranks);
-    return ranks;
-}
-
-/* A strand for each of the largest, and one for the rest. */
-static void choose_groups(collecting_t *collecting, size_t top)
+/* A strand for each of the first ones, and one for the rest. */
+static void choose_groups(collecting_t *collecting, const pfa_timeline_wishes_t *wishes)
 {
     pfa_timeline_t *timeline = collecting->timeline;
-    size_t count;
-    rank_t *ranks = rank_groups(collecting, &count);
-    size_t chosen = top < count ? top : count;
-    timeline->group_count = count;
+    size_t top = bound(timeline, wishes->top);
+    uint32_t *groups = pfa_ranks_order(&collecting->ranks, timeline->query, wishes->sort, top, &timeline->group_count);
+    size_t chosen = top < timeline->group_count ? top : timeline->group_count;
+    timeline->folded_groups = chosen < wishes->top && chosen < timeline->group_count;
     timeline->strand_count = chosen + 1;
     timeline->strands = pfa_memory_get(timeline->strand_count, sizeof *timeline->strands);
     collecting->strand_room = pfa_query_groups(timeline->query);
@@ -211,12 +120,12 @@ static void choose_groups(collecting_t *collecting, size_t top)
     for (size_t i = 0; i <= chosen; i++) {
         make_strand(&timeline->strands[i], timeline->buckets);
         timeline->strands[i].rest = i == chosen;
-        timeline->strands[i].name = i < chosen ? pfa_query_group_name(timeline->query, ranks[i].group) : "other";
+        timeline->strands[i].name = i < chosen ? pfa_query_group_name(timeline->query, groups[i]) : "other";
         if (i < chosen) {
-            collecting->strand_of[ranks[i].group] = (uint32_t)i;
+            collecting->strand_of[groups[i]] = (uint32_t)i;
         }
     }
-    free(ranks);
+    free(groups);
 }
 
 /* What is left of estimates that should cancel each other is less than anything that is counted. */
@@ -253,7 +162,7 @@ static void drop_empty_rest(pfa_timeline_t *timeline)
     }
 }
 
-static bool walk(collecting_t *collecting, size_t top)
+static bool walk(collecting_t *collecting, const pfa_timeline_wishes_t *wishes)
 {
     pfa_timeline_t *timeline = collecting->timeline;
     pfa_look_t look = {.to = collecting, .chunk = add_chunk, .source = see_source, .fold = add_fold};
@@ -262,7 +171,7 @@ static bool walk(collecting_t *collecting, size_t top)
         return false;
     }
     if (timeline->query->key != NULL) {
-        choose_groups(collecting, top);
+        choose_groups(collecting, wishes);
     }
     look.fold = NULL;
     collecting->filling = true;
@@ -282,26 +191,25 @@ static bool walk(collecting_t *collecting, size_t top)
     return true;
 }
 
-static bool collect(pfa_timeline_t *timeline, pfa_query_t *query, size_t buckets, size_t top)
+static bool collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes)
 {
-    *timeline = (pfa_timeline_t){.query = query, .buckets = buckets};
+    *timeline = (pfa_timeline_t){.query = query, .buckets = wishes->buckets};
     timeline->whole_ns = query->end_ns > 0 ? query->end_ns : 1;
-    make_strand(&timeline->all, buckets);
+    make_strand(&timeline->all, wishes->buckets);
     timeline->all.name = "all";
     pfa_summit_t *summit = pfa_summit_new(query);
     collecting_t collecting = {
-        .timeline = timeline, .summit = summit, .coarse = buckets < COARSE_MOST ? buckets : COARSE_MOST};
-    bool done = walk(&collecting, top);
+        .timeline = timeline, .summit = summit, .ranks = pfa_ranks_begin(timeline->whole_ns, wishes->buckets)};
+    bool done = walk(&collecting, wishes);
     pfa_summit_free(summit);
-    free(collecting.changes);
-    free(collecting.totals);
+    pfa_ranks_free(&collecting.ranks);
     free(collecting.strand_of);
     return done;
 }
 
-bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, size_t buckets, size_t top)
+bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes)
 {
-    for (size_t before = query->source_count; !collect(timeline, query, buckets, top); before = query->source_count) {
+    for (size_t before = query->source_count; !collect(timeline, query, wishes); before = query->source_count) {
         pfa_timeline_free(timeline);
         *timeline = (pfa_timeline_t){.query = query};
         if (query->source_count == before || query->source_count == 0) {
@@ -322,7 +230,7 @@ void pfa_timeline_free(pfa_timeline_t *timeline)
 
 double pfa_timeline_end(const pfa_timeline_t *timeline, size_t bucket)
 {
-    return end_of(timeline->whole_ns, timeline->buckets, bucket) * 1e-9;
+    return pfa_bucket_end(timeline->whole_ns, timeline->buckets, bucket) * 1e-9;
 }
 
 double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket)

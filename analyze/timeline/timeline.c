@@ -1,7 +1,7 @@
 /* Owns `profalloc timeline`: its command line. */
 #include "analyze/timeline/timeline.h"
-#include "analyze/draw/outfile.h"
-#include "analyze/query/request.h"
+#include "analyze/draw/chart.h"
+#include "analyze/draw/drawn.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -14,8 +14,10 @@ static const char usage[] =
     "buckets of equal length. What is told at the end of a bucket is exact; what was alive within it is told at most: what was\n"
     "there before and all that was allocated in it. The peak is that of `profalloc report`.\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
-    "  --top N            so many groups, those with the largest peaks at ends of buckets; the others are one, \"other\".\n"
-    "                     10 if it is not given; charts have 20 at most\n"
+    "  --top N            so many groups, those that --sort has first; the others are one, \"other\". 10 if it is not given;\n"
+    "                     charts have 20 at most, and all together no more buckets than fit into 64 MiB\n"
+    "  --sort WHAT        the order of groups: by peak at ends of buckets, which is the default, by what is alive at the end, by\n"
+    "                     total bytes allocated, or by name (of those with the largest peaks)\n"
     "  --buckets N        so many buckets; 200 if it is not given\n"
     "  --count            chunks in charts, in place of bytes\n"
     "  --svg OUT          the chart as a picture, to a file; - is standard output\n"
@@ -27,9 +29,7 @@ static const char usage[] =
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n";
 
 typedef struct wishes {
-    size_t buckets;
-    const char *svg;
-    bool csv;
+    pfa_timeline_wishes_t data;
     bool count;
 } wishes_t;
 
@@ -37,105 +37,102 @@ static bool take(void *to, int option, const char *value)
 {
     wishes_t *wishes = to;
     double number;
-    switch (option) {
-    case 'b':
-        if (!pfa_request_number(value, 1, BUCKETS_MOST, &number) || floor(number) != number) {
-            pfa_tool_say("timeline", "--buckets takes a number from 1 to %d, not '%s'", BUCKETS_MOST, value);
-            return false;
-        }
-        wishes->buckets = (size_t)number;
-        return true;
-    case 's':
-        wishes->svg = value;
-        return pfa_outfile_check("timeline", value);
-    case 'c':
-        wishes->csv = true;
-        return true;
-    default:
+    if (option != 'b') {
         wishes->count = true;
         return true;
     }
+    if (!pfa_request_number(value, 1, BUCKETS_MOST, &number) || floor(number) != number) {
+        pfa_tool_say("timeline", "--buckets takes a number from 1 to %d, not '%s'", BUCKETS_MOST, value);
+        return false;
+    }
+    wishes->data.buckets = (size_t)number;
+    return true;
 }
 
 static void note_what_lacks(const pfa_timeline_t *timeline)
 {
-    char texts[2][PFA_NUMBER_TEXT];
     pfa_query_t *query = timeline->query;
-    if (timeline->folded_chunks > 0) {
-        pfa_notes_add(&query->remarks, "%s chunks of %s are known in sums only, and not in the timeline",
-                      pfa_text_count(texts[0], timeline->folded_chunks),
-                      pfa_text_bytes(texts[1], timeline->folded_bytes));
-    }
-    if (!query->comparable) {
+    pfa_drawn_remarks(query, timeline->folded_chunks, timeline->folded_bytes, true);
+    if (timeline->folded_groups) {
         pfa_notes_add(&query->remarks,
-                      "the clocks of these traces cannot be compared: each is told from its own start");
+                      "with so many buckets no more than %zu groups fit into memory: the others are told together",
+                      timeline->strand_count - 1);
     }
 }
 
-static int put_svg(const pfa_timeline_t *timeline, const wishes_t *wishes)
+static void put_bytes(const void *what, FILE *file)
 {
-    FILE *file = pfa_outfile_open("timeline", wishes->svg);
-    if (file == NULL) {
-        return PFA_EXIT_FAILED;
-    }
-    pfa_timeline_svg(timeline, file, wishes->count);
-    return pfa_outfile_close("timeline", wishes->svg, file) ? 0 : PFA_EXIT_FAILED;
+    pfa_timeline_svg(what, file, false);
+}
+
+static void put_chunks(const void *what, FILE *file)
+{
+    pfa_timeline_svg(what, file, true);
 }
 
 /* What goes to programs has its notes elsewhere. */
-static int put(const pfa_timeline_t *timeline, const wishes_t *wishes, bool json)
+static int put(const pfa_timeline_t *timeline, const wishes_t *wishes, const pfa_drawn_t *drawn)
 {
     int status = 0;
-    note_what_lacks(timeline);
-    if (json) {
+    if (drawn->request.json) {
         pfa_timeline_json(timeline, stdout);
         return 0;
     }
-    if (wishes->svg != NULL) {
-        status = put_svg(timeline, wishes);
-    } else if (wishes->csv) {
+    if (drawn->svg != NULL) {
+        status = pfa_drawn_svg(drawn, wishes->count ? put_chunks : put_bytes, timeline);
+    } else if (drawn->form) {
         pfa_timeline_csv(timeline, stdout);
     } else {
         pfa_timeline_term(timeline, stdout, wishes->count);
     }
-    pfa_query_tell(timeline->query, wishes->svg != NULL || wishes->csv ? stderr : stdout);
+    pfa_query_tell(timeline->query, drawn->svg != NULL || drawn->form ? stderr : stdout);
     return status;
 }
 
-static int tell(const pfa_request_t *request, const wishes_t *wishes, pfa_query_t *query)
+static int tell(void *to, const pfa_drawn_t *drawn, pfa_query_t *query)
 {
+    const wishes_t *wishes = to;
     pfa_timeline_t timeline;
     int status = PFA_EXIT_FAILED;
-    if (pfa_timeline_collect(&timeline, query, wishes->buckets, request->top != 0 ? request->top : TOP)) {
-        status = put(&timeline, wishes, request->json);
+    if (pfa_timeline_collect(&timeline, query, &wishes->data)) {
+        note_what_lacks(&timeline);
+        status = put(&timeline, wishes, drawn);
     }
-    status = query->status != 0 ? query->status : status;
     pfa_timeline_free(&timeline);
-    pfa_query_close(query);
     return status;
+}
+
+/* What the shared options mean here. */
+static bool check(void *to, const pfa_drawn_t *drawn)
+{
+    wishes_t *wishes = to;
+    bool chart = !drawn->form && !drawn->request.json;
+    size_t top = drawn->request.top != 0 ? drawn->request.top : TOP;
+    wishes->data.sort = (pfa_strand_sort_t)drawn->sort;
+    wishes->data.top = chart && top > PFA_SERIES_MOST ? PFA_SERIES_MOST : top;
+    return true;
 }
 
 int pfa_command_timeline(int argc, char **argv)
 {
-    static const struct option own[] = {{"buckets", required_argument, NULL, 'b'},
-                                        {"svg", required_argument, NULL, 's'},
-                                        {"csv", no_argument, NULL, 'c'},
-                                        {"count", no_argument, NULL, 'n'},
-                                        {NULL, 0, NULL, 0}};
-    wishes_t wishes = {.buckets = BUCKETS};
-    pfa_request_t request = {.command = "timeline", .usage = usage, .no_sort = true};
-    pfa_query_t query;
-    int status = pfa_request_read(&request, argc, argv, own, take, &wishes);
-    if (status < 0 && (wishes.csv ? 1 : 0) + (wishes.svg != NULL ? 1 : 0) + (request.json ? 1 : 0) > 1) {
-        pfa_tool_say("timeline", "one of --csv, --svg and --json at a time");
-        status = PFA_EXIT_USAGE;
-    }
-    if (status < 0) {
-        status = pfa_request_open(&request, &query);
-    }
-    if (status < 0) {
-        status = tell(&request, &wishes, &query);
-    }
-    pfa_request_free(&request);
-    return pfa_tool_finish("timeline", status);
+    static const struct option options[] = {{"buckets", required_argument, NULL, 'b'},
+                                            {"svg", required_argument, NULL, PFA_DRAWN_SVG},
+                                            {"csv", no_argument, NULL, PFA_DRAWN_FORM},
+                                            {"count", no_argument, NULL, 'n'},
+                                            {NULL, 0, NULL, 0}};
+    static const pfa_choice_t sorts[] = {[PFA_STRANDS_BY_PEAK] = {"peak", "the largest peak at ends of buckets first"},
+                                         [PFA_STRANDS_BY_END] = {"end", "what is alive at the end"},
+                                         [PFA_STRANDS_BY_TOTAL] = {"total", "all bytes that were allocated"},
+                                         [PFA_STRANDS_BY_NAME] = {"name", "by name, of those with the largest peaks"}};
+    static const pfa_drawn_command_t command = {.name = "timeline",
+                                                .usage = usage,
+                                                .form = "--csv",
+                                                .options = options,
+                                                .take = take,
+                                                .sorts = sorts,
+                                                .sort_count = sizeof sorts / sizeof sorts[0],
+                                                .check = check,
+                                                .tell = tell};
+    wishes_t wishes = {.data = {.buckets = BUCKETS}};
+    return pfa_drawn_run(&command, argc, argv, &wishes);
 }

@@ -20,21 +20,37 @@ typedef struct pfa_strand {
     double *variance; /* of bytes, if they are estimates */
 } pfa_strand_t;
 
+/* What groups are chosen and told by, the largest first: the peak at ends of buckets, what is alive at the end, all bytes that were
+ * allocated. By name, those with the largest peaks are chosen. */
+typedef enum pfa_strand_sort {
+    PFA_STRANDS_BY_PEAK,
+    PFA_STRANDS_BY_END,
+    PFA_STRANDS_BY_TOTAL,
+    PFA_STRANDS_BY_NAME
+} pfa_strand_sort_t;
+
 typedef struct pfa_timeline {
     pfa_query_t *query;
     size_t buckets;
     double whole_ns; /* all of them together */
     pfa_strand_t all;
-    pfa_strand_t *strands; /* the largest first; none if there is no key */
+    pfa_strand_t *strands; /* in order, the rest last; none if there is no key */
     size_t strand_count;
     size_t group_count; /* that there are */
+    bool folded_groups; /* there are fewer strands than were asked for: they would not fit into memory */
     pfa_summit_result_t peak;
     double folded_chunks; /* of which no time is known */
     double folded_bytes;
 } pfa_timeline_t;
 
-/* Two walks at most, and a strand for each of the `top` groups with the largest peaks. False: a walk failed for good. */
-bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, size_t buckets, size_t top);
+typedef struct pfa_timeline_wishes {
+    size_t buckets;
+    size_t top; /* so many strands, and one for the rest */
+    pfa_strand_sort_t sort;
+} pfa_timeline_wishes_t;
+
+/* Two walks at most. False: a walk failed for good. */
+bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes);
 void pfa_timeline_free(pfa_timeline_t *timeline);
 
 /* When a bucket ends, in seconds. */

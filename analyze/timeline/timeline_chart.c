@@ -1,4 +1,5 @@
 /* Owns timelines as charts. See analyze/timeline/timeline.h. */
+#include "analyze/draw/drawn.h"
 #include "analyze/draw/scale.h"
 #include "analyze/draw/svg.h"
 #include "analyze/draw/term.h"
@@ -16,18 +17,6 @@ typedef struct charted {
     char *title;
     char *note;
 } charted_t;
-
-static char *make_title(const pfa_timeline_t *timeline, bool chunks)
-{
-    char *text = NULL;
-    const pfa_query_t *query = timeline->query;
-    const pfa_source_t *first = &query->sources[0];
-    const char *name = first->command != NULL ? first->command : first->path;
-    const char *what = chunks ? "chunks" : "bytes";
-    int length = query->source_count > 1 ? asprintf(&text, "Live %s over time: %zu traces", what, query->source_count)
-                                         : asprintf(&text, "Live %s over time: %s", what, name);
-    return length < 0 ? pfa_memory_copy("Live memory over time", 21) : text;
-}
 
 /* The bucket whose end is the highest, for what is told of estimates. */
 static size_t highest_bucket(const pfa_timeline_t *timeline)
@@ -78,38 +67,17 @@ static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_
     charted->series[number] = (pfa_series_t){.name = strand->name, .values = values, .rest = strand->rest};
 }
 
-/* So that charts stay readable, strands beyond what has colours are drawn with the rest. */
-static size_t merge_strands(charted_t *charted, const pfa_timeline_t *timeline, bool chunks)
-{
-    size_t count = timeline->strand_count;
-    size_t room = timeline->buckets + 1;
-    for (size_t i = 0; i < count; i++) {
-        put_series(charted, timeline, i, &timeline->strands[i], chunks);
-    }
-    bool rest = count != 0 && timeline->strands[count - 1].rest;
-    if (count - rest <= PFA_SERIES_MOST) {
-        return count;
-    }
-    double *sums = charted->values + PFA_SERIES_MOST * room;
-    for (size_t i = PFA_SERIES_MOST + 1; i < count; i++) {
-        for (size_t j = 0; j < room; j++) {
-            sums[j] += charted->values[i * room + j];
-        }
-    }
-    charted->series[PFA_SERIES_MOST] = (pfa_series_t){.name = "other", .values = sums, .rest = true};
-    return PFA_SERIES_MOST + 1;
-}
-
 static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
 {
     size_t count = timeline->buckets + 1;
     size_t strands = timeline->strand_count != 0 ? timeline->strand_count : 1;
-    charted_t charted = {.series = pfa_memory_get(strands, sizeof *charted.series),
-                         .times = pfa_memory_get(count, sizeof *charted.times),
-                         .values = pfa_memory_get(strands * count, sizeof *charted.values),
-                         .most = pfa_memory_get(count, sizeof *charted.most),
-                         .title = make_title(timeline, chunks),
-                         .note = make_note(timeline, chunks)};
+    charted_t charted = {
+        .series = pfa_memory_get(strands, sizeof *charted.series),
+        .times = pfa_memory_get(count, sizeof *charted.times),
+        .values = pfa_memory_get(strands * count, sizeof *charted.values),
+        .most = pfa_memory_get(count, sizeof *charted.most),
+        .title = pfa_drawn_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
+        .note = make_note(timeline, chunks)};
     for (size_t i = 1; i < count; i++) {
         charted.times[i] = pfa_timeline_end(timeline, i - 1);
         /* No more than the peak, which is known better. */
@@ -117,8 +85,9 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
         charted.most[i] = most < timeline->peak.at_most ? most : timeline->peak.at_most;
         charted.most[i] = charted.most[i] > timeline->all.bytes[i - 1] ? charted.most[i] : timeline->all.bytes[i - 1];
     }
-    put_series(&charted, timeline, 0, &timeline->all, chunks);
-    size_t drawn = timeline->strand_count != 0 ? merge_strands(&charted, timeline, chunks) : 1;
+    for (size_t i = 0; i < strands; i++) {
+        put_series(&charted, timeline, i, timeline->strand_count != 0 ? &timeline->strands[i] : &timeline->all, chunks);
+    }
     charted.area = (pfa_area_t){.title = charted.title,
                                 .note = charted.note,
                                 .x = {.name = "since the start", .unit = PFA_UNIT_SECONDS},
@@ -126,8 +95,9 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
                                 .times = charted.times,
                                 .count = count,
                                 .series = charted.series,
-                                .series_count = drawn,
+                                .series_count = strands,
                                 .stacked = true,
+                                .named = timeline->strand_count != 0,
                                 .most = chunks ? NULL : charted.most};
     return charted;
 }

@@ -1,12 +1,17 @@
 /* Owns timelines for programs: CSV and JSON. See analyze/timeline/timeline.h. */
+#include "analyze/draw/glyphs.h"
 #include "analyze/timeline/timeline.h"
 
-/* Quoted always: names have commas, and what is a figure to a spreadsheet may be a name. */
+/* Quoted always: names have commas, and what is a figure to a spreadsheet may be a name. What is no UTF-8 becomes U+FFFD, as in
+ * JSON. */
 static void put_name(FILE *to, const char *name)
 {
+    uint32_t glyph;
     fputc('"', to);
-    for (; *name != '\0'; name++) {
-        fputs(*name == '"' ? "\"\"" : (unsigned char)*name < ' ' ? " " : (char[]){*name, '\0'}, to);
+    while ((glyph = pfa_glyph_next(&name)) != 0) {
+        char bytes[PFA_GLYPH_BYTES + 1];
+        pfa_glyph_put(glyph, bytes);
+        fprintf(to, "%s%s", glyph == '"' ? "\"" : "", bytes);
     }
     fputc('"', to);
 }

@@ -5,7 +5,7 @@
  *   members NAME NAME...                                                                 behind the node of a cycle
  *   in NAME WITHIN chunks bytes s m l x                                                  behind each node: its callers,
  *   out ...                                                                              and what it calls */
-/* sources: analyze/mprof/callgraph.c analyze/mprof/cycles.c analyze/tool/tool.c */
+/* sources: analyze/mprof/callgraph.c analyze/mprof/cycles.c analyze/tool/slots.c analyze/tool/tool.c */
 #include "analyze/mprof/callgraph.h"
 #include "analyze/tool/tool.h"
 #include "tests/checked.h"
@@ -29,7 +29,7 @@ static void read_stacks(pfa_callgraph_t *graph)
         size_t count = 0;
         pfa_sum_t sum = {.chunks = 0};
         double chunks = strtod(at, &at);
-        pfa_sum_add(&sum, chunks, strtod(at, &at));
+        pfa_sum_add(&sum, chunks, 1, strtod(at, &at));
         for (char *next; strtoul(at, &next, 10), next != at; at = next) {
             functions = pfa_memory_grow(functions, &function_room, count + 1, sizeof *functions);
             functions[count++] = (uint32_t)strtoul(at, NULL, 10);
@@ -97,7 +97,7 @@ int main(void)
     pfa_callgraph_t graph;
     pfa_callgraph_begin(&graph);
     read_stacks(&graph);
-    pfa_callgraph_finish(&graph, compare, NULL);
+    pfa_callgraph_finish(&graph, PFA_SORT_PAPER, compare, NULL);
     for (uint32_t i = 0; i < graph.order_count; i++) {
         must(graph.nodes[graph.order[i]].index == i);
         print_node(&graph, graph.order[i]);

@@ -113,6 +113,69 @@ def deaths_at_the_peak(folder):
     check(freed > 0, "no chunk is freed at the peak")
 
 
+def group_name(chunk, key):
+    if key == "thread":
+        return f"worker-{chunk.thread} ({1000 + chunk.thread})"
+    return str(chunk.size) if key == "size" else path_of(chunk.stack)[-1]  # the function that allocates
+
+
+def by(folder):
+    """The first frame of each path is its group, which folds with no frame of the same name."""
+    path, out = folder / "t.pa", folder / "out.svg"
+    for words in ((), ("sampled",)):
+        chunks = [c for c in make("ended", path, 3000, 9, *words) if c.size <= 1024]
+        for key in ("thread", "size", "function"):
+            for metric, value in (("bytes", lambda c: c.size), ("count", lambda c: 1), ("live", lambda c: 0 if c.died else c.size)):
+                for option in ((), ("--inverted",)):
+                    ours = folded("--by", key, "--metric", metric, "--where", "size <= 1024", *option, path)[0]
+                    expected = {}
+                    for name in {group_name(c, key) for c in chunks}:
+                        own = rounded(sums([c for c in chunks if group_name(c, key) == name], value, bool(option)))
+                        expected.update({f"{name.replace(' ', '_')};{rest}": amount for rest, amount in own.items()})
+                    near(ours, expected, f"{words} by {key}: {metric} {option}")
+        data = json.loads(tool("flame", "--by", "thread", "--json", path)[0])
+        equal((data["by"], {s["group"] for s in data["stacks"]}), ("thread", {f"worker-{t} ({1000 + t})" for t in (1, 2, 3)}), "groups of JSON")
+        check(all(s["frames"][0] in ("plain_site", "outer_site") for s in data["stacks"]), "frames of JSON are functions")
+    tool("flame", "--by", "thread", "--svg", out, path)
+    first = [f for f in pictures.Flame(out.read_text()).frames if f["level"] == 1]
+    equal({(f["name"], f["extra"]) for f in first}, {(f"worker-{t} ({1000 + t})", "thread") for t in (1, 2, 3)}, "the first level")
+    for key in ("stack", "file", "module", "tag"):
+        total = sum(folded("--by", key, "--metric", "count", path)[0].values())
+        check(abs(total - sum(folded("--metric", "count", path)[0].values())) <= 40, f"{key}: nothing is lost but by rounding")
+
+
+def sort(folder):
+    """Frames on the same one, by amount or by name."""
+    path, out = folder / "t.pa", folder / "out.svg"
+    make("ended", path, 3000, 10)
+    number = lambda name: int(name.split("-")[0])
+    for order, key in (((), lambda f: -f["value"]), (("--sort", "value"), lambda f: -f["value"]), (("--sort", "name"), lambda f: number(f["name"]))):
+        tool("flame", "--by", "size", *order, "--svg", out, path)
+        first = sorted((f for f in pictures.Flame(out.read_text()).frames if f["level"] == 1), key=lambda f: f["x"])
+        equal([key(f) for f in first], sorted(map(key, first)), f"{order}: from left to right")
+        names = []
+        for line in tool("flame", "--by", "size", *order, path)[0].splitlines():
+            names += [line.split(";")[0]] if line.split(";")[0] not in names[-1:] else []
+        equal(len(names), len(set(names)), f"{order}: the lines of a group are together")
+        equal(names == sorted(names, key=number), "name" in order, f"{order}: folded stacks by name")
+
+
+def intervals(folder):
+    """What is told of a frame has half of its interval, if it is an estimate."""
+    path, out = folder / "t.pa", folder / "out.svg"
+    for words in ((), ("sampled",)):
+        chunks = make("ended", path, 3000, 12, *words)
+        tool("flame", "--metric", "count", "--by", "thread", "--svg", out, path)
+        flame = pictures.Flame(out.read_text())
+        for number, frame in enumerate(flame.frames):
+            if frame["level"] <= 1:
+                own = [c for c in chunks if frame["level"] == 0 or group_name(c, "thread") == frame["name"]]
+                half = 1.96 * math.sqrt(sum(c.weight * (c.weight - 1) for c in own))
+                told = flame.page(["mouseover", number])[1]["about"]
+                equal(f" +- {round(half):,} (95 %), " in told, bool(words), f"{frame['name']}: {told}, expected {half}")
+                equal("(95 %)" in told, bool(words), told)
+
+
 def several(folder):
     a, b = folder / "a.pa", folder / "b.pa"
     first = make("ended", a, 2000, 1)
@@ -160,6 +223,8 @@ def as_picture(folder):
         equal(out.read_text(), tool("flame", *option, "--svg", "-", path)[0], "the same again")
         seen = flame.page(["search", "plain_site"])[1]
         check(f"{100 * expected['plain_site'] / sum(expected.values()):.2f} %" in seen["result"], seen["result"])
+    legend = [name for name in ("program", "library", "C++ library", "no function") if f">{name}</text>" in out.read_text()]
+    equal(legend, ["program", "no function"], "colours that are there")
     up = pictures.Flame(out.read_text())
     tool("flame", "--inverted", "--metric", "count", "--svg", out, path)
     down = pictures.Flame(out.read_text())
@@ -201,7 +266,8 @@ def wrong_uses(folder):
     before = path.read_bytes()
     for arguments, said in ((("--metric", "colour"), "--metric takes"), (("--metric", "at="), "takes a time"), (("--metric", "at=-1"), "takes a time"),
                             (("--metric", "at=5parsecs"), "takes a time"), (("--metric", "at=1h"), "the recording ends at"),
-                            (("--by", "stack"), "usage"), (("--top", "3"), "--top"), (("--folded", "--json"), "at a time"),
+                            (("--by", "colour"), "--by takes one of these"), (("--sort", "size"), "\n  value "),
+                            (("--sort", "name", "--json"), "--sort"), (("--top", "3"), "--top"), (("--folded", "--json"), "at a time"),
                             (("--svg", str(path)), "name of a trace"), (("--svg", ""), "is empty")):
         out, err = tool("flame", *arguments, path, status=2)
         check(said in err and out == "", f"{arguments}: {out}{err}")
@@ -216,4 +282,4 @@ def wrong_uses(folder):
 
 if __name__ == "__main__":
     support.main(against_reference=against_reference, same_as_report=same_as_report, deaths_at_the_peak=deaths_at_the_peak,
-                 several=several, only_some=only_some, as_picture=as_picture, without_accesses=without_accesses, edges=edges, wrong_uses=wrong_uses)
+                 by=by, sort=sort, intervals=intervals, several=several, only_some=only_some, as_picture=as_picture, without_accesses=without_accesses, edges=edges, wrong_uses=wrong_uses)

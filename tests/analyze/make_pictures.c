@@ -8,7 +8,7 @@
  *          scatter       x, y, title, label ("": none) of each dot; axes are logarithmic
  *          bars          name, value, 1 if marked; the axis is logarithmic
  *          flame, folded the amount, then the names of the path */
-/* sources: analyze/draw/flame.c analyze/draw/flame_folded.c analyze/draw/flame_layout.c analyze/draw/flame_script.c analyze/draw/flame_svg.c analyze/draw/glyphs.c analyze/draw/scale.c analyze/draw/svg.c analyze/draw/svg_area.c analyze/draw/svg_bars.c analyze/draw/svg_scatter.c analyze/draw/term.c analyze/draw/term_area.c analyze/draw/term_marks.c analyze/tool/tool.c */
+/* sources: analyze/draw/area.c analyze/draw/flame.c analyze/draw/flame_folded.c analyze/draw/flame_layout.c analyze/draw/flame_script.c analyze/draw/flame_svg.c analyze/draw/glyphs.c analyze/draw/scale.c analyze/draw/svg.c analyze/draw/svg_area.c analyze/draw/svg_bars.c analyze/draw/svg_scatter.c analyze/draw/term.c analyze/draw/term_area.c analyze/draw/term_marks.c analyze/tool/slots.c analyze/tool/tool.c */
 #include "analyze/draw/flame.h"
 #include "analyze/draw/svg.h"
 #include "analyze/draw/term.h"
@@ -139,7 +139,7 @@ static pfa_flame_t *make_flame(const input_t *input)
         for (size_t j = 1; j < line->count; j++) {
             path[j - 1] = (pfa_flame_step_t){.name = line->fields[j], .extra = j % 2 != 0 ? "a.c:1" : NULL};
         }
-        pfa_flame_add(flame, path, line->count - 1, strtod(line->fields[0], NULL));
+        pfa_flame_add(flame, path, line->count - 1, strtod(line->fields[0], NULL), 0);
         free(path);
     }
     return flame;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mprof: all four tables of random traces against sums made here, as JSON and as text with the paper's rules for percentages;
-sampled traces, folded deaths, several files, and what the options do."""
+sampled traces with the interval of every row, folded deaths, several files, other keys and orders, and what the options do."""
 import json
 import math
 import re
@@ -28,7 +28,7 @@ def letter(size):
 
 class Sum:
     def __init__(self):
-        self.chunks = self.bytes = 0
+        self.chunks = self.bytes = self.chunks_variance = self.bytes_variance = 0
         self.sizes = dict.fromkeys(LETTERS, 0)
 
     def add(self, chunks, size, total=None):
@@ -36,6 +36,9 @@ class Sum:
         self.chunks += chunks
         self.bytes += amount
         self.sizes[letter(size)] += amount
+        if total is None:
+            self.chunks_variance += chunks * (chunks - 1)
+            self.bytes_variance += chunks * (chunks - 1) * size ** 2
 
 
 class Tables:
@@ -76,9 +79,14 @@ def mprof(*arguments):
 
 
 def compare_sum(item, keys, expected, what):
-    for key, value in zip(keys, (expected.chunks, expected.bytes)):
+    for key, value, variance in zip(keys, (expected.chunks, expected.bytes), (expected.chunks_variance, expected.bytes_variance)):
         if key:
             near(item[key], value, f"{key} of {what}")
+        if key and f"{key}_low" in item:
+            half = 1.96 * math.sqrt(max(variance, 0))
+            slack = 1e-5 * max(value, 1)  # the truth tells twelve digits of weights, and a root makes six of them
+            check(abs(item[f"{key}_low"] - max(value - half, 0)) <= slack, f"{key}_low of {what}: {item[f'{key}_low']}, expected {value} - {half}")
+            check(abs(item[f"{key}_high"] - value - half) <= slack, f"{key}_high of {what}: {item[f'{key}_high']}, expected {value} + {half}")
     if keys[2]:
         for size in LETTERS:
             near(item[keys[2]][size], expected.sizes[size], f"{keys[2]} {size} of {what}")
@@ -138,6 +146,144 @@ def random_traces(folder):
             compare(data, Tables(chunks, folded), FOLDED if folded else (0, 0))
             equal(data["sampled"], "sampled" in words, "whether these are estimates")
             check(any("no bin" in r for r in data["remarks"]) == folded, f"folded deaths are told: {data['remarks']}")
+
+
+def has_intervals(item):
+    return any(key.endswith("_low") for key in item)
+
+
+def intervals(folder):
+    """Every row of a sampled trace has them, as JSON and as a column; no row of another."""
+    for words in ((), ("sampled",)):
+        chunks = support.make("ended", folder / "t.pa", 3000, 11, *words)
+        data = mprof(folder / "t.pa")
+        rows = [data["totals"], *data["leaks"], *data["bins"], *data["direct"], *data["graph"]]
+        rows += [arc for entry in data["graph"] for arc in entry["ancestors"] + entry["descendents"] if not arc["same_cycle"]]
+        equal({has_intervals(row) for row in rows}, {bool(words)}, f"{words}: rows with intervals")
+        out = tool("mprof", folder / "t.pa")[0]
+        equal(out.count("±%"), 6 if words else 0, "columns of them")
+    tables = Tables(chunks, False)
+    lines = table(out, "DIRECT ALLOCATION")[1:]
+    for line in lines:
+        match = re.match(r".{7} .{14} (.{5})  .{11} \| .{14} (.{5})  .{11} \| .{10}  (.*)", line)
+        sums = (tables.all, tables.kept) if match[3] == "<TOTAL>" else tables.direct[match[3]]
+        for said, sum_ in zip(match.groups(), sums):
+            expected = 100 * 1.96 * math.sqrt(sum_.bytes_variance) / sum_.bytes
+            check(abs(float(said) - expected) <= (0.051 if "." in said else 0.51), f"{match[3]}: {said}, expected {expected}")
+    equal(len(lines), 1 + len(tables.direct), "rows")
+
+
+def group_of(chunk, key):
+    if key == "thread":
+        return f"worker-{chunk.thread} ({1000 + chunk.thread})"
+    if key == "stack":
+        return chunk.stack
+    return str(chunk.size) if chunk.size <= 1024 else "large"
+
+
+def by(folder):
+    """Leaks and direct allocation by another key; the other two tables are as without."""
+    for words in ((), ("sampled",)):
+        chunks = support.make("ended", folder / "t.pa", 3000, 8, *words)
+        plain = mprof(folder / "t.pa")
+        for key in ("thread", "size", "stack"):
+            data = mprof("--by", key, folder / "t.pa")
+            equal((data["by"], plain["by"]), (key, None), "the key")
+            equal((data["bins"], data["graph"], data["totals"]), (plain["bins"], plain["graph"], plain["totals"]), f"{key}: the other tables")
+            compare_groups(data, chunks, key)
+        out = tool("mprof", "--by", "thread", folder / "t.pa")[0]
+        check(re.search(r"\(%\)  thread\n", out) and "calls  thread\n" in out, f"what the rows are:\n{out[:800]}")
+    check(re.search(r"  plain_site.*\n +at plain_site", tool("mprof", "--by", "stack", folder / "t.pa")[0]), "stacks are told whole")
+    for key in ("function", "file", "module", "tag"):
+        data = mprof("--by", key, folder / "t.pa")
+        near(sum(d["bytes"] for d in data["direct"]), data["totals"]["bytes"], f"{key}: all")
+        near(sum(d["kept"] for d in data["leaks"]), data["totals"]["kept"], f"{key}: all that was kept")
+
+
+def compare_groups(data, chunks, key):
+    expected = {}
+    for c in chunks:
+        sums = expected.setdefault(group_of(c, key), (Sum(), Sum()))
+        sums[0].add(c.weight, c.size)
+        if not c.died:
+            sums[1].add(c.weight, c.size)
+    if key == "stack":  # many have the same name
+        equal(len(data["direct"]), len(expected), "stacks")
+        equal(len({json.dumps(l["stack"]) for l in data["leaks"]}), sum(k.chunks > 0 for _, k in expected.values()), "stacks of leaks")
+        for ours, sums in zip(data["direct"], sorted(expected.values(), key=lambda s: -s[0].bytes)):
+            compare_sum(ours, ("calls", "bytes", "sizes"), sums[0], "a stack")
+        return
+    for item in data["direct"]:
+        if item["group"] in expected:
+            all_, kept = expected[item["group"]]
+            compare_sum(item, ("calls", "bytes", "sizes"), all_, item["group"])
+            compare_sum(item, (None, "kept", "kept_sizes"), kept, f"{item['group']}, kept")
+    exact = {name for name in expected if name != "large"}
+    check(exact <= {d["group"] for d in data["direct"]}, f"groups: {exact}")
+    equal({l["group"] for l in data["leaks"]} & exact, {n for n in exact if expected[n][1].chunks > 0}, "groups with leaks")
+    for item in data["leaks"]:
+        if item["group"] in expected:
+            compare_sum(item, ("allocs", "bytes", None), expected[item["group"]][0], item["group"])
+            compare_sum(item, ("kept_chunks", "kept", None), expected[item["group"]][1], f"{item['group']}, kept")
+
+
+def sort(folder):
+    support.make("ended", folder / "t.pa", 3000, 12)
+    largest = lambda *keys: lambda row: [-row[k] for k in keys]
+    paths = lambda row: [f["function"] for f in reversed(row["path"])]
+    size = lambda row: 9999 if row["size"] is None else row["size"]
+    orders = {"kept": {"leaks": largest("kept"), "bins": largest("kept"), "direct": largest("kept"), "graph": largest("self_and_descendents")},
+              "bytes": {"leaks": largest("bytes"), "bins": largest("bytes"), "direct": largest("bytes"), "graph": largest("self_and_descendents")},
+              "count": {"leaks": largest("allocs"), "bins": largest("allocs"), "direct": largest("calls")},
+              "name": {"leaks": paths, "bins": size, "direct": lambda r: r["function"], "graph": lambda r: r.get("function", "")}}
+    orders[None] = {"leaks": largest("kept"), "bins": size, "direct": largest("bytes"), "graph": largest("self_and_descendents")}
+    plain, seen = mprof(folder / "t.pa"), set()
+    for order, keys in orders.items():
+        data = mprof(*(("--sort", order) if order else ()), folder / "t.pa")
+        for name, key in keys.items():
+            ours = [key(row) for row in data[name]]
+            equal(ours, sorted(ours), f"{name} by {order}")
+            seen.add((name, json.dumps(ours)))
+        for name in ("leaks", "bins", "direct"):
+            equal(sorted(map(json.dumps, data[name])), sorted(map(json.dumps, plain[name])), f"{name} by {order}: the same rows")
+        equal([entry["index"] for entry in data["graph"]], list(range(len(plain["graph"]))), f"{order}: indexes are places")
+        within = {e["function"]: sum(a["called"] for a in e["ancestors"]) for e in data["graph"] if "function" in e}
+        equal(within, {e["function"]: sum(a["called"] for a in e["ancestors"]) for e in plain["graph"] if "function" in e}, f"{order}: the graph")
+    sizes = [d["group"] for d in mprof("--by", "size", "--sort", "name", folder / "t.pa")["direct"]]
+    equal(sizes, sorted(sizes, key=lambda s: int(s.split("-")[0])), "sizes by name are by number")
+    rows = rows_of_bins(tool("mprof", "-verbose", "--sort", "bytes", folder / "t.pa")[0])
+    amounts = [int(row[1]) for label, row in rows.items() if label != "<TOTAL>"]
+    equal((amounts, list(rows)[-1]), (sorted(amounts, reverse=True), "<TOTAL>"), "bins as text")
+    said = tool("mprof", "--sort", "colour", folder / "t.pa", status=2)[1]
+    check(all(f"\n  {order} " in said for order in orders if order), f"what there is: {said}")
+
+
+def left_out(folder):
+    """What is not listed is told in sums: with what is listed, they make the whole."""
+    chunks = support.make("ended", folder / "t.pa", 3000, 5)
+    tables = Tables(chunks, False)
+    pattern = r"  and ([\d,]+) more (\w+)( with little)?: ([\d,]+) allocs, ([\d,]+) bytes, ([\d,]+) kept(; -verbose lists all)?\n"
+    for option in (("-normal",), ("-terse",), ("-terse", "--top", "2"), ("-terse", "--sort", "name"), ("-verbose", "--top", "1")):
+        out = tool("mprof", *option, folder / "t.pa")[0]
+        said = {m[2].rstrip("s"): m for m in re.finditer(pattern, out)}
+        rows = rows_of_bins(out)
+        unlisted = [b for s, b in tables.bins.items() if s is not None and str(s) not in rows]
+        equal("size" in said, bool(unlisted), f"{option}: sizes are left out")
+        if unlisted:
+            equal([int(n.replace(",", "")) for n in said["size"].group(1, 4, 5, 6)],
+                  [len(unlisted), *(sum(b[i] for b in unlisted) for i in (0, 1, 3))], f"{option}: sizes")
+        leaks = [sums for sums in tables.paths.values() if sums[1].chunks > 0]
+        lines = [re.match(r" *(\d+) +(\d+) ", line) for line in table(out, "MEMORY LEAKS")]
+        listed = [(int(m[1]), int(m[2])) for m in lines if m]
+        more = [int(n.replace(",", "")) for n in said["path"].group(1, 4, 5)] if "path" in said else [0, 0, 0]
+        equal((len(listed) + more[0], sum(l[0] for l in listed) + more[1], sum(l[1] for l in listed) + more[2]),
+              (len(leaks), sum(a.chunks for a, _ in leaks), sum(a.bytes for a, _ in leaks)), f"{option}: paths")
+        if "--top" in option:
+            check(not said["path"][3] and not said["path"][7], "-verbose would not list what --top leaves out")
+            equal(len(listed), int(option[-1]), "paths")
+            direct = sorted((s[0].bytes, s[0].chunks, s[1].bytes) for s in tables.direct.values())[:-int(option[-1])]
+            if direct:
+                equal([int(n.replace(",", "")) for n in said["function"].group(4, 5, 6)], [sum(d[i] for d in direct) for i in (1, 0, 2)], "functions")
 
 
 def several(folder):
@@ -276,19 +422,38 @@ def empty(folder):
     check("nan" not in out and "inf" not in out, out)
 
 
+def edges(folder):
+    """One chunk, all alive, of no size, of 1 GiB: the figures are right, and the text has no figure that is none."""
+    path = folder / "t.pa"
+    for count, words, what in ((0, (), "empty"), (1, (), "one chunk"), (1, ("alive",), "one live chunk"), (400, ("alive",), "all live"),
+                               (400, ("size=0",), "of no size"), (400, ("size=0", "alive"), "of no size, live"),
+                               (400, ("size=1073741824",), "1 GiB"), (400, ("size=1073741824", "sampled"), "1 GiB, sampled")):
+        for form in ("ended", "killed"):
+            chunks = support.make(form, path, count, 6, *words)
+            compare(mprof(path), Tables(chunks, False))
+            for options in ((), ("-terse",), ("--by", "thread"), ("--by", "size", "--sort", "name"), ("--sort", "count", "--top", "1")):
+                out = tool("mprof", *options, path)[0]
+                check(not re.search(r"\b(nan|inf)\b", out), f"{what} {options}:\n{out}")
+                kept = sum(not c.died for c in chunks)
+                leaks = [line for line in table(out, "MEMORY LEAKS") if re.match(" *\\d", line)]
+                equal(bool(leaks), kept > 0, f"{what} {options}: a leak is listed:\n{out}")
+                check(kept or "nothing was kept" in out, out)
+
+
 def command_line(folder):
     support.make("ended", folder / "t.pa", 3000, 1)
     tool("mprof", status=2)
     tool("mprof", "--colour", folder / "t.pa", status=2)
-    tool("mprof", "--by", "stack", folder / "t.pa", status=2)
+    check("--by takes one of these" in tool("mprof", "--by", "colour", folder / "t.pa", status=2)[1], "a key that is none")
+    check("-offsets" in tool("mprof", "-offsets", "--by", "thread", folder / "t.pa", status=2)[1], "offsets of what are no paths")
     tool("mprof", folder / "absent.pa", status=2)
     (folder / "no.pa").write_text("no trace")
     tool("mprof", folder / "no.pa", status=2)
     check("usage: profalloc mprof" in tool("mprof", "--help")[0], "help")
     out = tool("mprof", "--top", 1, folder / "t.pa")[0]
     equal(set(re.findall(r"^\[\d+\]", out, re.M)), {"[0]"}, "entries with --top 1")
-    check("and 2 more functions" in out and "more paths\n" in out, f"what is left out is told:\n{out}")
+    check("and 2 more functions: " in out and " more paths: " in out, f"what is left out is told:\n{out}")
 
 
-support.main(random_traces=random_traces, several=several, where=where, bins_text=bins_text, direct_text=direct_text, leaks_text=leaks_text,
-             sampled_text=sampled_text, empty=empty, command_line=command_line)
+support.main(random_traces=random_traces, intervals=intervals, by=by, sort=sort, left_out=left_out, several=several, where=where, bins_text=bins_text, direct_text=direct_text, leaks_text=leaks_text,
+             sampled_text=sampled_text, empty=empty, edges=edges, command_line=command_line)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mprof on recorded programs: the paper's example with the paper's tables, recursion, types of C and C++, programs without
-names, and what a packed trace still tells."""
+names, and what a packed trace still tells; flame, timeline and dump on the same."""
 import json
 import os
 import re
@@ -29,14 +29,9 @@ def mprof(*arguments):
     return json.loads(tool("mprof", "--json", *arguments)[0])
 
 
-def spaced(text):
-    """Only how many spaces there are may differ."""
-    return [re.sub(r" +", " ", line.replace("( ", "(")).strip() for line in text.splitlines()]
-
-
 def golden(name):
     with open(os.path.join(SOURCES, name)) as file:
-        return spaced(file.read())
+        return file.read()
 
 
 def entries(data):
@@ -47,7 +42,7 @@ def paper(folder):
     """Figures 2 to 5."""
     trace = record(folder, build(folder, "widgets.c"))
     out, _ = tool("mprof", trace.name, cwd=folder)
-    equal(spaced(out.rstrip("\n")), golden("widgets.txt"), "the paper's tables")
+    equal(out, golden("widgets.txt"), "the paper's tables")
 
 
 def offsets(folder):
@@ -101,8 +96,8 @@ def recursion(folder):
     equal((found["odd"]["self_and_descendents"], found["even"]["self_and_descendents"]), (total - 10, total), "each stack once")
     within = [a for a in found["odd"]["ancestors"] if a["same_cycle"]]
     equal([sorted(a) for a in within], [["called", "index", "same_cycle"]], "fields within a cycle")
-    graph = spaced(tool("mprof", folder / "recursion.pa")[0].split("ALLOCATION CALL GRAPH")[1])
-    equal([line for line in graph[graph.index("[0] 100.0 0 (0) | ----------- | 0 main [0]"):] if line], golden("recursion.txt"), "the graph")
+    graph = tool("mprof", folder / "recursion.pa")[0].split("ALLOCATION CALL GRAPH\n\n")[1]
+    equal(graph, golden("recursion.txt"), "the graph")
 
 
 def deep(folder):
@@ -117,6 +112,13 @@ def deep(folder):
         equal(found["keep"]["self"], 100, "who allocates")
         out = tool("mprof", folder / "recursion.pa")[0]
         check("... > " in out, out)
+        # The other views of the same trace.
+        lines = tool("flame", folder / "recursion.pa")[0].splitlines()
+        equal(lines, ["(cut_off_here);" + (f"down_(x{depth - 1});" if depth > 4 else "down;" * (depth - 1)) + "keep 100"], "the flame graph")
+        tool("flame", "--svg", folder / "deep.svg", folder / "recursion.pa")
+        check(len((folder / "deep.svg").read_text()) < 50000, "the picture stays small")
+        by = tool("timeline", "--csv", "--by", "stack", "--buckets", 1, folder / "recursion.pa")[0].splitlines()
+        check(len(by) == 2 and by[1].startswith('"keep (recursion.c:') and ",100,1," in by[1], f"{by}")
 
 
 def no_depth(folder):
@@ -136,6 +138,13 @@ def stripped(folder):
     check(len(path) == 3 and all(n.startswith("widgets+0x") for n in path), f"what starts main is not in it: {path}")
     equal(data["bins"][0]["types"], [], "types")
     check(any(re.fullmatch("no types of .*/widgets are named.*", r) for r in data["remarks"]), f"why there are none: {data['remarks']}")
+    trace = folder / "widgets.pa"
+    for line in tool("flame", trace)[0].splitlines():
+        check(re.search(r";widgets\+0x[0-9a-f]+ \d+$", line), f"frames without names: {line}")
+    check(re.search(r"  widgets\+0x[0-9a-f]+\n", tool("mprof", "--by", "function", trace)[0]), "a function without a name")
+    check("widgets+0x" in tool("timeline", "--by", "function", trace)[0] and "no file is known" in tool("timeline", "--csv", "--by", "file", trace)[0],
+          "groups without names")
+    equal(tool("dump", "--where", "module = widgets and live", trace)[0].count("\n    live "), 5019, "chunks of a module without names")
 
 
 def sizes(folder):

@@ -97,7 +97,7 @@ def by(folder):
         for name, totals in named.items():
             found = [t for n, t in ours.items() if n == name or (key == "thread" and n.startswith(name))]
             equal(found, [totals], f"{key} {name}")
-    for command in ("report", "leaks", "timeline", "diff"):
+    for command in ("report", "leaks", "timeline", "flame", "mprof", "diff"):
         for key in ("stack", "function", "file", "module", "size", "thread", "tag"):
             files = [path, path] if command == "diff" else [path]
             json.loads(tool(command, "--json", "--by", key, *files)[0])

@@ -9,6 +9,7 @@ import math
 import os
 import pty
 import re
+import resource
 import struct
 import subprocess
 import termios
@@ -145,6 +146,49 @@ def by_thread(folder):
                     equal(ours, expected, f"sum of the groups' {key}", 1e-9)
 
 
+def sort(folder):
+    """By peak, what is alive at the end, all bytes allocated, and by name; --top takes the first of that order."""
+    path = folder / "t.pa"
+    chunks = make("ended", path, 3000, 15)
+    sizes = {c.size for c in chunks if c.size <= 1024}
+    orders = {"peak": lambda g: -max(g["live_bytes"]), "end": lambda g: -g["live_bytes"][-1], "total": lambda g: -sum(g["bytes_born"]),
+              "name": lambda g: int(g["name"].split("-")[0])}
+    every = {}
+    for order, key in orders.items():
+        groups = timeline("--by", "size", "--sort", order, "--top", 2000, "--buckets", 100, path)["groups"]
+        check(sizes <= {int(g["name"]) for g in groups if "-" not in g["name"]}, "all sizes")
+        equal([key(g) for g in groups], sorted(map(key, groups)), f"by {order}")
+        every[order] = [g["name"] for g in groups]
+        some = timeline("--by", "size", "--sort", order, "--top", 5, "--buckets", 100, path)["groups"]
+        check(some[-1]["other"], "the rest is last")
+        if order == "name":
+            equal([g["name"] for g in some[:-1]], sorted(every["peak"][:5], key=lambda n: int(n.split("-")[0])), "of the largest by name")
+        else:
+            equal([g["name"] for g in some[:-1]], every[order][:5], f"the first by {order}")
+    check(len({tuple(names) for names in every.values()}) == 4, "orders differ")
+    equal(every["peak"], [g["name"] for g in timeline("--by", "size", "--top", 2000, "--buckets", 100, path)["groups"]], "the default")
+    legend = tool("timeline", "--by", "thread", "--sort", "name", path)[0].split("since the start")[1]
+    equal(re.findall(r"worker-(\d)", legend), ["1", "2", "3"], f"the legend:\n{legend}")
+
+
+def too_many(folder):
+    """More groups and buckets than memory is for: the largest are told, the others together, and that is said."""
+    path = folder / "t.pa"
+    subprocess.run([support.MAKER, "many", path, "200000", "3", "points=70000"], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([TOOL, "timeline", "--csv", "--by", "stack", "--buckets", "100000", "--top", "70000", path], capture_output=True, check=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    check(used < 1000, f"{used} MiB")  # all strands would take 280 GB; it takes some 170 MiB, with sanitizers more
+    for order, figure in (("total", "bytes"), ("end", "live_bytes")):
+        text, said = tool("timeline", "--csv", "--by", "stack", "--sort", order, "--buckets", 5000, "--top", 70000, path)
+        check("no more than 335 groups fit into memory" in said, said)
+        rows = list(csv.reader(io.StringIO(text)))[1:]
+        equal(len(rows), 336 * 5000, "lines: 335 groups and the others")
+        ours = [sum(float(r[4]) for r in rows[i:i + 5000]) if order == "total" else float(rows[i + 4999][2]) for i in range(0, len(rows), 5000)]
+        points = sorted((p[figure] for p in report(path)["points"]), reverse=True)
+        equal(ours[:335], points[:335], f"by {order}")
+        equal(ours[335], sum(points[335:]), f"by {order}: the others")
+
+
 def all_keys(folder):
     path = folder / "t.pa"
     make("ended", path, 2000, 2)
@@ -226,6 +270,23 @@ def as_csv(folder):
                     equal(float(row["live_bytes_error95"]), group["live_bytes_error95"][i % 17], "error", 1e-5)
 
 
+def names_of_bytes(folder):
+    """A thread may be called anything: CSV is UTF-8 all the same, and says what JSON does."""
+    path = folder / "t.pa"
+    make("ended", path, 300, 4, "plain")
+    data = bytearray(path.read_bytes())
+    blocks = [json.loads(line) for line in tool("dump", "--json", path)[0].splitlines()]
+    at = data.index(b"worker-2")
+    data[at:at + 8] = b'w\xff"k,\xc3r2'
+    block = next(b for b in blocks if b["offset"] <= at < b["offset"] + 32 + b["stored_size"])
+    support.mend_checksum(data, block["offset"], block["stored_size"])
+    path.write_bytes(data)
+    groups = [g["name"] for g in timeline("--by", "thread", path)["groups"]]
+    check('w\ufffd"k,\ufffdr2 (1002)' in groups, f"{groups}")
+    text = subprocess.run([TOOL, "timeline", "--csv", "--by", "thread", path], capture_output=True, check=True).stdout.decode("utf-8", "strict")
+    equal(list(dict.fromkeys(row["group"] for row in csv.DictReader(io.StringIO(text)))), groups, "groups of CSV")
+
+
 def as_picture(folder):
     path, out = folder / "t.pa", folder / "out.svg"
     make("ended", path, 3000, 3)
@@ -236,6 +297,7 @@ def as_picture(folder):
     check(any("rest" in e.get("class") for e in areas), "the rest is one")
     equal(out.read_text(), tool("timeline", "--svg", "-", "--by", "size", "--top", "30", path)[0], "the same again")
     check(pictures.titles(root)[0] == "Live bytes over time: made --all", pictures.titles(root)[0])
+    check(">peak of each</text>" in out.read_text(), "what the figures of the legend are")
     tool("timeline", "--count", "--svg", out, path)
     check("Live chunks over time" in out.read_text(), "chunks")
 
@@ -278,7 +340,7 @@ def wrong_uses(folder):
     before = path.read_bytes()
     for arguments, said in ((("--buckets", "0"), "--buckets"), (("--buckets", "1.5"), "--buckets"), (("--buckets", "many"), "--buckets"),
                             (("--by", "colour"), "--by takes"), (("--top", "0"), "--top"), (("--csv", "--json"), "at a time"),
-                            (("--svg", str(path)), "name of a trace"), (("--sort", "bytes"), "usage"), (("--nonsense",), "usage")):
+                            (("--svg", str(path)), "name of a trace"), (("--sort", "bytes"), "\n  total "), (("--nonsense",), "usage")):
         out, err = tool("timeline", *arguments, path, status=2)
         check(said in err and out == "", f"{arguments}: {out}{err}")
     equal(path.read_bytes(), before, "the trace is as it was")
@@ -293,4 +355,4 @@ def wrong_uses(folder):
 
 if __name__ == "__main__":
     support.main(against_reference=against_reference, at_the_very_end=at_the_very_end, by_thread=by_thread, all_keys=all_keys,
-                 several=several, only_some=only_some, edges=edges, as_csv=as_csv, as_picture=as_picture, on_terminals=on_terminals, wrong_uses=wrong_uses)
+                 several=several, only_some=only_some, edges=edges, as_csv=as_csv, sort=sort, too_many=too_many, names_of_bytes=names_of_bytes, as_picture=as_picture, on_terminals=on_terminals, wrong_uses=wrong_uses)

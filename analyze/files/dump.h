@@ -1,0 +1,24 @@
+/* `profalloc dump`: what its files share. */
+#ifndef PFA_ANALYZE_FILES_DUMP_H
+#define PFA_ANALYZE_FILES_DUMP_H
+
+#include "analyze/query/query.h"
+#include "analyze/tool/json.h"
+
+typedef struct pfa_dump {
+    pfa_trace_t *trace;
+    pfa_json_t json;
+    bool as_json;
+    bool events;
+    bool nodes;
+    bool live_table; /* rows are from there */
+    bool asked;      /* rows are from a query, which does not tell where it has them from */
+} pfa_dump_t;
+
+/* One chunk; `to` is a pfa_dump_t, `kind` is not looked at. (analyze/files/dump_rows.c) */
+void pfa_dump_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                  double weight, bool live);
+/* The chunks that a query asks for, and what is missing. The status to end with. */
+int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query);
+
+#endif
