@@ -304,11 +304,14 @@ static void see_modules(seen_t *seen, const pfa_report_t *report)
     }
 }
 
-/* Code that is not instrumented is not seen to touch anything: of its chunks, not to be touched says nothing. A module of which no
- * chunk at all was touched is taken for one. */
+/* Code that is not instrumented is not seen to touch anything: of its chunks, not to be touched says nothing. Where the trace does not
+ * tell which code that is, a module of which no chunk at all was touched is taken for it; and all are if nothing was touched. */
 static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
 {
     const pfa_memoro_point_t *point = &report->memoro.points[number];
+    if (!point->maybe_blind && seen->count != 0) {
+        return false;
+    }
     return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 

@@ -5,9 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
-    *memoro = (pfa_memoro_t){.thresholds = *thresholds, .run_ns = query->end_ns, .sampled = query->sampled};
+    *memoro = (pfa_memoro_t){.thresholds = *thresholds,
+                             .run_ns = query->end_ns,
+                             .sampled = query->sampled,
+                             .sights = {.stacks = &query->stacks}};
     for (size_t i = 0; i < query->source_count; i++) {
         memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
     }
@@ -27,6 +30,7 @@ void pfa_memoro_free(pfa_memoro_t *memoro)
     if (memoro->growths != NULL) {
         pfa_growths_free(memoro->growths);
     }
+    pfa_sights_free(&memoro->sights);
     free(memoro->points);
 }
 
@@ -137,6 +141,18 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     memoro->has_accesses = true;
 }
 
+static void see(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                double bytes)
+{
+    pfa_sight_t sight = pfa_sight_of(&memoro->sights, kind->stack);
+    if (sight == PFA_SIGHT_BLIND) {
+        point->blind += kind->weight;
+        return;
+    }
+    point->maybe_blind = point->maybe_blind || sight == PFA_SIGHT_UNKNOWN;
+    add_accesses(memoro, point, kind, chunk, bytes);
+}
+
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_memoro_point_t *point = find_point(memoro, kind->group);
@@ -163,7 +179,7 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     }
     add_curve(memoro, point, kind, chunk, bytes);
     if (chunk->accesses != NULL) {
-        add_accesses(memoro, point, kind, chunk, bytes);
+        see(memoro, point, kind, chunk, bytes);
     }
     if (!kind->source->sampled) { /* may move points in memory */
         if (memoro->growths == NULL) {

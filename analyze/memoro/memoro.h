@@ -11,6 +11,8 @@
  *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
  *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was
  *     touched, else 0.
+ *   - What was done with chunks of code that is not instrumented is not seen (analyze/names/sight.h): they have no say in usage,
+ *     useful lifetime and what is inferred of accesses.
  *   - Global scores are geometric means over points. A single point of score 0 would make them 0, so a score counts as
  *     PFA_SCORE_LEAST if it is less; how many there are is told.
  *   - In a sampled recording each chunk counts for as many as it stands for; groups and runs are those of sampled chunks only:
@@ -20,6 +22,7 @@
 
 #include "analyze/memoro/bursts.h"
 #include "analyze/memoro/growth.h"
+#include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
 #include <getopt.h>
@@ -72,6 +75,8 @@ typedef struct pfa_memoro_point {
     uint64_t smallest;
     uint64_t largest;
     pfa_bursts_t bursts;
+    double blind;     /* chunks of code that is not instrumented: what was done with them is not seen */
+    bool maybe_blind; /* the trace does not tell which code is */
     /* Of chunks whose accesses are known: */
     double told_chunks;
     double told_bytes;
@@ -115,12 +120,15 @@ typedef struct pfa_memoro {
     size_t point_count;
     size_t point_room;
     pfa_growths_t *growths;
+    pfa_sights_t sights;
+    size_t
+        blind_points; /* whose chunks are all of code that is not instrumented: they have no score of what was done with them */
     pfa_score_total_t totals[PFA_SCORES];
     bool has_accesses; /* of any chunk */
     bool sampled;
 } pfa_memoro_t;
 
-void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* One chunk; the walk is to tell accesses. */
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
 /* Once all were added: scores and marks. */

@@ -132,6 +132,7 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
             score_point(point);
             infer_late(memoro, point);
             find_own_peak(point);
+            memoro->blind_points += point->blind > 0 && point->told_chunks <= 0;
         }
     }
     mark_top(memoro);

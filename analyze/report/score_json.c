@@ -24,6 +24,7 @@ void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
         put_known(json, "variance", total->variance);
         pfa_json_whole(json, "points", total->points);
         pfa_json_whole(json, "raised", total->least);
+        pfa_json_whole(json, "blind", i == PFA_SCORE_LIFETIME ? 0 : report->memoro.blind_points);
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, '}');
@@ -84,6 +85,7 @@ void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t
         put_known(json, pfa_score_names[i], point->scores[i]);
     }
     pfa_json_end(json, '}');
+    pfa_json_number(json, "blind", point->blind);
     pfa_json_number(json, "lifetime_ns", point->lives);
     pfa_json_whole(json, "groups", point->bursts.count);
     pfa_json_whole(json, "smallest", point->smallest);

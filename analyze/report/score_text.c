@@ -26,7 +26,9 @@ static void print_scores(const pfa_report_t *report)
         char text[PFA_NUMBER_TEXT];
         if (total->points == 0) {
             printf("  %-16s    -  not known: %s\n", titles[i],
-                   i == PFA_SCORE_LIFETIME ? "there is no chunk" : "what was done with the chunks is not recorded");
+                   i == PFA_SCORE_LIFETIME            ? "there is no chunk"
+                   : report->memoro.blind_points != 0 ? "no code that allocates is instrumented"
+                                                      : "what was done with the chunks is not recorded");
             continue;
         }
         printf("  %-16s %4s  variance %.3f, %zu point%s: %s\n", titles[i], score(text, total->geometric),
@@ -39,6 +41,11 @@ static void print_scores(const pfa_report_t *report)
                    pfa_text_plural((double)total->least), PFA_SCORE_LEAST, titles[i], total->least == 1 ? "s" : "",
                    PFA_SCORE_LEAST);
         }
+    }
+    if (report->memoro.blind_points != 0) {
+        size_t blind = report->memoro.blind_points;
+        printf("  note: %zu point%s of code that is not instrumented %s in lifetime alone: what it does is not seen\n",
+               blind, pfa_text_plural((double)blind), blind == 1 ? "counts" : "count");
     }
     if (report->memoro.sampled) {
         printf("  note: of sampled chunks: bursts have wider gaps, so the lifetime score leans towards 1\n");

@@ -62,6 +62,65 @@ def kept_promises(folder):
     equal((finding["saves_calls"], finding["saves_bytes"]), (0, 0), "of sharing there is no estimate")
 
 
+LIBRARY = r"""
+#include <stdlib.h>
+#include <string.h>
+char *keep_all(size_t size);
+char *keep_all(size_t size) { char *chunk = malloc(size); memset(chunk, 1, size); return chunk; }
+"""
+USER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+char *keep_all(size_t size);
+__attribute__((noinline)) static char *seen(size_t size) { return malloc(size); }
+__attribute__((noinline)) static char *copied(const char *text) { return strdup(text); }
+static char text[2001];
+int main(void)
+{
+    static char *kept[600];
+    long sum = 0;
+    memset(text, 'x', 2000);
+    FILE *file = fopen("/dev/null", "w");
+    for (int i = 0; i < 200; i++) {
+        kept[3 * i] = keep_all(3000);
+        kept[3 * i + 1] = seen(1000);
+        kept[3 * i + 2] = copied(text);
+        sum += kept[3 * i][7] + (kept[3 * i + 1][5] = 1) + kept[3 * i + 2][3];
+        fputs(text, file);
+    }
+    for (int i = 0; i < 600; i++) free(kept[i]);
+    fclose(file);
+    return sum == 0;
+}
+"""
+
+
+def other_code(folder):
+    """Of chunks that a library which is not instrumented allocates, nothing is said that takes to have seen what it does."""
+    (folder / "library.c").write_text(LIBRARY)
+    (folder / "user.c").write_text(USER)
+    for stripped in (False, True):
+        subprocess.run(["cc", "-O1", "-g", "-fPIC", "-shared", "-o", folder / "liblibrary.so", folder / "library.c"], check=True)
+        subprocess.run([COMPILER, "-O1", "-g", "-o", folder / "user", folder / "user.c", f"-L{folder}", "-llibrary",
+                        f"-Wl,-rpath,{folder}"] + ["-s"] * stripped, check=True)
+        tool("run", "-o", folder / "user.pa", "--", folder / "user")
+        modules = {os.path.basename(row["path"]): row["instrumented"] for row in
+                   map(json.loads, tool("dump", "--json", "--nodes", folder / "user.pa")[0].splitlines()) if row["type"] == "module"}
+        equal((modules["user"], modules["liblibrary.so"], modules["libc.so.6"]), (True, False, False), "what is instrumented")
+        data = totals(folder / "user.pa")[2]
+        sizes = {p["largest"]: p for p in data["points"]}
+        equal((sizes[3000]["blind"], sizes[3000]["scores"]["usage"], "late_free" in sizes[3000]["inferences"]), (200, None, False), "the library's")
+        equal((sizes[1000]["blind"], sizes[1000]["inferences"]["low_coverage"]["chunks"]), (0, 1), "the program's")
+        check(sizes[4096]["blind"] == 1 and sizes[4096]["scores"]["usage"] is None, "libc's buffer")
+        # Without names the wrapper of strdup is not known.
+        equal((sizes[2001]["blind"], sizes[2001]["scores"]["usage"]), (200, None) if stripped else (0, 1), "a copy that libc made")
+        for finding in advice(folder / "user.pa")["findings"]:
+            if finding["advice"] not in ("reserve", "hoist", "pool"):
+                equal([p["blind"] for p in finding["points"]], [0], finding["sentence"])
+        (folder / "user.pa").unlink()
+
+
 def words(folder):
     """What is printed, and what is wrong on the command line."""
     make("ended", folder / "t.pa", 3000, 1, "accesses")
@@ -82,4 +141,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, words=words)
+support.main(kept_promises=kept_promises, other_code=other_code, words=words)

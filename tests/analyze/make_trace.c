@@ -27,6 +27,7 @@
  *          idle      there is room for accesses, but no instrumented module
  *          maps      with maps of accesses
  *          merged    one of two modules joins accesses to ranges
+ *          told      which modules are instrumented: stacks with even numbers, and the last, are of code that is not
  *          gap       (ended) the final picture has no accesses
  *          bits=N    of counters of accesses
  *          old       COUNTERS do not tell of instrumented modules
@@ -382,6 +383,7 @@ int main(int argc, char **argv)
     made.accesses = made.instrumented || has(words, "idle");
     made.maps = has(words, "maps");
     made.merged = has(words, "merged");
+    made.told = has(words, "told");
     made.gap = has(words, "gap");
     made.times = has(words, "timed") ? measured : made.times;
     made.alive = has(words, "alive");

@@ -14,16 +14,21 @@ START = 1000000
 LEAST = 0.01
 
 
+def is_blind(stack):
+    """Of code that is not instrumented, where the maker tells that."""
+    return stack % 2 == 0 or stack == 15
+
+
 class Life:
     """A chunk as the report sees it: times since the start, cut as they are in the trace."""
 
-    def __init__(self, chunk, end, step):
+    def __init__(self, chunk, end, step, told=False):
         cut = step if chunk.died else 1
         self.live = not chunk.died
         self.born, self.died = (time // cut * cut - START for time in (chunk.born, chunk.died or end))
         self.size, self.weight = chunk.size, chunk.weight
         self.life = self.died - self.born
-        self.known = hasattr(chunk, "reads")
+        self.known = hasattr(chunk, "reads") and not (told and is_blind(chunk.stack))
         if self.known:
             self.touched = chunk.length
             self.is_touched = chunk.length != 0
@@ -137,7 +142,7 @@ def check_totals(data, points):
             near(total["geometric_mean"], math.exp(sum(math.log(max(v, LEAST)) for v in values) / len(values)), f"mean of {name}")
 
 
-def compare(path, chunks, options=(), step=1, what="", **how):
+def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     """All points of a report against the reference; points are the maker's stacks, told apart by their figures."""
     end = max((c.born for c in chunks), default=START) + 30000
     run = end - START
@@ -145,16 +150,20 @@ def compare(path, chunks, options=(), step=1, what="", **how):
     near(data["files"][0]["seconds"] * 1e9, run, "run time")
     expected = {}
     for stack in {c.stack for c in chunks}:
-        lives = [Life(c, end, step) for c in chunks if c.stack == stack]
+        lives = [Life(c, end, step, told) for c in chunks if c.stack == stack]
         key = (len(lives), sum(l.weight * l.size for l in lives))
-        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = reference(lives, run, step, **how) | {"rows": len(lives)}
+        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
+            reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack)})
     points = [p for p in data["points"] if p["scores"] is not None]
     equal(len(points), len(expected), f"{what}: points")
     for point in points:
         key = (round(point["allocations"], 3), round(point["bytes"], 1))
         check(key in expected, f"{what}: a point with {key}")
         check_point(point, expected[key], what)
+        equal(point["blind"], point["allocations"] if expected[key]["blind"] else 0, f"{what}: chunks that are not seen")
     check_totals(data, points)
+    blind = sum(e["blind"] for e in expected.values())
+    equal([data["scores"][s]["blind"] for s in ("lifetime", "usage", "useful_lifetime")], [0, blind, blind], f"{what}: points that are not seen")
     for key, value in (("top_chunks", "allocations"), ("top_bytes", "own_peak_least")):
         values = sorted(p[value] for p in points)
         least = values[min(int(0.9 * len(values) + 1e-9), len(values) - 1)] if values else 0
@@ -173,6 +182,19 @@ def random_traces(folder):
     for count in (1, 2, 40):
         chunks = make("ended", path, count, 5, "accesses")
         compare(path, chunks, what=f"{count} chunks")
+
+
+def blind(folder):
+    """Chunks of code that is not instrumented have no say in what was done with chunks."""
+    for seed in range(3):
+        for words in ((), ("sampled",)):
+            chunks = make("ended", folder / "t.pa", 3000, seed, "accesses", "told", *words)
+            data = compare(folder / "t.pa", chunks, what=f"told {words} {seed}", told=True)
+            check(0 < data["scores"]["usage"]["blind"] < len(data["points"]), "some are seen")
+    out = tool("report", folder / "t.pa")[0]
+    check("note: 7 points of code that is not instrumented count in lifetime alone" in out, out[:3000])
+    for finding in json.loads(tool("advise", "--json", folder / "t.pa")[0])["findings"]:
+        check(finding["advice"] in ("reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
 
 
 def killed(folder):
@@ -298,4 +320,4 @@ def growth(folder):
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
 
-support.main(random_traces=random_traces, killed=killed, thresholds=thresholds, growth=growth)
+support.main(random_traces=random_traces, blind=blind, killed=killed, thresholds=thresholds, growth=growth)
