@@ -36,8 +36,8 @@ typedef struct finder {
     const pfa_memoro_t *memoro;
     uint32_t number;
     const pfa_memoro_point_t *point;
-    double peak_bytes; /* the point's, at the peak of all */
-    bool blind;        /* what was done with its chunks is not seen */
+    const pfa_point_t *sums;
+    bool blind; /* what was done with its chunks is not seen */
 } finder_t;
 
 /* The more chunks and the clearer, the surer; of one chunk nothing is sure. */
@@ -69,6 +69,12 @@ static bool holds(const finder_t *finder, pfa_inference_t inference, pfa_share_t
     return single || pfa_memoro_is_flagged(finder->memoro, finder->point, inference);
 }
 
+/* Bytes of the point that were there at the peak for nothing. */
+static double spare(const finder_t *finder, pfa_spare_t spare)
+{
+    return finder->sums->spare[spare].value;
+}
+
 /* Memory that nobody reads. */
 static bool find_useless(finder_t *finder)
 {
@@ -77,13 +83,13 @@ static bool find_useless(finder_t *finder)
     (void)holds(finder, PFA_INFER_never_touched, &untouched);
     (void)holds(finder, PFA_INFER_write_only, &unread);
     double chunks = untouched.chunks + unread.chunks;
-    double bytes = untouched.bytes + unread.bytes;
+    double bytes = untouched.bytes + unread.bytes; /* of all, whenever they lived */
     double flag = finder->memoro->thresholds.flag;
     bool several = chunks * finder->point->rows > 1.5 || finder->point->rows == 1;
     if (isnan(chunks) || !several || (chunks < flag && bytes < flag)) {
         return false;
     }
-    add(finder, PFA_ADVICE_remove, chunks, bytes * finder->peak_bytes, chunks * finder->point->chunks, 0);
+    add(finder, PFA_ADVICE_remove, chunks, spare(finder, PFA_SPARE_USELESS), chunks * finder->point->chunks, 0);
     return chunks > 0.95; /* else there is more to say of the others */
 }
 
@@ -131,23 +137,21 @@ static void find_bursts(finder_t *finder)
 
 static void find_shrink(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    if (!holds(finder, PFA_INFER_low_coverage, &share) || share.chunks + share.bytes <= 0) {
-        return;
+    double bytes = spare(finder, PFA_SPARE_UNTOUCHED);
+    if (holds(finder, PFA_INFER_low_coverage, &share) && bytes > 0) {
+        add(finder, PFA_ADVICE_shrink, share.chunks, bytes, 0, 0);
     }
-    double unused = point->told_bytes > 0 ? 1 - point->touched_bytes / point->told_bytes : 0;
-    add(finder, PFA_ADVICE_shrink, share.chunks, unused * finder->peak_bytes, 0, 0);
 }
 
-static void find_idle(finder_t *finder, pfa_inference_t inference, pfa_advice_t advice, double byte_idle)
+/* What is idle at other times, but not at the peak, costs nothing. */
+static void find_idle(finder_t *finder, pfa_inference_t inference, pfa_advice_t advice, pfa_spare_t idle)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    if (!holds(finder, inference, &share) || point->byte_lives_told <= 0) {
-        return;
+    double bytes = spare(finder, idle);
+    if (holds(finder, inference, &share) && bytes > 0) {
+        add(finder, advice, share.chunks, bytes, 0, 0);
     }
-    add(finder, advice, share.chunks, fmin(byte_idle / point->byte_lives_told, 1) * finder->peak_bytes, 0, 0);
 }
 
 static void find_sharing(finder_t *finder)
@@ -162,7 +166,6 @@ static void find_sharing(finder_t *finder)
 
 static void find_all(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     if (!finder->blind && find_useless(finder)) {
         return; /* what is of no use need not be improved */
     }
@@ -173,8 +176,8 @@ static void find_all(finder_t *finder)
         return;
     }
     find_shrink(finder);
-    find_idle(finder, PFA_INFER_late_free, PFA_ADVICE_free_earlier, point->byte_idle_after);
-    find_idle(finder, PFA_INFER_early_allocation, PFA_ADVICE_allocate_later, point->byte_idle_before);
+    find_idle(finder, PFA_INFER_late_free, PFA_ADVICE_free_earlier, PFA_SPARE_AFTER);
+    find_idle(finder, PFA_INFER_early_allocation, PFA_ADVICE_allocate_later, PFA_SPARE_BEFORE);
     find_sharing(finder);
 }
 
@@ -337,7 +340,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
                            .memoro = memoro,
                            .number = i,
                            .point = &memoro->points[i],
-                           .peak_bytes = i < report->point_count ? report->points[i].peak_bytes : 0};
+                           .sums = &report->points[i]};
         if (finder.point->rows > 0) {
             finder.blind = memoro->has_accesses && is_blind(&seen, report, i);
             find_all(&finder);

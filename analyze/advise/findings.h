@@ -1,6 +1,7 @@
 /* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
  *
- * Bytes are those of the program's peak that would not be there; calls are pairs of allocation and free that would not be
+ * Bytes are those of the program's peak that would not be there: of the chunks that were alive then, those never read, not touched,
+ * no longer used or not used yet (analyze/report/at_peak.h); calls are pairs of allocation and free that would not be
  * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
  * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H

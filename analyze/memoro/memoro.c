@@ -73,7 +73,7 @@ static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, d
     point->inferred[inference].bytes += bytes;
 }
 
-static bool is_moved(const pfa_kind_t *kind)
+bool pfa_memoro_is_moved(const pfa_kind_t *kind)
 {
     return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
 }
@@ -86,12 +86,12 @@ static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kin
     double weight = kind->weight;
     double least = fmax(thresholds->idle * chunk->life, thresholds->idle_least * memoro->run_ns);
     if (!chunk->is_touched) {
-        if (!is_moved(kind)) {
+        if (!pfa_memoro_is_moved(kind)) {
             add_inferred(point, PFA_INFER_never_touched, weight, bytes);
         }
         return;
     }
-    if (accesses->reads == 0 && is_moved(kind)) {
+    if (accesses->reads == 0 && pfa_memoro_is_moved(kind)) {
         /* written, and read by realloc */
     } else if (accesses->reads == 0) {
         add_inferred(point, PFA_INFER_write_only, weight, bytes);
@@ -120,7 +120,7 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     uint64_t unit = pfa_access_unit(kind->size);
     uint64_t reach = ((uint64_t)accesses->low + accesses->length) << unit;
     /* What realloc copies to the next chunk was read, though not by instrumented code. */
-    bool read = accesses->reads != 0 || is_moved(kind);
+    bool read = accesses->reads != 0 || pfa_memoro_is_moved(kind);
     bool used = read && accesses->writes != 0;
     point->told_chunks += weight;
     point->told_bytes += bytes;
@@ -130,12 +130,9 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     point->writes += weight * accesses->writes;
     point->reach = accesses->length != 0 && reach > point->reach ? reach : point->reach;
     point->useful += weight * (chunk->life > 0 ? (chunk->last - chunk->first) / chunk->life : chunk->is_touched);
-    point->byte_lives_told += bytes * chunk->life;
     if (chunk->is_touched) {
         point->idle_before += weight * (chunk->first - chunk->born);
         point->idle_after += weight * (chunk->died - chunk->last);
-        point->byte_idle_before += bytes * (chunk->first - chunk->born);
-        point->byte_idle_after += bytes * (chunk->died - chunk->last);
     }
     infer(memoro, point, kind, chunk, bytes);
     memoro->has_accesses = true;

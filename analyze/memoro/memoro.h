@@ -85,9 +85,6 @@ typedef struct pfa_memoro_point {
     double useful;      /* sum of active life over life */
     double idle_before; /* sums: until the first access, since the last */
     double idle_after;
-    double byte_idle_before; /* times bytes */
-    double byte_idle_after;
-    double byte_lives_told;
     double reads;
     double writes;
     uint64_t reach; /* the highest byte touched of any, and one */
@@ -134,6 +131,9 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
 /* Once all were added: scores and marks. */
 void pfa_memoro_end(pfa_memoro_t *memoro);
 void pfa_memoro_free(pfa_memoro_t *memoro);
+
+/* Whether realloc made another chunk of it, which has read it then. */
+bool pfa_memoro_is_moved(const pfa_kind_t *kind);
 
 /* The share of a point's chunks and of its bytes for which an inference holds, of those of which it can be told. NaN: of
  * none. */

@@ -30,6 +30,20 @@ void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
     pfa_json_end(json, '}');
 }
 
+/* Bytes at the peak that need not have been there. */
+static void put_spare(pfa_json_t *json, const pfa_report_t *report, uint32_t number)
+{
+    if (report->memoro.points[number].told_chunks <= 0) {
+        pfa_json_text(json, "spare_at_peak", NULL);
+        return;
+    }
+    pfa_json_begin(json, "spare_at_peak", '{');
+    for (int i = 0; i < PFA_SPARES; i++) {
+        pfa_json_number(json, pfa_spare_names[i], report->points[number].spare[i].value);
+    }
+    pfa_json_end(json, '}');
+}
+
 static void put_runs(pfa_json_t *json, const pfa_growth_t *growth)
 {
     const pfa_run_t *longest = &growth->longest;
@@ -92,6 +106,7 @@ void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t
     pfa_json_whole(json, "largest", point->largest);
     pfa_json_number(json, "own_peak_least", point->own_peak);
     pfa_json_number(json, "own_peak_most", point->own_peak_most);
+    put_spare(json, report, number);
     put_inferences(json, report, point);
     put_runs(json, &point->growth);
 }

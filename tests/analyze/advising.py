@@ -53,7 +53,7 @@ def kept_promises(folder):
         if finding["saves_calls"] > 0:
             near(finding["saves_calls"], calls, f"{kind}: calls")
         if finding["saves_bytes"] > 0:
-            near(finding["saves_bytes"], size, f"{kind}: bytes of the peak", 0.35 if sure is None else 0.15)
+            near(finding["saves_bytes"], size, f"{kind}: bytes of the peak", 0.02)
         check(finding["saves_calls"] > 0 or finding["saves_bytes"] > 0, f"{kind}: it promises something")
         still = [f for f in advice(better)["findings"] if f["advice"] == kind
                  and any(g["function"] == f"do_{kind}" for g in f["points"][0]["stack"]) and f["rank"] > 0.01]

@@ -109,6 +109,16 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
     return {"scores": scores, "inferred": inferred, "groups": len(groups), "peak": peak_between(lives, 128, run)}
 
 
+def spare_of(lives, when):
+    """Bytes that were alive at that time for nothing."""
+    there = [l for l in lives if l.known and l.born <= when and (l.live or when < l.died)]
+    total = lambda holds, size=lambda l: l.size: sum(l.weight * size(l) for l in there if holds(l))
+    return {"never_read": total(lambda l: not l.reads and not l.moved),
+            "untouched": total(lambda l: l.is_touched, lambda l: l.size - l.touched),
+            "idle_after_last": total(lambda l: l.is_touched and not l.moved and l.last < when),
+            "idle_before_first": total(lambda l: l.is_touched and l.first > when)}
+
+
 def near(ours, expected, what, tolerance=1e-9):
     if expected is None or ours is None:
         equal(ours, expected, what)
@@ -120,6 +130,9 @@ def check_point(point, expected, what):
     for name, value in expected["scores"].items():
         near(point["scores"][name], value, f"{what}: score {name}")
     equal(point["groups"], expected["groups"], f"{what}: groups")
+    equal(point["spare_at_peak"] is None, expected["spare"] is None, f"{what}: what is spare at the peak")
+    for name, value in (expected["spare"] or {}).items():
+        near(point["spare_at_peak"][name], value, f"{what}: {name} at the peak")
     for name, (chunks, size) in expected["inferred"].items():
         near(point["inferences"][name]["chunks"], chunks, f"{what}: {name}, chunks")
         near(point["inferences"][name]["bytes"], size, f"{what}: {name}, bytes")
@@ -149,11 +162,13 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     data = json.loads(tool("report", "--json", *options, path)[0])
     near(data["files"][0]["seconds"] * 1e9, run, "run time")
     expected = {}
+    when = support.peak_of(chunks, step)[1] - START
     for stack in {c.stack for c in chunks}:
         lives = [Life(c, end, step, told) for c in chunks if c.stack == stack]
         key = (len(lives), sum(l.weight * l.size for l in lives))
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
-            reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack)})
+            reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
+                                                  "spare": spare_of(lives, when) if any(l.known for l in lives) else None})
     points = [p for p in data["points"] if p["scores"] is not None]
     equal(len(points), len(expected), f"{what}: points")
     for point in points:
@@ -195,6 +210,27 @@ def blind(folder):
     check("note: 7 points of code that is not instrumented count in lifetime alone" in out, out[:3000])
     for finding in json.loads(tool("advise", "--json", folder / "t.pa")[0])["findings"]:
         check(finding["advice"] in ("reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
+
+
+def spare_together(folder):
+    """Of several traces, the peak is that of all together."""
+    later, end, lives = 40000, 0, []
+    for number in range(2):
+        chunks = make("ended", folder / f"{number}.pa", 2000, 30 + number, "accesses", f"later={later * number}")
+        end = max(c.born for c in chunks) + 30000
+        for chunk in chunks:
+            life = Life(chunk, end, 1)
+            life.live = False  # the chunks of a trace count until it ends
+            for name in ("born", "died", "first", "last"):
+                setattr(life, name, getattr(life, name) + later * number)
+            life.stack = chunk.stack
+            lives.append(life)
+    data = json.loads(tool("report", "--json", folder / "0.pa", folder / "1.pa")[0])
+    when = round(data["peak"]["time"] * 1e9)
+    equal(sum(l.size for l in lives if l.born <= when < l.died), data["peak"]["bytes"], "the peak")
+    for name, value in spare_of(lives, when).items():
+        check(value > 0, name)
+        near(sum(p["spare_at_peak"][name] for p in data["points"]), value, f"two traces: {name} at the peak")
 
 
 def killed(folder):
@@ -320,4 +356,4 @@ def growth(folder):
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
 
-support.main(random_traces=random_traces, blind=blind, killed=killed, thresholds=thresholds, growth=growth)
+support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, killed=killed, thresholds=thresholds, growth=growth)
