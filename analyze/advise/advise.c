@@ -4,7 +4,6 @@
 #include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,37 +56,6 @@ static int compare(const void *a, const void *b, void *to)
     return left > right ? -1 : left < right;
 }
 
-static void put_finding(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    pfa_json_begin(json, NULL, '{');
-    pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
-    if (to != NULL) {
-        pfa_finding_sentence(to, finding, report);
-        fclose(to);
-        pfa_json_text(json, "sentence", text);
-        free(text);
-    }
-    pfa_json_number(json, "saves_bytes", finding->bytes);
-    pfa_json_number(json, "saves_calls", finding->calls);
-    pfa_json_number(json, "saves_ns", finding->ns);
-    pfa_json_number(json, "rank", finding->rank);
-    pfa_json_text(json, "sure", pfa_sure_names[finding->sure]);
-    pfa_json_number(json, "chunks", finding->chunks);
-    pfa_json_number(json, "share", finding->share);
-    pfa_json_begin(json, "points", '[');
-    for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
-        uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;
-        pfa_json_begin(json, NULL, '{');
-        pfa_report_json_point(json, report, number);
-        pfa_json_end(json, '}');
-    }
-    pfa_json_end(json, ']');
-    pfa_json_end(json, '}');
-}
-
 static void print_json(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
     pfa_json_t json = {.to = stdout};
@@ -97,11 +65,14 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
     pfa_query_tell_json(&report->query, &json);
     pfa_json_number(&json, "run_ns", findings->run_ns);
     pfa_json_number(&json, "peak_bytes", findings->peak);
+    if (findings->sampled) {
+        pfa_json_number(&json, "peak_within", pfa_half_width(pfa_report_sum(report).peak_variance));
+    }
     pfa_json_number(&json, "pair_ns", findings->pair_ns);
     pfa_json_bool(&json, "pair_ns_measured", findings->measured);
     pfa_json_begin(&json, "findings", '[');
     for (size_t i = 0; i < findings->count && i < top; i++) {
-        put_finding(&json, report, &findings->list[i]);
+        pfa_finding_json(&json, report, &findings->list[i]);
     }
     pfa_json_end(&json, ']');
     pfa_json_end(&json, '}');
@@ -109,10 +80,12 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
 
 static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
-    char texts[2][PFA_NUMBER_TEXT];
+    char texts[3][PFA_NUMBER_TEXT];
     size_t count = findings->count < top ? findings->count : top;
-    printf("%zu of %zu changes that would save memory or time; the peak is %s, the run took %s%s\n", count,
-           findings->count, pfa_text_bytes(texts[0], findings->peak), pfa_text_ns(texts[1], findings->run_ns),
+    printf("%zu of %zu changes that would save memory or time; the peak is %s%s, the run took %s%s\n", count,
+           findings->count, pfa_text_bytes(texts[0], findings->peak),
+           pfa_text_within(texts[2], findings->peak, pfa_report_sum(report).peak_variance),
+           pfa_text_ns(texts[1], findings->run_ns),
            findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
     for (size_t i = 0; i < count; i++) {
         pfa_finding_print(report, findings, i, i + 1);
@@ -131,6 +104,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
     pfa_findings_t findings;
     pfa_report_collect(&report, query, &asked->thresholds);
     if (report.query.source_count != 0 && !report.failed) {
+        pfa_score_remarks(&report);
         pfa_findings_make(&findings, &report);
         if (request->sort != NULL && findings.count != 0) {
             qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);

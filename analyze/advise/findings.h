@@ -30,10 +30,14 @@ typedef struct pfa_finding {
     double bytes;
     double calls;
     double ns;
+    double bytes_variance; /* of these estimates, if chunks were sampled */
+    double calls_variance;
+    double ns_variance;
     double rank;
     pfa_sure_t sure;
-    double chunks; /* that it holds for, */
-    double share;  /* and what share of the point's they are */
+    const char *unsure; /* why it is no surer; NULL: of too few chunks, or it is */
+    double chunks;      /* that it holds for, */
+    double share;       /* and what share of the point's they are */
 } pfa_finding_t;
 
 typedef struct pfa_findings {
@@ -45,10 +49,19 @@ typedef struct pfa_findings {
     double ns_most; /* no change saves more: all that the allocator took, or the run */
     double run_ns;  /* of the program, as far as known without what recording took */
     double peak;
+    bool sampled;
 } pfa_findings_t;
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
+/* Pools of the same function become one, of the best findings, which come first. (analyze/advise/pools.c) */
+void pfa_findings_join(pfa_findings_t *findings, const pfa_report_t *report);
+
+/* How many points the report tells the findings of. */
+enum { PFA_FINDINGS_SHOWN = 5, PFA_FINDINGS_PICKED = PFA_FINDINGS_SHOWN * PFA_ADVICES };
+/* The places in the list of those that it tells: of the best points, of each the best finding and then its others. Returns how
+ * many. */
+size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t picked[PFA_FINDINGS_PICKED]);
 
 /* What to do about it and why, in one sentence. */
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report);
@@ -56,5 +69,7 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
 /* All of the one at this place of the list, with its point. (analyze/report/score_text.c) */
 void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank);
+/* An object of a JSON array. (analyze/advise/findings_json.c) */
+void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding);
 
 #endif

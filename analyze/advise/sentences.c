@@ -123,7 +123,7 @@ static void say_shrink(const words_t *words)
 {
     const pfa_memoro_point_t *point = words->point;
     char texts[2][PFA_NUMBER_TEXT];
-    if (point->reach < point->largest) {
+    if ((double)point->reach <= words->memoro->thresholds.coverage * (double)point->largest) {
         fprintf(words->to, "ask for less: of up to %s only the first %s were ever touched",
                 pfa_text_bytes(texts[0], (double)point->largest), pfa_text_bytes(texts[1], (double)point->reach));
     } else {
@@ -188,15 +188,18 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings)
 {
     char texts[2][PFA_NUMBER_TEXT];
+    char within[PFA_NUMBER_TEXT];
     bool any = false;
     if (finding->bytes > 0) {
-        fprintf(to, "%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+        fprintf(to, "%s%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+                pfa_text_within(within, finding->bytes, finding->bytes_variance),
                 findings->peak > 0 ? 100 * finding->bytes / findings->peak : 0);
         any = true;
     }
     if (finding->calls > 0 || finding->ns > 0) {
-        fprintf(to, "%s%s pair%s of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
-                pfa_text_plural(finding->calls), pfa_text_ns(texts[1], finding->ns));
+        fprintf(to, "%s%s%s pair%s of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
+                pfa_text_within(within, finding->calls, finding->calls_variance), pfa_text_plural(finding->calls),
+                pfa_text_ns(texts[1], finding->ns));
         if (findings->run_ns > 0) {
             fprintf(to, " (%.2f %% of the run)", 100 * finding->ns / findings->run_ns);
         }

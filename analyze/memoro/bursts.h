@@ -12,8 +12,9 @@ typedef struct pfa_burst {
     double first; /* birth */
     double last;  /* birth */
     double end;   /* the latest death */
-    double lives; /* sum of lifetimes, weighted as the next two */
+    double lives; /* sum of lifetimes, weighted as chunks and bytes are */
     double chunks;
+    double chunks_variance; /* of the estimate, if sampled */
     double bytes;
     double rows; /* chunks that were seen, not weighted */
 } pfa_burst_t;

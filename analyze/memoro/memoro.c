@@ -71,6 +71,7 @@ static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, d
 {
     point->inferred[inference].chunks += weight;
     point->inferred[inference].bytes += bytes;
+    point->inferred_variance[inference] += weight * (weight - 1);
 }
 
 bool pfa_memoro_is_moved(const pfa_kind_t *kind)

@@ -89,6 +89,7 @@ typedef struct pfa_memoro_point {
     double writes;
     uint64_t reach; /* the highest byte touched of any, and one */
     pfa_share_t inferred[PFA_INFERENCES];
+    double inferred_variance[PFA_INFERENCES]; /* of their chunks */
     /* Live bytes at the ends of PFA_CURVE equal parts of the run: changes, and what was born in each part. */
     double *changes;
     double *births;

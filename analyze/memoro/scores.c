@@ -31,6 +31,7 @@ static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
             pfa_burst_score(burst) <= memoro->thresholds.burst_score) {
             bursts->chunks += burst->chunks;
             bursts->bytes += burst->bytes;
+            point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
         }
     }
     pfa_growth_judge(&point->growth);

@@ -125,6 +125,9 @@ void pfa_score_text(pfa_report_t *report, size_t top);
 /* Members of an object: a point, and what the scores and inferences are. (analyze/report/score_json.c) */
 void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number);
 void pfa_score_json(pfa_json_t *json, pfa_report_t *report);
+void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top);
+/* What scores and advice cannot tell, into the query's remarks. */
+void pfa_score_remarks(pfa_report_t *report);
 void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
 /* Their parts about accesses. (analyze/report/access_text.c, analyze/report/access_json.c) */
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);

@@ -1,5 +1,6 @@
 /* Owns what the report says of scores, inferences and advice as JSON. docs/report-json.md describes it. */
 #include "analyze/advise/findings.h"
+#include "analyze/query/keys.h"
 
 #include <math.h>
 
@@ -109,4 +110,31 @@ void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t
     put_spare(json, report, number);
     put_inferences(json, report, point);
     put_runs(json, &point->growth);
+}
+
+void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top)
+{
+    pfa_findings_t findings;
+    size_t picked[PFA_FINDINGS_PICKED];
+    if (report->query.key != NULL && report->query.key != &pfa_keys[0]) {
+        pfa_json_text(json, "findings", NULL); /* what is to be changed is told by stack */
+        return;
+    }
+    pfa_findings_make(&findings, report);
+    size_t count = pfa_findings_pick(&findings, top, picked);
+    pfa_json_begin(json, "findings", '[');
+    for (size_t i = 0; i < count; i++) {
+        pfa_finding_json(json, report, &findings.list[picked[i]]);
+    }
+    pfa_json_end(json, ']');
+    pfa_findings_free(&findings);
+}
+
+void pfa_score_remarks(pfa_report_t *report)
+{
+    if (report->query.sampled) {
+        pfa_notes_add(&report->query.remarks,
+                      "chunks were sampled: how buffers grow is not seen, and nothing is said of "
+                      "room to reserve");
+    }
 }

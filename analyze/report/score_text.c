@@ -99,7 +99,11 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
     pfa_finding_sentence(stdout, finding, report);
     printf("\n      saves ");
     pfa_finding_gain(stdout, finding, findings);
-    printf("; how sure: %s\n", pfa_sure_names[finding->sure]);
+    printf("; how sure: %s", pfa_sure_names[finding->sure]);
+    if (finding->unsure != NULL) {
+        printf(" (%s)", finding->unsure);
+    }
+    putchar('\n');
     print_numbers(report, finding->point);
     print_inferences(report, finding->point);
     if (by_stack) {
@@ -114,36 +118,33 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
     }
 }
 
-/* The first of the findings about this point? */
-static bool is_first(const pfa_findings_t *findings, size_t rank)
+/* One more about the point that was told last. */
+static void print_other(pfa_report_t *report, const pfa_findings_t *findings, const pfa_finding_t *other)
 {
-    for (size_t i = 0; i < rank; i++) {
-        if (findings->list[i].point == findings->list[rank].point) {
-            return false;
-        }
-    }
-    return true;
+    printf("      or ");
+    pfa_finding_sentence(stdout, other, report);
+    printf("; saves ");
+    pfa_finding_gain(stdout, other, findings);
+    putchar('\n');
 }
 
-/* Other findings about the same point. */
-static void print_others(pfa_report_t *report, const pfa_findings_t *findings, size_t rank)
+static void print_findings(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
-    for (size_t i = rank + 1; i < findings->count; i++) {
-        if (findings->list[i].point == findings->list[rank].point) {
-            printf("      or ");
-            pfa_finding_sentence(stdout, &findings->list[i], report);
-            printf("; saves ");
-            pfa_finding_gain(stdout, &findings->list[i], findings);
-            putchar('\n');
+    size_t picked[PFA_FINDINGS_PICKED];
+    size_t count = pfa_findings_pick(findings, top, picked);
+    for (size_t i = 0, rank = 0; i < count; i++) {
+        const pfa_finding_t *finding = &findings->list[picked[i]];
+        if (i != 0 && finding->point == findings->list[picked[i - 1]].point) {
+            print_other(report, findings, finding);
+        } else {
+            pfa_finding_print(report, findings, picked[i], ++rank);
         }
     }
 }
 
 void pfa_score_text(pfa_report_t *report, size_t top)
 {
-    enum { WORST = 5 };
     pfa_findings_t findings;
-    size_t most = top < WORST ? top : WORST;
     if (report->tally.frees + report->tally.live_chunks <= 0) {
         return;
     }
@@ -158,11 +159,6 @@ void pfa_score_text(pfa_report_t *report, size_t top)
     } else {
         printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.count);
     }
-    for (size_t i = 0, shown = 0; i < findings.count && shown < most; i++) {
-        if (is_first(&findings, i)) {
-            pfa_finding_print(report, &findings, i, ++shown);
-            print_others(report, &findings, i);
-        }
-    }
+    print_findings(report, &findings, top);
     pfa_findings_free(&findings);
 }

@@ -298,7 +298,7 @@ static void tell_truth(const made_t *made, const heap_t *heap)
         bool live = i >= heap->death_count;
         const life_t *life = live ? &heap->lives[i - heap->death_count] : &heap->deaths[i];
         const pfa_event_t *e = &life->event;
-        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.12g", e->thread, e->alloc_time, e->free_time,
+        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g", e->thread, e->alloc_time, e->free_time,
                e->size_flags >> PFA_RECORD_SIZE_SHIFT, e->stack, weight_of(e));
         if (made->instrumented) {
             tell_accesses(life);

@@ -4,6 +4,7 @@ chunks on programs that are known to make them."""
 import json
 import math
 import os
+import re
 import subprocess
 
 import support
@@ -80,7 +81,7 @@ def peak_between(lives, parts, run):
     return peak
 
 
-def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5):
+def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5, flag=0.5):
     """What the report says of one point."""
     threshold = max(group * run, 1.001 * step)
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
@@ -106,13 +107,20 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
                             ("low_coverage", lambda l: l.is_touched and l.touched < coverage * l.size),
                             ("shared", lambda l: l.is_touched and l.shared)):
             inferred[name] = share(told, holds)
-    return {"scores": scores, "inferred": inferred, "groups": len(groups), "peak": peak_between(lives, 128, run)}
+    calls = {"remove": estimate([l for l in told if not l.reads and not l.moved]),
+             "bursts": estimate([l for l in lives if id(l) in set(bursts)])}
+    return {"scores": scores, "inferred": inferred, "calls": calls, "groups": len(groups), "flag": flag, "peak": peak_between(lives, 128, run)}
+
+
+def estimate(lives, size=lambda l: 1):
+    """A sum over chunks of which each was recorded with the probability 1 / weight, and its variance."""
+    return sum(l.weight * size(l) for l in lives), sum(l.weight * (l.weight - 1) * size(l) ** 2 for l in lives)
 
 
 def spare_of(lives, when):
-    """Bytes that were alive at that time for nothing."""
+    """Bytes that were alive at that time for nothing, each with its variance."""
     there = [l for l in lives if l.known and l.born <= when and (l.live or when < l.died)]
-    total = lambda holds, size=lambda l: l.size: sum(l.weight * size(l) for l in there if holds(l))
+    total = lambda holds, size=lambda l: l.size: estimate([l for l in there if holds(l)], size)
     return {"never_read": total(lambda l: not l.reads and not l.moved),
             "untouched": total(lambda l: l.is_touched, lambda l: l.size - l.touched),
             "idle_after_last": total(lambda l: l.is_touched and not l.moved and l.last < when),
@@ -131,14 +139,14 @@ def check_point(point, expected, what):
         near(point["scores"][name], value, f"{what}: score {name}")
     equal(point["groups"], expected["groups"], f"{what}: groups")
     equal(point["spare_at_peak"] is None, expected["spare"] is None, f"{what}: what is spare at the peak")
-    for name, value in (expected["spare"] or {}).items():
+    for name, (value, _) in (expected["spare"] or {}).items():
         near(point["spare_at_peak"][name], value, f"{what}: {name} at the peak")
     for name, (chunks, size) in expected["inferred"].items():
         near(point["inferences"][name]["chunks"], chunks, f"{what}: {name}, chunks")
         near(point["inferences"][name]["bytes"], size, f"{what}: {name}, bytes")
         flagged = point["inferences"][name]["flagged"]
         several = chunks * point["allocations"] > 1.5 * point["allocations"] / expected["rows"]
-        near(flagged, several and (chunks >= 0.5 or size >= 0.5), f"{what}: {name} is flagged")
+        near(flagged, several and (chunks >= expected["flag"] or size >= expected["flag"]), f"{what}: {name} is flagged")
     check(point["own_peak_least"] <= expected["peak"] * (1 + 1e-12) <= point["own_peak_most"] * (1 + 1e-9) + 1e-9,
           f"{what}: its own peak {expected['peak']} is between {point['own_peak_least']} and {point['own_peak_most']}")
 
@@ -155,6 +163,51 @@ def check_totals(data, points):
             near(total["geometric_mean"], math.exp(sum(math.log(max(v, LEAST)) for v in values) / len(values)), f"mean of {name}")
 
 
+SPARE = {"remove": "never_read", "shrink": "untouched", "free_earlier": "idle_after_last", "allocate_later": "idle_before_first"}
+
+
+def check_savings(data, findings, key_of, expected, what):
+    """What findings about one point promise, and within which bounds."""
+    told = set()
+    for finding in findings:
+        if len(finding["points"]) > 1 or finding["advice"] in ("unshare", "reserve"):
+            continue
+        point = expected[key_of(finding["points"][0])]
+        size = point["spare"][SPARE[finding["advice"]]] if finding["advice"] in SPARE else (0, 0)
+        calls = (0, 0)
+        if finding["advice"] == "remove":
+            calls = point["calls"]["remove"]
+        elif finding["advice"] in ("hoist", "pool"):
+            chunks, variance = point["calls"]["bursts"]
+            left = min(point["groups"] / chunks, 1) if finding["advice"] == "hoist" else 0.01
+            calls = (chunks * (1 - left), variance * (1 - left) ** 2)
+        near(finding["saves_bytes"], size[0], f"{what}: bytes that {finding['advice']} saves")
+        near(finding["saves_calls"], calls[0], f"{what}: calls that {finding['advice']} saves")
+        if data["sampled"]:
+            check(finding["sure"] != "high", f"{what}: of samples nothing is sure")
+            near(finding["within"]["saves_bytes"], 1.96 * math.sqrt(size[1]), f"{what}: within, bytes", 1e-6)
+            near(finding["within"]["saves_calls"], 1.96 * math.sqrt(calls[1]), f"{what}: within, calls", 1e-6)
+            near(finding["within"]["saves_ns"], data["pair_ns"] * 1.96 * math.sqrt(calls[1]), f"{what}: within, time", 1e-6)
+        else:
+            check("within" not in finding, f"{what}: it is exact")
+        told.add(finding["advice"])
+    return told
+
+
+def check_within(data, chunks, step):
+    """Half widths of all chunks together."""
+    if "within" not in data:
+        check(all(c.weight == 1 for c in chunks), "without samples")
+        return
+    when = support.peak_of(chunks, step)[1]
+    cut = lambda c, time: time // step * step if c.died else time
+    there = [c for c in chunks if cut(c, c.born) <= when and (not c.died or when < cut(c, c.died))]
+    for name, part in (("allocations", chunks), ("live_chunks", [c for c in chunks if not c.died]), ("peak_chunks", there)):
+        near(data["within"][name], 1.96 * math.sqrt(estimate(part)[1]), f"within: {name}", 1e-6)
+        other = {"allocations": "bytes", "live_chunks": "live_bytes", "peak_chunks": "peak_bytes"}[name]
+        near(data["within"][other], 1.96 * math.sqrt(estimate(part, lambda c: c.size)[1]), f"within: {other}", 1e-6)
+
+
 def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     """All points of a report against the reference; points are the maker's stacks, told apart by their figures."""
     end = max((c.born for c in chunks), default=START) + 30000
@@ -169,10 +222,17 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
             reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
                                                   "spare": spare_of(lives, when) if any(l.known for l in lives) else None})
+    key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
+    check_within(data, chunks, step)
+    advice = json.loads(tool("advise", "--json", *options, path)[0])
+    data["advised"] = check_savings(advice, advice["findings"], key_of, expected, what)
+    equal(advice.get("peak_within"), data["within"]["peak_bytes"] if advice["sampled"] else None, "the peak is within")
+    check(all(f in advice["findings"] for f in data["findings"]), f"{what}: the report's findings are those of advise")
+    equal(len({f["points"][0]["id"] for f in data["findings"]}), min(5, len({f["points"][0]["id"] for f in advice["findings"]})), "the best five")
     points = [p for p in data["points"] if p["scores"] is not None]
     equal(len(points), len(expected), f"{what}: points")
     for point in points:
-        key = (round(point["allocations"], 3), round(point["bytes"], 1))
+        key = key_of(point)
         check(key in expected, f"{what}: a point with {key}")
         check_point(point, expected[key], what)
         equal(point["blind"], point["allocations"] if expected[key]["blind"] else 0, f"{what}: chunks that are not seen")
@@ -188,10 +248,23 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
 
 def random_traces(folder):
     path = folder / "t.pa"
+    advised = set()
     for seed in range(4):
         for words in ((), ("accesses",), ("accesses", "sizes"), ("sampled",), ("accesses", "sampled")):
             chunks = make("ended", path, 3000, seed, *words)
-            compare(path, chunks, what=f"{words} {seed}")
+            data = compare(path, chunks, what=f"{words} {seed}")
+            equal(any("how buffers grow is not seen" in r for r in data["remarks"]), "sampled" in words, "what samples do not tell")
+            # Few points of random chunks are bad enough: all are to be told of.
+            data = compare(path, chunks, ("--flag", "5%", "--burst-score", "0.6"), what=f"all of {words} {seed}", burst_score=0.6, flag=0.05)
+            advised |= {("sampled" in words, one) for one in data["advised"]}
+    out = tool("report", path)[0]
+    for what in ("allocated", "freed", "live"):
+        check(re.search(rf"  {what} .* bytes\) ±[0-9.]+ %, chunks ±[0-9.]+ %\n", out), f"{what}: {out[:1000]}")
+    check(re.search(r"  peak .* bytes\) ±[0-9.]+ % at ", out) and re.search(r"saves \S+ \S+ ±[0-9.]+ % of the peak", out), out[:3000])
+    check("how buffers grow is not seen" in out and "how buffers grow is not seen" in tool("advise", path)[0], "what is not seen")
+    for sampled in (False, True):
+        check({one for s, one in advised if s == sampled} >= set(SPARE), f"what was advised: {advised}")
+    check((True, "pool") in advised, f"what was advised: {advised}")
     chunks = make("ended", path, 3000, 9, "accesses", "shift")
     compare(path, chunks, step=64, what="cut times")
     for count in (1, 2, 40):
@@ -228,7 +301,7 @@ def spare_together(folder):
     data = json.loads(tool("report", "--json", folder / "0.pa", folder / "1.pa")[0])
     when = round(data["peak"]["time"] * 1e9)
     equal(sum(l.size for l in lives if l.born <= when < l.died), data["peak"]["bytes"], "the peak")
-    for name, value in spare_of(lives, when).items():
+    for name, (value, _) in spare_of(lives, when).items():
         check(value > 0, name)
         near(sum(p["spare_at_peak"][name] for p in data["points"]), value, f"two traces: {name} at the peak")
 
