@@ -14,7 +14,7 @@ static const double bytes_per_ns = 4;
 /* Of a program that has less at its peak, no memory is worth saving. */
 static const double peak_least = 1 << 20;
 
-enum { CACHE_LINE = 64, HOIST_LARGEST = 1 << 20 };
+enum { HOIST_LARGEST = 1 << 20 };
 
 const char *const pfa_advice_names[PFA_ADVICES] = {
 #define PFA_FINDING(name, title) #name,
@@ -196,12 +196,14 @@ static void find_idle(finder_t *finder, pfa_inference_t inference, pfa_advice_t 
 
 static void find_sharing(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    /* Chunks that share lines with neighbours: smaller than a line, or not a whole number of them. */
-    if (holds(finder, PFA_INFER_shared, &share) && point->smallest < CACHE_LINE) {
-        add(finder, PFA_ADVICE_unshare, share.chunks, &(gain_t){.ns = 0});
+    if (!holds(finder, PFA_INFER_contended, &share)) {
+        return;
     }
+    add(finder, PFA_ADVICE_unshare, share.chunks, &(gain_t){.ns = 0});
+    pfa_finding_t *one = &finder->findings->list[finder->findings->count - 1];
+    one->sure = PFA_SURE_LOW;
+    one->unsure = "how often a chunk went from thread to thread is not recorded";
 }
 
 static void find_all(finder_t *finder)

@@ -30,6 +30,28 @@ static void put_gain(pfa_json_t *json, const pfa_finding_t *finding, bool sample
     }
 }
 
+/* Of chunks that are idle: for how long on average, and who touched them last. */
+static void put_idle(pfa_json_t *json, const pfa_idle_t *idle, bool after)
+{
+    pfa_json_number(json, "idle_ns", idle->ns / idle->chunks);
+    pfa_json_number(json, "life_ns", idle->lives / idle->chunks);
+    if (!after) {
+        return;
+    }
+    pfa_json_begin(json, "last_touched_by", '[');
+    for (size_t i = 0; idle->last != NULL && i < PFA_TOUCHERS && idle->last[i].source != NULL; i++) {
+        const pfa_toucher_t *last = &idle->last[i];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_whole(json, "file", last->source->number);
+        pfa_json_whole(json, "number", last->thread);
+        pfa_json_text(json, "thread", pfa_source_thread(last->source, last->thread));
+        pfa_json_number(json, "chunks", last->chunks);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_number(json, "last_touched_by_others", idle->others);
+}
+
 void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
 {
     pfa_json_begin(json, NULL, '{');
@@ -41,6 +63,11 @@ void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_
     pfa_json_text(json, "unsure", finding->unsure);
     pfa_json_number(json, "chunks", finding->chunks);
     pfa_json_number(json, "share", finding->share);
+    if (finding->advice == PFA_ADVICE_free_earlier || finding->advice == PFA_ADVICE_allocate_later) {
+        const pfa_memoro_point_t *point = &report->memoro.points[finding->point];
+        bool after = finding->advice == PFA_ADVICE_free_earlier;
+        put_idle(json, after ? &point->late : &point->early, after);
+    }
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
         uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;

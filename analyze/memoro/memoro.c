@@ -24,6 +24,8 @@ void pfa_memoro_free(pfa_memoro_t *memoro)
         pfa_memoro_point_t *point = &memoro->points[i];
         pfa_bursts_free(&point->bursts);
         pfa_growth_free(&point->growth);
+        pfa_idle_free(&point->early);
+        pfa_idle_free(&point->late);
         free(point->changes);
         free(point->births);
     }
@@ -79,6 +81,20 @@ bool pfa_memoro_is_moved(const pfa_kind_t *kind)
     return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
 }
 
+/* A chunk that went from the thread which allocated it to another, which kept it, was handed over: nobody waited for anybody. It was
+ * not if the one that allocated it touched it last, or if another than the last to touch it freed it. */
+static bool is_handed_over(const pfa_kind_t *kind)
+{
+    return kind->last_thread != kind->thread && (kind->live || kind->free_thread == kind->last_thread);
+}
+
+static bool is_contended(const pfa_kind_t *kind, const pfa_event_accesses_t *accesses,
+                         const pfa_thresholds_t *thresholds)
+{
+    return (kind->flags & PFA_RECORD_SHARED) != 0 && kind->size < PFA_CACHE_LINE && kind->last_thread != 0 &&
+           accesses->writes >= thresholds->turn_writes && !is_handed_over(kind);
+}
+
 static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
                   double bytes)
 {
@@ -101,15 +117,20 @@ static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kin
     }
     if (chunk->died - chunk->last >= least && chunk->life > 0) {
         add_inferred(point, PFA_INFER_late_free, weight, bytes);
+        pfa_idle_add(&point->late, kind, chunk->died - chunk->last, chunk->life);
     }
     if (chunk->first - chunk->born >= least && chunk->life > 0) {
         add_inferred(point, PFA_INFER_early_allocation, weight, bytes);
+        pfa_idle_add(&point->early, kind, chunk->first - chunk->born, chunk->life);
     }
     if (chunk->touched < thresholds->coverage * (double)kind->size) {
         add_inferred(point, PFA_INFER_low_coverage, weight, bytes);
     }
     if ((kind->flags & PFA_RECORD_SHARED) != 0) {
         add_inferred(point, PFA_INFER_shared, weight, bytes);
+    }
+    if (is_contended(kind, accesses, thresholds)) {
+        add_inferred(point, PFA_INFER_contended, weight, bytes);
     }
 }
 
@@ -131,10 +152,6 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     point->writes += weight * accesses->writes;
     point->reach = accesses->length != 0 && reach > point->reach ? reach : point->reach;
     point->useful += weight * (chunk->life > 0 ? (chunk->last - chunk->first) / chunk->life : chunk->is_touched);
-    if (chunk->is_touched) {
-        point->idle_before += weight * (chunk->first - chunk->born);
-        point->idle_after += weight * (chunk->died - chunk->last);
-    }
     infer(memoro, point, kind, chunk, bytes);
     memoro->has_accesses = true;
 }

@@ -22,12 +22,16 @@
 
 #include "analyze/memoro/bursts.h"
 #include "analyze/memoro/growth.h"
+#include "analyze/memoro/idle.h"
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
 #include <getopt.h>
 
 #define PFA_SCORE_LEAST 0.01
+
+/* Chunks that are smaller share what processors take from each other. */
+enum { PFA_CACHE_LINE = 64 };
 
 typedef enum pfa_inference {
 #define PFA_INFERENCE(name, accesses, title, meaning) PFA_INFER_##name,
@@ -82,9 +86,9 @@ typedef struct pfa_memoro_point {
     double told_bytes;
     double used_bytes; /* touched bytes of those that were both read and written */
     double touched_bytes;
-    double useful;      /* sum of active life over life */
-    double idle_before; /* sums: until the first access, since the last */
-    double idle_after;
+    double useful;    /* sum of active life over life */
+    pfa_idle_t early; /* of those that early_allocation holds for: until the first access, */
+    pfa_idle_t late;  /* and late_free: since the last */
     double reads;
     double writes;
     uint64_t reach; /* the highest byte touched of any, and one */

@@ -52,6 +52,8 @@ def kept_promises(folder):
             # What saves time is no surer than what a call costs is known.
             capped = finding["saves_bytes"] == 0 and not advice(worse)["pair_ns_measured"]
             equal((finding["sure"], finding["unsure"]), ("medium", "what a call costs is assumed") if capped else (sure, None), f"{kind}: how sure it is")
+        if kind == "free_earlier":
+            check(", last touched by advised (" in finding["sentence"], finding["sentence"])
         if finding["saves_calls"] > 0:
             near(finding["saves_calls"], calls, f"{kind}: calls")
         if finding["saves_bytes"] > 0:
@@ -62,6 +64,12 @@ def kept_promises(folder):
         equal(still, [], f"{kind}: once done, it is not advised again")
     finding, _ = best(record(folder, "unshare"), "unshare", "do_unshare")
     equal((finding["saves_calls"], finding["saves_bytes"]), (0, 0), "of sharing there is no estimate")
+    equal((finding["sure"], finding["unsure"]), ("low", "how often a chunk went from thread to thread is not recorded"), "nor is it sure")
+    for words in (("unshare", "better"), ("hand_over",), ("read_together",)):
+        path = record(folder, *words)
+        shared = [p for p in totals(path)[2]["points"] if p["stack"][0]["function"] == f"do_{words[0]}"]
+        equal([p["inferences"]["shared"]["chunks"] for p in shared], [1], f"{words}: several threads touched all")
+        equal([f["sentence"] for f in advice(path)["findings"] if f["advice"] == "unshare"], [], f"{words}: no harm is done")
 
 
 LIBRARY = r"""

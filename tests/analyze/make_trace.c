@@ -23,7 +23,7 @@
  *          run=N     of the profalloc run
  *          later=N   it began so many nanoseconds later than others; times on standard output do not tell that
  *          accesses  what was done with chunks is told; lines of standard output have it too: "reads writes low length first
- *                    last shared moved" (length 0: not touched; moved: by realloc)
+ *                    last shared moved free_thread last_thread" (length 0: not touched; moved: by realloc)
  *          idle      there is room for accesses, but no instrumented module
  *          maps      with maps of accesses
  *          merged    one of two modules joins accesses to ranges

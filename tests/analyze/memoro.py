@@ -34,6 +34,7 @@ class Life:
             self.touched = chunk.length
             self.is_touched = chunk.length != 0
             self.reads, self.writes, self.shared, self.moved = chunk.reads, chunk.writes, chunk.shared, chunk.moved
+            self.thread, self.free_thread, self.last_thread = chunk.thread, chunk.free_thread, chunk.last_thread
             self.first, self.last = self.born, self.born
             if self.is_touched:
                 self.first, self.last = (time // cut * cut - START for time in (chunk.first, chunk.last))
@@ -81,7 +82,7 @@ def peak_between(lives, parts, run):
     return peak
 
 
-def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5, flag=0.5):
+def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5, flag=0.5, turn_writes=100):
     """What the report says of one point."""
     threshold = max(group * run, 1.001 * step)
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
@@ -105,11 +106,17 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
                             ("late_free", lambda l: l.is_touched and l.life > 0 and l.died - l.last >= least(l)),
                             ("early_allocation", lambda l: l.is_touched and l.life > 0 and l.first - l.born >= least(l)),
                             ("low_coverage", lambda l: l.is_touched and l.touched < coverage * l.size),
+                            ("contended", lambda l: l.is_touched and l.shared and l.size < 64 and l.writes >= turn_writes and
+                             (l.last_thread == l.thread or not l.live and l.free_thread != l.last_thread)),
                             ("shared", lambda l: l.is_touched and l.shared)):
             inferred[name] = share(told, holds)
+        idle = {"free_earlier": ([l for l in told if l.is_touched and l.life > 0 and l.died - l.last >= least(l)], lambda l: l.died - l.last),
+                "allocate_later": ([l for l in told if l.is_touched and l.life > 0 and l.first - l.born >= least(l)], lambda l: l.first - l.born)}
+    else:
+        idle = None
     calls = {"remove": estimate([l for l in told if not l.reads and not l.moved]),
              "bursts": estimate([l for l in lives if id(l) in set(bursts)])}
-    return {"scores": scores, "inferred": inferred, "calls": calls, "groups": len(groups), "flag": flag, "peak": peak_between(lives, 128, run)}
+    return {"scores": scores, "inferred": inferred, "calls": calls, "idle": idle, "groups": len(groups), "flag": flag, "peak": peak_between(lives, 128, run)}
 
 
 def estimate(lives, size=lambda l: 1):
@@ -166,6 +173,21 @@ def check_totals(data, points):
 SPARE = {"remove": "never_read", "shrink": "untouched", "free_earlier": "idle_after_last", "allocate_later": "idle_before_first"}
 
 
+def check_idle(finding, lives, idle, what):
+    """Averages are of the chunks that it is about; so is who touched them last."""
+    chunks = sum(l.weight for l in lives)
+    near(finding["idle_ns"], sum(l.weight * idle(l) for l in lives) / chunks, f"{what}: idle on average")
+    near(finding["life_ns"], sum(l.weight * l.life for l in lives) / chunks, f"{what}: life on average")
+    if finding["advice"] == "free_earlier":
+        ours = {t["number"]: t for t in finding["last_touched_by"]}
+        equal(set(ours), {l.last_thread for l in lives}, f"{what}: who touched them last")
+        for number, toucher in ours.items():
+            near(toucher["chunks"], sum(l.weight for l in lives if l.last_thread == number), f"{what}: how many of them")
+            equal(toucher["thread"], f"worker-{number} ({1000 + number})", "the thread's name")
+        most = max(ours.values(), key=lambda t: t["chunks"])
+        check(f", last touched by {most['thread']}" in finding["sentence"], finding["sentence"])
+
+
 def check_savings(data, findings, key_of, expected, what):
     """What findings about one point promise, and within which bounds."""
     told = set()
@@ -190,6 +212,8 @@ def check_savings(data, findings, key_of, expected, what):
             near(finding["within"]["saves_ns"], data["pair_ns"] * 1.96 * math.sqrt(calls[1]), f"{what}: within, time", 1e-6)
         else:
             check("within" not in finding, f"{what}: it is exact")
+        if finding["advice"] in ("free_earlier", "allocate_later"):
+            check_idle(finding, *point["idle"][finding["advice"]], what)
         told.add(finding["advice"])
     return told
 
@@ -321,8 +345,10 @@ def thresholds(folder):
                          (("--short", "5%"), {"short": 0.05}), (("--short", "0"), {"short": 0}),
                          (("--burst-chunks", "3", "--burst-score", "0.5"), {"burst_chunks": 3, "burst_score": 0.5}),
                          (("--idle", "10%", "--idle-least", "0"), {"idle": 0.1, "idle_least": 0}),
-                         (("--coverage", "0.9"), {"coverage": 0.9})):
-        compare(path, chunks, options, what=str(options), **how)
+                         (("--turn-writes", "2"), {"turn_writes": 2}), (("--coverage", "0.9"), {"coverage": 0.9})):
+        data = compare(path, chunks, options, what=str(options), **how)
+        shares = [p["inferences"]["contended"]["chunks"] for p in data["points"]]
+        equal(any(shares), options[0] == "--turn-writes", f"{options}: chunks that are used in turns")
     for option, value in (("--group-threshold", "0"), ("--idle", "101%"), ("--coverage", "x"), ("--burst-chunks", "1"), ("--flag", "-1")):
         said = tool("report", option, value, path, status=2)[1]
         check(said.startswith(f"profalloc report: {option} takes a number from") and f"not '{value}'" in said, said)
