@@ -56,6 +56,14 @@ typedef struct gain {
     double ns; /* besides that of the calls */
 } gain_t;
 
+double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one)
+{
+    one->ns = fmin(one->ns, findings->ns_most);
+    double time_share = findings->run_ns > 0 ? fmin(one->ns / findings->run_ns, 1) : 0;
+    one->rank = time_share + one->bytes / fmax(findings->peak, peak_least);
+    return time_share;
+}
+
 /* Of what is sampled or assumed, nothing is sure to a high degree. */
 static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double time_share)
 {
@@ -77,12 +85,10 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_
                          .calls_variance = gain->calls.variance,
                          .ns_variance = gain->calls.variance * findings->pair_ns * findings->pair_ns,
                          .share = share};
-    one.ns = fmin(one.calls * findings->pair_ns + gain->ns, findings->ns_most);
+    one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
-    double time_share = findings->run_ns > 0 ? fmin(one.ns / findings->run_ns, 1) : 0;
-    one.rank = time_share + one.bytes / fmax(findings->peak, peak_least);
-    cap_sure(findings, &one, time_share);
+    cap_sure(findings, &one, pfa_finding_rank(findings, &one));
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
 }
@@ -291,7 +297,10 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     *findings =
         (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(&report->query)};
     double pair_ns = pfa_spent_pair_ns(&report->query, &findings->ns_most);
-    findings->ns_most = pair_ns > 0 ? findings->ns_most : findings->run_ns;
+    bool one_thread = findings->run_ns < memoro->run_ns; /* only of that it is known what recording took */
+    findings->ns_most = pair_ns <= 0 ? findings->run_ns
+                        : one_thread ? fmin(findings->ns_most, findings->run_ns)
+                                     : findings->ns_most;
     if (pair_ns > 0) {
         findings->pair_ns = pair_ns;
         findings->measured = true;

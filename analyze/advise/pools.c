@@ -27,7 +27,6 @@ static void join_into(pfa_finding_t *to, pfa_finding_t *from)
     to->calls_variance += from->calls_variance;
     to->ns += from->ns;
     to->ns_variance += from->ns_variance;
-    to->rank += from->rank;
     to->chunks += from->chunks;
     to->share = fmin(to->share, from->share);
 }
@@ -73,6 +72,7 @@ void pfa_findings_join(pfa_findings_t *findings, const pfa_report_t *report)
         }
         if (pool && same < kept) {
             join_into(&findings->list[same], one);
+            (void)pfa_finding_rank(findings, &findings->list[same]);
         } else {
             functions[kept] = functions[i];
             findings->list[kept++] = *one;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static const char *score(char text[PFA_NUMBER_TEXT], double value)
 {
@@ -91,6 +92,64 @@ static void print_numbers(const pfa_report_t *report, uint32_t number)
            score(texts[4], point->scores[PFA_SCORE_USAGE]), score(texts[5], point->scores[PFA_SCORE_USEFUL]));
 }
 
+/* How many lines two stacks begin with alike. */
+static size_t count_common(const pfa_lines_t *left, const pfa_lines_t *right)
+{
+    size_t same = 0;
+    while (same < left->count && same < right->count && left->list[same].symbol == right->list[same].symbol &&
+           left->list[same].address == right->list[same].address &&
+           left->list[same].module == right->list[same].module) {
+        same++;
+    }
+    return same;
+}
+
+/* What called main is of the C library. */
+static size_t count_own(const pfa_lines_t *lines)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        if (lines->list[i].symbol->function != NULL && strcmp(lines->list[i].symbol->function, "main") == 0) {
+            return i + 1;
+        }
+    }
+    return lines->count;
+}
+
+/* Another point of a pool, by the calls that it does not have in common with the first. */
+static void print_pooled(pfa_report_t *report, const pfa_lines_t *first, uint32_t number)
+{
+    enum { CALLS = 3 };
+    pfa_lines_t lines = {.list = NULL};
+    char text[PFA_NUMBER_TEXT];
+    double chunks = report->memoro.points[number].chunks;
+    pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
+    size_t from = count_common(first, &lines);
+    size_t end = count_own(&lines);
+    printf("      and %s chunk%s ", pfa_text_count(text, chunks), pfa_text_plural(chunks));
+    for (size_t i = from; i < end && i < from + CALLS; i++) {
+        fputs(i == 0 ? "at " : i == from ? "by " : " < ", stdout);
+        pfa_place_print_line(stdout, &lines.list[i]);
+    }
+    puts(from >= end ? "by what is not told apart" : from + CALLS < end ? " < ..." : "");
+    pfa_lines_free(&lines);
+}
+
+static void print_pool(pfa_report_t *report, const pfa_finding_t *finding)
+{
+    enum { TOLD = 5 };
+    pfa_lines_t first = {.list = NULL};
+    size_t count = finding->point_count;
+    pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, finding->point), &first);
+    for (size_t i = 1; i < count && i <= TOLD; i++) {
+        print_pooled(report, &first, finding->points[i]);
+    }
+    if (count > TOLD + 1) {
+        printf("      and %zu more point%s of the same function\n", count - TOLD - 1,
+               pfa_text_plural((double)(count - TOLD - 1)));
+    }
+    pfa_lines_free(&first);
+}
+
 void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank)
 {
     const pfa_finding_t *finding = &findings->list[at];
@@ -113,8 +172,7 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
         printf("      %s\n", pfa_query_group_name(&report->query, finding->point));
     }
     if (finding->point_count > 1) {
-        printf("      and %zu other point%s that allocate%s in the same function\n", finding->point_count - 1,
-               pfa_text_plural((double)finding->point_count - 1), finding->point_count == 2 ? "s" : "");
+        print_pool(report, finding);
     }
 }
 

@@ -3,6 +3,7 @@
 about what was promised."""
 import json
 import os
+import re
 import subprocess
 
 import support
@@ -70,6 +71,33 @@ def kept_promises(folder):
         shared = [p for p in totals(path)[2]["points"] if p["stack"][0]["function"] == f"do_{words[0]}"]
         equal([p["inferences"]["shared"]["chunks"] for p in shared], [1], f"{words}: several threads touched all")
         equal([f["sentence"] for f in advice(path)["findings"] if f["advice"] == "unshare"], [], f"{words}: no harm is done")
+
+
+POOLED = r"""
+#include <stdlib.h>
+static volatile long sink;
+__attribute__((noinline)) static char *node(int size) { char *p = malloc((size_t)size); p[0] = 1; return p; }
+#define USER(n) __attribute__((noinline)) static void use_##n(void) \
+    { char *a[64]; for (int i = 0; i < 64; i++) a[i] = node(16 + n); for (int i = 0; i < 64; i++) { sink += a[i][0]; free(a[i]); } }
+USER(0) USER(1) USER(2) USER(3) USER(4) USER(5) USER(6) USER(7)
+int main(void) { for (int i = 0; i < 500; i++) { use_0(); use_1(); use_2(); use_3(); use_4(); use_5(); use_6(); use_7(); } return 0; }
+"""
+
+
+def pools(folder):
+    """A pool for several points: which they are."""
+    (folder / "pool.c").write_text(POOLED)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "pool", folder / "pool.c"], check=True)
+    tool("run", "-o", folder / "pool.pa", "--", folder / "pool")
+    data = advice(folder / "pool.pa")
+    pool = data["findings"][0]
+    equal((pool["advice"], pool["chunks"], pool["saves_calls"]), ("pool", 8 * 32000, 0.99 * 8 * 32000), "the pool")
+    equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
+    check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
+    out = tool("advise", folder / "pool.pa")[0]
+    told = re.findall(r"\n      and 32,000 chunks by (use_\d) \(pool.c:7\) < main \(pool.c:8\)(?=\n)", out)
+    equal(told, [p["stack"][1]["function"] for p in pool["points"][1:6]], "points that are told")
+    check("\n      and 2 more points of the same function\n" in out, out)
 
 
 LIBRARY = r"""
@@ -151,4 +179,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, other_code=other_code, words=words)
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, words=words)
