@@ -14,7 +14,7 @@ static const char usage[] =
     "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
     "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
-    "  --sort WHAT        by rank (the sum of both shares), bytes, calls or time that is saved\n"
+    "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
     "  --top N            so many; 10\n"
     "  --json             for programs\n\n"
     "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
@@ -35,12 +35,13 @@ static double value_of(const pfa_finding_t *finding, const char *sort)
     return strcmp(sort, "bytes") == 0   ? finding->bytes
            : strcmp(sort, "calls") == 0 ? finding->calls
            : strcmp(sort, "time") == 0  ? finding->ns
+           : strcmp(sort, "sure") == 0  ? (double)finding->sure
                                         : finding->rank;
 }
 
 static bool is_order(const char *sort)
 {
-    static const char *const orders[] = {"rank", "bytes", "calls", "time"};
+    static const char *const orders[] = {"rank", "bytes", "calls", "time", "sure"};
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         if (strcmp(sort, orders[i]) == 0) {
             return true;
@@ -53,7 +54,7 @@ static int compare(const void *a, const void *b, void *to)
 {
     double left = value_of(a, to);
     double right = value_of(b, to);
-    return left > right ? -1 : left < right;
+    return left != right ? (left > right ? -1 : 1) : pfa_findings_compare(a, b);
 }
 
 static void print_json(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
@@ -128,7 +129,7 @@ int pfa_command_advise(int argc, char **argv)
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &asked);
     if (status < 0 && request.sort != NULL && !is_order(request.sort)) {
-        pfa_tool_say("advise", "--sort takes rank, bytes, calls or time, not '%s'", request.sort);
+        pfa_tool_say("advise", "--sort takes rank, bytes, calls, time or sure, not '%s'", request.sort);
         status = PFA_EXIT_USAGE;
     }
     if (status < 0) {

@@ -229,7 +229,7 @@ static void find_all(finder_t *finder)
     find_sharing(finder);
 }
 
-static int compare_findings(const void *a, const void *b)
+int pfa_findings_compare(const void *a, const void *b)
 {
     const pfa_finding_t *left = a;
     const pfa_finding_t *right = b;
@@ -324,9 +324,9 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     }
     free(seen.modules);
     if (findings->count != 0) {
-        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
         pfa_findings_join(findings, report);
-        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
     }
 }
 

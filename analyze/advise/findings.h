@@ -54,6 +54,8 @@ typedef struct pfa_findings {
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
+/* By rank; equal ones in the order of their points. For qsort. */
+int pfa_findings_compare(const void *a, const void *b);
 /* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */
 double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one);
 /* Pools of the same function become one, of the best findings, which come first. (analyze/advise/pools.c) */

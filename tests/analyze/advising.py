@@ -164,12 +164,19 @@ def words(folder):
     make("ended", folder / "t.pa", 3000, 1, "accesses")
     out, _ = tool("advise", "--top", 3, folder / "t.pa")
     check("how sure: " in out and "\n  #3  " in out and "\n  #4  " not in out, out)
-    for sort in ("rank", "bytes", "calls", "time"):
-        key = {"rank": "rank", "bytes": "saves_bytes", "calls": "saves_calls", "time": "saves_ns"}[sort]
-        values = [f[key] for f in advice(folder / "t.pa", "--sort", sort)["findings"]]
-        equal(values, sorted(values, reverse=True), f"sorted by {sort}")
+    make("ended", folder / "sure.pa", 3000, 1, "accesses", "size=48")
+    value = {"rank": lambda f: 0, "bytes": lambda f: f["saves_bytes"], "calls": lambda f: f["saves_calls"], "time": lambda f: f["saves_ns"],
+             "sure": lambda f: ("low", "medium", "high").index(f["sure"])}
+    for path, more in ((folder / "t.pa", ()), (folder / "sure.pa", ("--coverage", "1", "--idle", "0", "--idle-least", "0"))):
+        for sort in value:
+            findings = advice(path, "--sort", sort, *more)["findings"]
+            order = [(value[sort](f), f["rank"]) for f in findings]
+            equal(order, sorted(order, reverse=True), f"sorted by {sort}, equal ones by rank")
+    check(len({f["sure"] for f in findings}) > 1, "some are surer than others")
+    said = tool("advise", "--by", "function", folder / "t.pa", status=2)[1]
+    check("--by" in said, said)
     said = tool("advise", "--sort", "colour", folder / "t.pa", status=2)[1]
-    equal(said, "profalloc advise: --sort takes rank, bytes, calls or time, not 'colour'\n", "what is wrong")
+    equal(said, "profalloc advise: --sort takes rank, bytes, calls, time or sure, not 'colour'\n", "what is wrong")
     check("usage: profalloc advise" in tool("advise", "--help")[0], "help")
     tool("advise", folder / "none.pa", status=2)
     make("ended", folder / "empty.pa", 0, 1)
