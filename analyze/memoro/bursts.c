@@ -78,6 +78,25 @@ void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double 
     bursts->recent = at;
 }
 
+void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i < bursts->count; i++) {
+        if (bursts->list[i].first - bursts->list[kept].last <= threshold) {
+            widen(&bursts->list[kept], &bursts->list[i]);
+        } else {
+            bursts->list[++kept] = bursts->list[i];
+        }
+    }
+    bursts->recent = 0;
+    if (bursts->count > kept + 1) {
+        bursts->count = kept + 1;
+        pfa_burst_t *list = realloc(bursts->list, bursts->count * sizeof *list);
+        bursts->room = list != NULL ? bursts->count : bursts->room;
+        bursts->list = list != NULL ? list : bursts->list;
+    }
+}
+
 void pfa_bursts_free(pfa_bursts_t *bursts)
 {
     free(bursts->list);

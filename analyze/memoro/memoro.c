@@ -16,6 +16,7 @@ void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresh
     }
     /* What lies one step apart may have been together. */
     memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
+    memoro->group_ns_asked = memoro->group_ns;
 }
 
 void pfa_memoro_free(pfa_memoro_t *memoro)
@@ -52,6 +53,28 @@ static size_t part_of(const pfa_memoro_t *memoro, double time)
 {
     double part = memoro->run_ns > 0 ? time / memoro->run_ns * PFA_CURVE : 0;
     return part <= 0 ? 0 : part >= PFA_CURVE - 1 ? PFA_CURVE - 1 : (size_t)part;
+}
+
+static void widen_groups(pfa_memoro_t *memoro)
+{
+    memoro->group_ns *= 2;
+    memoro->group_count = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_bursts_widen(&memoro->points[i].bursts, memoro->group_ns);
+        memoro->group_count += memoro->points[i].bursts.count;
+    }
+}
+
+static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    memoro->group_count -= point->bursts.count;
+    pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, kind->weight,
+                   kind->weight * (double)kind->size);
+    memoro->group_count += point->bursts.count;
+    /* Each point has one in the end. */
+    while ((double)memoro->group_count > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
+        widen_groups(memoro);
+    }
 }
 
 static void add_curve(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
@@ -190,7 +213,7 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     point->smallest = kind->size < point->smallest ? kind->size : point->smallest;
     point->largest = kind->size > point->largest ? kind->size : point->largest;
     if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
-        pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, weight, bytes);
+        add_burst(memoro, point, kind, chunk);
     }
     add_curve(memoro, point, kind, chunk, bytes);
     if (chunk->accesses != NULL) {

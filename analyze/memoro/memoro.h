@@ -116,7 +116,9 @@ typedef struct pfa_score_total {
 typedef struct pfa_memoro {
     pfa_thresholds_t thresholds;
     double run_ns;
-    double group_ns;
+    double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
+    double group_ns_asked;      /* for */
+    size_t group_count;         /* of all points */
     double step_ns;             /* the coarsest step that times are cut to */
     pfa_memoro_point_t *points; /* by group of the query */
     size_t point_count;

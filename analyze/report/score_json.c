@@ -16,6 +16,7 @@ static void put_known(pfa_json_t *json, const char *key, double value)
 
 void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
 {
+    pfa_json_number(json, "group_ns", report->memoro.group_ns);
     pfa_json_begin(json, "scores", '{');
     for (int i = 0; i < PFA_SCORES; i++) {
         const pfa_score_total_t *total = &report->memoro.totals[i];
@@ -136,5 +137,13 @@ void pfa_score_remarks(pfa_report_t *report)
         pfa_notes_add(&report->query.remarks,
                       "chunks were sampled: how buffers grow is not seen, and nothing is said of "
                       "room to reserve");
+    }
+    const pfa_memoro_t *memoro = &report->memoro;
+    if (memoro->group_ns > memoro->group_ns_asked) {
+        char texts[3][PFA_NUMBER_TEXT];
+        pfa_notes_add(&report->query.remarks,
+                      "there are more than %s groups of chunks: births up to %s apart are one, not %s (--groups-most)",
+                      pfa_text_count(texts[0], memoro->thresholds.groups_most), pfa_text_ns(texts[1], memoro->group_ns),
+                      pfa_text_ns(texts[2], memoro->group_ns_asked));
     }
 }

@@ -354,6 +354,26 @@ def thresholds(folder):
         check(said.startswith(f"profalloc report: {option} takes a number from") and f"not '{value}'" in said, said)
 
 
+def many_groups(folder):
+    """With too many groups the threshold becomes larger, and the groups are those of that one."""
+    path = folder / "t.pa"
+    for seed, (words, step) in enumerate([(("accesses",), 1), (("sampled",), 1), (("shift=4",), 16)]):
+        chunks = make("ended", path, 6000, seed, *words)
+        options = ("--group-threshold", "0.001%", "--groups-most", "1000")
+        data = json.loads(tool("report", "--json", *options, path)[0])
+        run = data["files"][0]["seconds"] * 1e9
+        asked = max(0.00001 * run, 1.001 * step)
+        factor = data["group_ns"] / asked
+        near(factor, 2 ** round(math.log2(factor)), "how much larger it is")
+        check(factor > 1 and sum(p["groups"] for p in data["points"]) <= 1000, "they are no more than asked for")
+        check(any("there are more than 1,000 groups" in r for r in data["remarks"]), f"it is said: {data['remarks']}")
+        check("note: there are more than 1,000 groups" in tool("advise", *options, path)[0], "advise says it too")
+        compare(path, chunks, options, step=step, what=f"many groups {words}", group=data["group_ns"] / run)
+        data = json.loads(tool("report", "--json", *options[:2], path)[0])
+        near(data["group_ns"], asked, "enough room")
+        check(sum(p["groups"] for p in data["points"]) > 1000, "there are more groups")
+
+
 PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -455,4 +475,4 @@ def growth(folder):
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
 
-support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, killed=killed, thresholds=thresholds, growth=growth)
+support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, killed=killed, thresholds=thresholds, many_groups=many_groups, growth=growth)
