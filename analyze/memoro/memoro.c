@@ -27,8 +27,7 @@ void pfa_memoro_free(pfa_memoro_t *memoro)
         pfa_growth_free(&point->growth);
         pfa_idle_free(&point->early);
         pfa_idle_free(&point->late);
-        free(point->changes);
-        free(point->births);
+        pfa_own_peak_free(&point->own_peak);
     }
     if (memoro->growths != NULL) {
         pfa_growths_free(memoro->growths);
@@ -47,12 +46,6 @@ static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)
 static pfa_growth_t *find_growth(void *to, uint32_t group)
 {
     return &find_point(to, group)->growth;
-}
-
-static size_t part_of(const pfa_memoro_t *memoro, double time)
-{
-    double part = memoro->run_ns > 0 ? time / memoro->run_ns * PFA_CURVE : 0;
-    return part <= 0 ? 0 : part >= PFA_CURVE - 1 ? PFA_CURVE - 1 : (size_t)part;
 }
 
 static void widen_groups(pfa_memoro_t *memoro)
@@ -74,21 +67,6 @@ static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa
     /* Each point has one in the end. */
     while ((double)memoro->group_count > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
         widen_groups(memoro);
-    }
-}
-
-static void add_curve(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
-                      double bytes)
-{
-    if (point->changes == NULL) {
-        point->changes = pfa_memory_get(PFA_CURVE, sizeof *point->changes);
-        point->births = pfa_memory_get(PFA_CURVE, sizeof *point->births);
-    }
-    size_t born = part_of(memoro, chunk->born);
-    point->births[born] += bytes;
-    point->changes[born] += bytes;
-    if (!kind->live) {
-        point->changes[part_of(memoro, chunk->died)] -= bytes;
     }
 }
 
@@ -215,7 +193,7 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
         add_burst(memoro, point, kind, chunk);
     }
-    add_curve(memoro, point, kind, chunk, bytes);
+    pfa_own_peak_add(&point->own_peak, memoro->run_ns, chunk, kind->live, bytes);
     if (chunk->accesses != NULL) {
         see(memoro, point, kind, chunk, bytes);
     }
@@ -224,5 +202,13 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
             memoro->growths = pfa_growths_new((uint32_t)memoro->thresholds.run_chunks, find_growth, memoro);
         }
         pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
+    }
+}
+
+void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_own_peak_t *own = &find_point(memoro, kind->group)->own_peak;
+    if (own->events != NULL) {
+        pfa_own_peak_add_again(own, memoro->run_ns, chunk, kind->live, kind->weight * (double)kind->size);
     }
 }

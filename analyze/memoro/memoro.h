@@ -23,6 +23,7 @@
 #include "analyze/memoro/bursts.h"
 #include "analyze/memoro/growth.h"
 #include "analyze/memoro/idle.h"
+#include "analyze/memoro/own_peak.h"
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
@@ -63,8 +64,6 @@ typedef struct pfa_share {
     double bytes;
 } pfa_share_t;
 
-enum { PFA_CURVE = 128 };
-
 /* What is known of a point. Sums are weighted; times in nanoseconds. */
 typedef struct pfa_memoro_point {
     double chunks;
@@ -94,11 +93,7 @@ typedef struct pfa_memoro_point {
     uint64_t reach; /* the highest byte touched of any, and one */
     pfa_share_t inferred[PFA_INFERENCES];
     double inferred_variance[PFA_INFERENCES]; /* of their chunks */
-    /* Live bytes at the ends of PFA_CURVE equal parts of the run: changes, and what was born in each part. */
-    double *changes;
-    double *births;
-    double own_peak;           /* the most that was alive at once is at least this, */
-    double own_peak_most;      /* and at most this */
+    pfa_own_peak_t own_peak;
     bool top_bytes;            /* among the points with the highest own peak */
     bool top_chunks;           /* among those with most chunks */
     double scores[PFA_SCORES]; /* NaN: cannot be told */
@@ -135,8 +130,11 @@ typedef struct pfa_memoro {
 void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* One chunk; the walk is to tell accesses. */
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
-/* Once all were added: scores and marks. */
+/* Once all were added: scores. */
 void pfa_memoro_end(pfa_memoro_t *memoro);
+/* Then, in a second walk: one chunk; and once all were added, the points' own peaks, and marks. */
+void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+void pfa_memoro_settle(pfa_memoro_t *memoro);
 void pfa_memoro_free(pfa_memoro_t *memoro);
 
 /* Whether realloc made another chunk of it, which has read it then. */

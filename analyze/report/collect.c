@@ -119,6 +119,7 @@ static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chu
 {
     const adding_t *adding = to;
     pfa_at_peak_add(adding->report, kind, chunk);
+    pfa_memoro_add_again(&adding->report->memoro, kind, chunk);
 }
 
 /* Maps are by stack: there is no telling which of its words are of the chunks that were asked for. */
@@ -265,7 +266,11 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     }
     pfa_memoro_end(&report->memoro);
     at_peak.accesses = report->memoro.has_accesses;
-    return pfa_report_peak(report).bytes <= 0 || pfa_query_walk(&report->query, &at_peak, "looking at the peak") == 0;
+    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(&report->query, &at_peak, "looking at the peak") != 0) {
+        return false;
+    }
+    pfa_memoro_settle(&report->memoro);
+    return true;
 }
 
 static void forget(pfa_report_t *report, size_t file_count)

@@ -106,8 +106,8 @@ void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t
     pfa_json_whole(json, "groups", point->bursts.count);
     pfa_json_whole(json, "smallest", point->smallest);
     pfa_json_whole(json, "largest", point->largest);
-    pfa_json_number(json, "own_peak_least", point->own_peak);
-    pfa_json_number(json, "own_peak_most", point->own_peak_most);
+    pfa_json_number(json, "own_peak_least", point->own_peak.least);
+    pfa_json_number(json, "own_peak_most", point->own_peak.most);
     put_spare(json, report, number);
     put_inferences(json, report, point);
     put_runs(json, &point->growth);
