@@ -3,6 +3,7 @@
 #include "export/modules.h"
 #include "base/lock.h"
 #include "base/sys.h"
+#include "export/format/note.h"
 #include "export/format/trace.h"
 
 #include <elf.h>
@@ -92,34 +93,51 @@ static void find_range(const struct dl_phdr_info *info, pfa_trace_module_t *modu
     }
 }
 
-/* The build-id in a segment of notes. */
-static const void *find_in_notes(const char *notes, size_t size, uint16_t *length)
+/* What a module's notes say. */
+typedef struct notes {
+    const void *build_id;
+    uint16_t build_id_size;
+    bool instrumented;
+} notes_t;
+
+static void take_note(const ElfW(Nhdr) * note, const char *name, const char *value, notes_t *notes)
+{
+    static const char ours[] = PFA_NOTE_NAME;
+    uint32_t version;
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 && note->n_descsz <= 64 &&
+        notes->build_id == NULL) {
+        notes->build_id = value;
+        notes->build_id_size = (uint16_t)note->n_descsz;
+    } else if (note->n_type == PFA_NOTE_INSTRUMENTED && note->n_namesz == sizeof ours &&
+               memcmp(name, ours, sizeof ours) == 0 && note->n_descsz == sizeof version) {
+        memcpy(&version, value, sizeof version);
+        notes->instrumented = version == PFA_ACCESS_VERSION;
+    }
+}
+
+static void read_segment(const char *notes, size_t size, notes_t *to)
 {
     for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
         const ElfW(Nhdr) *note = (const void *)(notes + at);
         size_t name = at + sizeof *note;
         size_t text = name + ((note->n_namesz + 3u) & ~3u);
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
-            note->n_descsz <= 64 && text + note->n_descsz <= size) {
-            *length = (uint16_t)note->n_descsz;
-            return notes + text;
+        if (text <= size && note->n_descsz <= size - text) {
+            take_note(note, notes + name, notes + text, to);
         }
         at = text + ((note->n_descsz + 3u) & ~3u);
     }
-    return NULL;
 }
 
-static const void *find_build_id(const struct dl_phdr_info *info, uint16_t *length)
+static notes_t read_notes(const struct dl_phdr_info *info)
 {
-    const void *id = NULL;
-    *length = 0;
-    for (int i = 0; i < info->dlpi_phnum && id == NULL; i++) {
+    notes_t notes = {.build_id = NULL};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_NOTE) {
-            id = find_in_notes((const char *)(info->dlpi_addr + header->p_vaddr), header->p_memsz, length);
+            read_segment((const char *)(info->dlpi_addr + header->p_vaddr), header->p_memsz, &notes);
         }
     }
-    return id;
+    return notes;
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -127,13 +145,14 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     list_t *list = context;
     pfa_trace_module_t module = {.bias = info->dlpi_addr};
-    uint16_t id_size;
-    const void *id = find_build_id(info, &id_size);
+    notes_t notes = read_notes(info);
+    uint16_t id_size = notes.build_id_size;
     const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0' ? info->dlpi_name : NULL;
     path = path != NULL ? path : list->count == 0 ? program : "";
     list->counts = (counts_t){info->dlpi_adds, info->dlpi_subs};
     find_range(info, &module);
     module.build_id_size = id_size;
+    module.flags = PFA_MODULE_TOLD | (notes.instrumented ? PFA_MODULE_INSTRUMENTED : 0);
     size_t path_size = strnlen(path, 4096);
     if (module.end == 0 || list->at + sizeof module + id_size + path_size > list->end) {
         return 0;
@@ -143,7 +162,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context)
     memcpy(name + folder_size, path, path_size);
     module.path_size = (uint16_t)(folder_size + path_size);
     memcpy(list->at, &module, sizeof module);
-    memcpy(list->at + sizeof module, id != NULL ? id : "", id_size);
+    memcpy(list->at + sizeof module, notes.build_id != NULL ? notes.build_id : "", id_size);
     list->at = name + module.path_size;
     list->count++;
     return 0;

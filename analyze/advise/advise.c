@@ -4,7 +4,6 @@
 #include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@ static const char usage[] =
     "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
     "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
-    "  --sort WHAT        by rank (the sum of both shares), bytes, calls or time that is saved\n"
+    "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
     "  --top N            so many; 10\n"
     "  --json             for programs\n\n"
     "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
@@ -36,12 +35,13 @@ static double value_of(const pfa_finding_t *finding, const char *sort)
     return strcmp(sort, "bytes") == 0   ? finding->bytes
            : strcmp(sort, "calls") == 0 ? finding->calls
            : strcmp(sort, "time") == 0  ? finding->ns
+           : strcmp(sort, "sure") == 0  ? (double)finding->sure
                                         : finding->rank;
 }
 
 static bool is_order(const char *sort)
 {
-    static const char *const orders[] = {"rank", "bytes", "calls", "time"};
+    static const char *const orders[] = {"rank", "bytes", "calls", "time", "sure"};
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         if (strcmp(sort, orders[i]) == 0) {
             return true;
@@ -54,38 +54,7 @@ static int compare(const void *a, const void *b, void *to)
 {
     double left = value_of(a, to);
     double right = value_of(b, to);
-    return left > right ? -1 : left < right;
-}
-
-static void put_finding(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    pfa_json_begin(json, NULL, '{');
-    pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
-    if (to != NULL) {
-        pfa_finding_sentence(to, finding, report);
-        fclose(to);
-        pfa_json_text(json, "sentence", text);
-        free(text);
-    }
-    pfa_json_number(json, "saves_bytes", finding->bytes);
-    pfa_json_number(json, "saves_calls", finding->calls);
-    pfa_json_number(json, "saves_ns", finding->ns);
-    pfa_json_number(json, "rank", finding->rank);
-    pfa_json_text(json, "sure", pfa_sure_names[finding->sure]);
-    pfa_json_number(json, "chunks", finding->chunks);
-    pfa_json_number(json, "share", finding->share);
-    pfa_json_begin(json, "points", '[');
-    for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
-        uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;
-        pfa_json_begin(json, NULL, '{');
-        pfa_report_json_point(json, report, number);
-        pfa_json_end(json, '}');
-    }
-    pfa_json_end(json, ']');
-    pfa_json_end(json, '}');
+    return left != right ? (left > right ? -1 : 1) : pfa_findings_compare(a, b);
 }
 
 static void print_json(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
@@ -97,11 +66,14 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
     pfa_query_tell_json(&report->query, &json);
     pfa_json_number(&json, "run_ns", findings->run_ns);
     pfa_json_number(&json, "peak_bytes", findings->peak);
+    if (findings->sampled) {
+        pfa_json_number(&json, "peak_within", pfa_half_width(pfa_report_sum(report).peak_variance));
+    }
     pfa_json_number(&json, "pair_ns", findings->pair_ns);
     pfa_json_bool(&json, "pair_ns_measured", findings->measured);
     pfa_json_begin(&json, "findings", '[');
     for (size_t i = 0; i < findings->count && i < top; i++) {
-        put_finding(&json, report, &findings->list[i]);
+        pfa_finding_json(&json, report, &findings->list[i]);
     }
     pfa_json_end(&json, ']');
     pfa_json_end(&json, '}');
@@ -109,10 +81,12 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
 
 static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
-    char texts[2][PFA_NUMBER_TEXT];
+    char texts[3][PFA_NUMBER_TEXT];
     size_t count = findings->count < top ? findings->count : top;
-    printf("%zu of %zu changes that would save memory or time; the peak is %s, the run took %s%s\n", count,
-           findings->count, pfa_text_bytes(texts[0], findings->peak), pfa_text_ns(texts[1], findings->run_ns),
+    printf("%zu of %zu changes that would save memory or time; the peak is %s%s, the run took %s%s\n", count,
+           findings->count, pfa_text_bytes(texts[0], findings->peak),
+           pfa_text_within(texts[2], findings->peak, pfa_report_sum(report).peak_variance),
+           pfa_text_ns(texts[1], findings->run_ns),
            findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
     for (size_t i = 0; i < count; i++) {
         pfa_finding_print(report, findings, i, i + 1);
@@ -131,6 +105,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
     pfa_findings_t findings;
     pfa_report_collect(&report, query, &asked->thresholds);
     if (report.query.source_count != 0 && !report.failed) {
+        pfa_score_remarks(&report);
         pfa_findings_make(&findings, &report);
         if (request->sort != NULL && findings.count != 0) {
             qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);
@@ -154,7 +129,7 @@ int pfa_command_advise(int argc, char **argv)
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &asked);
     if (status < 0 && request.sort != NULL && !is_order(request.sort)) {
-        pfa_tool_say("advise", "--sort takes rank, bytes, calls or time, not '%s'", request.sort);
+        pfa_tool_say("advise", "--sort takes rank, bytes, calls, time or sure, not '%s'", request.sort);
         status = PFA_EXIT_USAGE;
     }
     if (status < 0) {

@@ -14,7 +14,7 @@ static const double bytes_per_ns = 4;
 /* Of a program that has less at its peak, no memory is worth saving. */
 static const double peak_least = 1 << 20;
 
-enum { CACHE_LINE = 64, HOIST_LARGEST = 1 << 20 };
+enum { HOIST_LARGEST = 1 << 20 };
 
 const char *const pfa_advice_names[PFA_ADVICES] = {
 #define PFA_FINDING(name, title) #name,
@@ -36,8 +36,8 @@ typedef struct finder {
     const pfa_memoro_t *memoro;
     uint32_t number;
     const pfa_memoro_point_t *point;
-    double peak_bytes; /* the point's, at the peak of all */
-    bool blind;        /* what was done with its chunks is not seen */
+    const pfa_point_t *sums;
+    bool blind; /* what was done with its chunks is not seen */
 } finder_t;
 
 /* The more chunks and the clearer, the surer; of one chunk nothing is sure. */
@@ -49,15 +49,46 @@ static pfa_sure_t judge(double seen, double share)
     return seen >= 10 && share >= 0.75 ? PFA_SURE_MEDIUM : PFA_SURE_LOW;
 }
 
-static void add(finder_t *finder, pfa_advice_t advice, double share, double bytes, double calls, double more_ns)
+/* What a change saves. */
+typedef struct gain {
+    pfa_estimate_t bytes;
+    pfa_estimate_t calls;
+    double ns; /* besides that of the calls */
+} gain_t;
+
+double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one)
+{
+    one->ns = fmin(one->ns, findings->ns_most);
+    double time_share = findings->run_ns > 0 ? fmin(one->ns / findings->run_ns, 1) : 0;
+    one->rank = time_share + one->bytes / fmax(findings->peak, peak_least);
+    return time_share;
+}
+
+/* Of what is sampled or assumed, nothing is sure to a high degree. */
+static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double time_share)
+{
+    bool assumed = !findings->measured && 2 * time_share > one->rank;
+    if (one->sure == PFA_SURE_HIGH && (findings->sampled || assumed)) {
+        one->sure = PFA_SURE_MEDIUM;
+        one->unsure = findings->sampled ? "chunks were sampled" : "what a call costs is assumed";
+    }
+}
+
+static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_t *gain)
 {
     pfa_findings_t *findings = finder->findings;
-    pfa_finding_t one = {.advice = advice, .point = finder->number, .bytes = bytes, .calls = calls, .share = share};
-    one.ns = fmin(calls * findings->pair_ns + more_ns, findings->ns_most);
+    pfa_finding_t one = {.advice = advice,
+                         .point = finder->number,
+                         .bytes = gain->bytes.value,
+                         .calls = gain->calls.value,
+                         .bytes_variance = gain->bytes.variance,
+                         .calls_variance = gain->calls.variance,
+                         .ns_variance = gain->calls.variance * findings->pair_ns * findings->pair_ns,
+                         .share = share};
+    one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
-    one.rank =
-        (findings->run_ns > 0 ? fmin(one.ns / findings->run_ns, 1) : 0) + one.bytes / fmax(findings->peak, peak_least);
+    cap_sure(findings, &one, pfa_finding_rank(findings, &one));
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
 }
@@ -69,6 +100,21 @@ static bool holds(const finder_t *finder, pfa_inference_t inference, pfa_share_t
     return single || pfa_memoro_is_flagged(finder->memoro, finder->point, inference);
 }
 
+/* Bytes of the point that were there at the peak for nothing. */
+static pfa_estimate_t spare(const finder_t *finder, pfa_spare_t spare)
+{
+    return finder->sums->spare[spare];
+}
+
+/* The point's chunks that an inference holds for, if it is told of `told` of them; this part of these. */
+static pfa_estimate_t chunks_of(const finder_t *finder, pfa_inference_t inference, double told, double part)
+{
+    const pfa_memoro_point_t *point = finder->point;
+    double factor = told > 0 ? part * point->chunks / told : 0;
+    return (pfa_estimate_t){factor * point->inferred[inference].chunks,
+                            factor * factor * point->inferred_variance[inference]};
+}
+
 /* Memory that nobody reads. */
 static bool find_useless(finder_t *finder)
 {
@@ -77,13 +123,17 @@ static bool find_useless(finder_t *finder)
     (void)holds(finder, PFA_INFER_never_touched, &untouched);
     (void)holds(finder, PFA_INFER_write_only, &unread);
     double chunks = untouched.chunks + unread.chunks;
-    double bytes = untouched.bytes + unread.bytes;
+    double bytes = untouched.bytes + unread.bytes; /* of all, whenever they lived */
     double flag = finder->memoro->thresholds.flag;
     bool several = chunks * finder->point->rows > 1.5 || finder->point->rows == 1;
     if (isnan(chunks) || !several || (chunks < flag && bytes < flag)) {
         return false;
     }
-    add(finder, PFA_ADVICE_remove, chunks, bytes * finder->peak_bytes, chunks * finder->point->chunks, 0);
+    double told = finder->point->told_chunks;
+    pfa_estimate_t calls = chunks_of(finder, PFA_INFER_never_touched, told, 1);
+    pfa_estimate_t more = chunks_of(finder, PFA_INFER_write_only, told, 1);
+    calls = (pfa_estimate_t){calls.value + more.value, calls.variance + more.variance};
+    add(finder, PFA_ADVICE_remove, chunks, &(gain_t){.bytes = spare(finder, PFA_SPARE_USELESS), .calls = calls});
     return chunks > 0.95; /* else there is more to say of the others */
 }
 
@@ -98,7 +148,8 @@ static bool find_growth(finder_t *finder)
      * not what is saved. */
     /* What realloc copied is in the time of its calls, where that was measured. */
     double copied = growth->copied - (finder->findings->measured ? growth->copied_by_realloc : 0);
-    add(finder, PFA_ADVICE_reserve, share.chunks, 0, growth->chunks - growth->runs, fmax(copied, 0) / bytes_per_ns);
+    add(finder, PFA_ADVICE_reserve, share.chunks,
+        &(gain_t){.calls = {.value = growth->chunks - growth->runs}, .ns = fmax(copied, 0) / bytes_per_ns});
     return true;
 }
 
@@ -125,44 +176,44 @@ static void find_bursts(finder_t *finder)
     bool one = mean_alive(&point->bursts) < 1.5 && point->largest <= HOIST_LARGEST &&
                (point->largest <= 4 * point->smallest || point->largest <= 4096);
     /* One of each burst stays. */
-    double left = one ? fmin(point->bursts.count, chunks) : 0.01 * chunks;
-    add(finder, one ? PFA_ADVICE_hoist : PFA_ADVICE_pool, share.chunks, 0, chunks - left, 0);
+    double left = one ? fmin(point->bursts.count, chunks) / chunks : 0.01;
+    add(finder, one ? PFA_ADVICE_hoist : PFA_ADVICE_pool, share.chunks,
+        &(gain_t){.calls = chunks_of(finder, PFA_INFER_short_lived, point->chunks, 1 - left)});
 }
 
 static void find_shrink(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    if (!holds(finder, PFA_INFER_low_coverage, &share) || share.chunks + share.bytes <= 0) {
-        return;
+    gain_t gain = {.bytes = spare(finder, PFA_SPARE_UNTOUCHED)};
+    if (holds(finder, PFA_INFER_low_coverage, &share) && gain.bytes.value > 0) {
+        add(finder, PFA_ADVICE_shrink, share.chunks, &gain);
     }
-    double unused = point->told_bytes > 0 ? 1 - point->touched_bytes / point->told_bytes : 0;
-    add(finder, PFA_ADVICE_shrink, share.chunks, unused * finder->peak_bytes, 0, 0);
 }
 
-static void find_idle(finder_t *finder, pfa_inference_t inference, pfa_advice_t advice, double byte_idle)
+/* What is idle at other times, but not at the peak, costs nothing. */
+static void find_idle(finder_t *finder, pfa_inference_t inference, pfa_advice_t advice, pfa_spare_t idle)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    if (!holds(finder, inference, &share) || point->byte_lives_told <= 0) {
-        return;
+    gain_t gain = {.bytes = spare(finder, idle)};
+    if (holds(finder, inference, &share) && gain.bytes.value > 0) {
+        add(finder, advice, share.chunks, &gain);
     }
-    add(finder, advice, share.chunks, fmin(byte_idle / point->byte_lives_told, 1) * finder->peak_bytes, 0, 0);
 }
 
 static void find_sharing(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     pfa_share_t share;
-    /* Chunks that share lines with neighbours: smaller than a line, or not a whole number of them. */
-    if (holds(finder, PFA_INFER_shared, &share) && point->smallest < CACHE_LINE) {
-        add(finder, PFA_ADVICE_unshare, share.chunks, 0, 0, 0);
+    if (!holds(finder, PFA_INFER_contended, &share)) {
+        return;
     }
+    add(finder, PFA_ADVICE_unshare, share.chunks, &(gain_t){.ns = 0});
+    pfa_finding_t *one = &finder->findings->list[finder->findings->count - 1];
+    one->sure = PFA_SURE_LOW;
+    one->unsure = "how often a chunk went from thread to thread is not recorded";
 }
 
 static void find_all(finder_t *finder)
 {
-    const pfa_memoro_point_t *point = finder->point;
     if (!finder->blind && find_useless(finder)) {
         return; /* what is of no use need not be improved */
     }
@@ -173,12 +224,12 @@ static void find_all(finder_t *finder)
         return;
     }
     find_shrink(finder);
-    find_idle(finder, PFA_INFER_late_free, PFA_ADVICE_free_earlier, point->byte_idle_after);
-    find_idle(finder, PFA_INFER_early_allocation, PFA_ADVICE_allocate_later, point->byte_idle_before);
+    find_idle(finder, PFA_INFER_late_free, PFA_ADVICE_free_earlier, PFA_SPARE_AFTER);
+    find_idle(finder, PFA_INFER_early_allocation, PFA_ADVICE_allocate_later, PFA_SPARE_BEFORE);
     find_sharing(finder);
 }
 
-static int compare_findings(const void *a, const void *b)
+int pfa_findings_compare(const void *a, const void *b)
 {
     const pfa_finding_t *left = a;
     const pfa_finding_t *right = b;
@@ -189,82 +240,6 @@ static int compare_findings(const void *a, const void *b)
         return left->point < right->point ? -1 : 1;
     }
     return left->advice < right->advice ? -1 : left->advice > right->advice;
-}
-
-/* The function that allocates at a point: where there are many of one, they can have a pool together. NULL: it has no name. */
-static const char *function_of(const pfa_report_t *report, uint32_t number)
-{
-    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query.stacks;
-    pfa_line_t line;
-    bool known = pfa_place_find(stacks, pfa_query_group_stack(&report->query, number), &line);
-    return known ? line.symbol->function : NULL;
-}
-
-static void join_into(pfa_finding_t *to, pfa_finding_t *from)
-{
-    size_t room = to->point_count;
-    if (to->points == NULL) {
-        to->points = pfa_memory_grow(NULL, &room, 1, sizeof *to->points);
-        to->points[to->point_count++] = to->point;
-    }
-    to->points = pfa_memory_grow(to->points, &room, to->point_count + 1, sizeof *to->points);
-    to->points[to->point_count++] = from->point;
-    to->calls += from->calls;
-    to->ns += from->ns;
-    to->rank += from->rank;
-    to->chunks += from->chunks;
-    to->share = fmin(to->share, from->share);
-}
-
-static bool is_churn(const pfa_finding_t *finding)
-{
-    return finding->advice == PFA_ADVICE_pool || finding->advice == PFA_ADVICE_hoist;
-}
-
-/* A function through which many places allocate what does not live long is an allocator of its own: what each of them could do by
- * itself is better done there, once. */
-static void find_funnels(pfa_findings_t *findings, const char *const *functions, size_t count)
-{
-    enum { PLACES = 5 };
-    for (size_t i = 0; i < count; i++) {
-        size_t same = 0;
-        for (size_t j = 0; j < count && functions[i] != NULL && is_churn(&findings->list[i]); j++) {
-            same += is_churn(&findings->list[j]) && functions[j] == functions[i];
-        }
-        if (same >= PLACES) {
-            findings->list[i].advice = PFA_ADVICE_pool;
-        }
-    }
-}
-
-/* Pools of the same function are one, if the best of them are looked at. */
-static void join_pools(pfa_findings_t *findings, const pfa_report_t *report)
-{
-    enum { LOOKED_AT = 1000 };
-    size_t kept = 0;
-    size_t looked_at = findings->count < LOOKED_AT ? findings->count : LOOKED_AT;
-    const char **functions = pfa_memory_get(findings->count, sizeof *functions);
-    for (size_t i = 0; i < looked_at; i++) {
-        functions[i] = is_churn(&findings->list[i]) ? function_of(report, findings->list[i].point) : NULL;
-    }
-    find_funnels(findings, functions, looked_at);
-    for (size_t i = 0; i < findings->count; i++) {
-        pfa_finding_t *one = &findings->list[i];
-        size_t same = 0;
-        bool pool = one->advice == PFA_ADVICE_pool && functions[i] != NULL;
-        while (same < kept && pool &&
-               (findings->list[same].advice != PFA_ADVICE_pool || functions[same] != functions[i])) {
-            same++;
-        }
-        if (pool && same < kept) {
-            join_into(&findings->list[same], one);
-        } else {
-            functions[kept] = functions[i];
-            findings->list[kept++] = *one;
-        }
-    }
-    findings->count = kept;
-    free(functions);
 }
 
 /* The modules whose code touches what it allocates, as far as that is seen. */
@@ -304,11 +279,14 @@ static void see_modules(seen_t *seen, const pfa_report_t *report)
     }
 }
 
-/* Code that is not instrumented is not seen to touch anything: of its chunks, not to be touched says nothing. A module of which no
- * chunk at all was touched is taken for one. */
+/* Code that is not instrumented is not seen to touch anything: of its chunks, not to be touched says nothing. Where the trace does not
+ * tell which code that is, a module of which no chunk at all was touched is taken for it; and all are if nothing was touched. */
 static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
 {
     const pfa_memoro_point_t *point = &report->memoro.points[number];
+    if (!point->maybe_blind && seen->count != 0) {
+        return false;
+    }
     return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 
@@ -319,12 +297,16 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     *findings =
         (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(&report->query)};
     double pair_ns = pfa_spent_pair_ns(&report->query, &findings->ns_most);
-    findings->ns_most = pair_ns > 0 ? findings->ns_most : findings->run_ns;
+    bool one_thread = findings->run_ns < memoro->run_ns; /* only of that it is known what recording took */
+    findings->ns_most = pair_ns <= 0 ? findings->run_ns
+                        : one_thread ? fmin(findings->ns_most, findings->run_ns)
+                                     : findings->ns_most;
     if (pair_ns > 0) {
         findings->pair_ns = pair_ns;
         findings->measured = true;
     }
     findings->peak = pfa_report_peak(report).bytes;
+    findings->sampled = memoro->sampled;
     if (memoro->has_accesses) {
         see_modules(&seen, report);
     }
@@ -334,7 +316,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
                            .memoro = memoro,
                            .number = i,
                            .point = &memoro->points[i],
-                           .peak_bytes = i < report->point_count ? report->points[i].peak_bytes : 0};
+                           .sums = &report->points[i]};
         if (finder.point->rows > 0) {
             finder.blind = memoro->has_accesses && is_blind(&seen, report, i);
             find_all(&finder);
@@ -342,9 +324,9 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     }
     free(seen.modules);
     if (findings->count != 0) {
-        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
-        join_pools(findings, report);
-        qsort(findings->list, findings->count, sizeof *findings->list, compare_findings);
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
+        pfa_findings_join(findings, report);
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
     }
 }
 
@@ -354,4 +336,35 @@ void pfa_findings_free(pfa_findings_t *findings)
         free(findings->list[i].points);
     }
     free(findings->list);
+}
+
+/* Is one of the first `before` about this point? */
+static bool is_told(const pfa_findings_t *findings, size_t before, uint32_t point)
+{
+    for (size_t i = 0; i < before; i++) {
+        if (findings->list[i].point == point) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t picked[PFA_FINDINGS_PICKED])
+{
+    size_t count = 0;
+    size_t points = 0;
+    most = most < PFA_FINDINGS_SHOWN ? most : PFA_FINDINGS_SHOWN;
+    for (size_t i = 0; i < findings->count && points < most; i++) {
+        uint32_t point = findings->list[i].point;
+        if (is_told(findings, i, point)) {
+            continue;
+        }
+        points++;
+        for (size_t j = i; j < findings->count && count < PFA_FINDINGS_PICKED; j++) {
+            if (findings->list[j].point == point) {
+                picked[count++] = j;
+            }
+        }
+    }
+    return count;
 }

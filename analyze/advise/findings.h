@@ -1,6 +1,7 @@
 /* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
  *
- * Bytes are those of the program's peak that would not be there; calls are pairs of allocation and free that would not be
+ * Bytes are those of the program's peak that would not be there: of the chunks that were alive then, those never read, not touched,
+ * no longer used or not used yet (analyze/report/at_peak.h); calls are pairs of allocation and free that would not be
  * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
  * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
@@ -29,10 +30,14 @@ typedef struct pfa_finding {
     double bytes;
     double calls;
     double ns;
+    double bytes_variance; /* of these estimates, if chunks were sampled */
+    double calls_variance;
+    double ns_variance;
     double rank;
     pfa_sure_t sure;
-    double chunks; /* that it holds for, */
-    double share;  /* and what share of the point's they are */
+    const char *unsure; /* why it is no surer; NULL: of too few chunks, or it is */
+    double chunks;      /* that it holds for, */
+    double share;       /* and what share of the point's they are */
 } pfa_finding_t;
 
 typedef struct pfa_findings {
@@ -44,10 +49,23 @@ typedef struct pfa_findings {
     double ns_most; /* no change saves more: all that the allocator took, or the run */
     double run_ns;  /* of the program, as far as known without what recording took */
     double peak;
+    bool sampled;
 } pfa_findings_t;
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
+/* By rank; equal ones in the order of their points. For qsort. */
+int pfa_findings_compare(const void *a, const void *b);
+/* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */
+double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one);
+/* Pools of the same function become one, of the best findings, which come first. (analyze/advise/pools.c) */
+void pfa_findings_join(pfa_findings_t *findings, const pfa_report_t *report);
+
+/* How many points the report tells the findings of. */
+enum { PFA_FINDINGS_SHOWN = 5, PFA_FINDINGS_PICKED = PFA_FINDINGS_SHOWN * PFA_ADVICES };
+/* The places in the list of those that it tells: of the best points, of each the best finding and then its others. Returns how
+ * many. */
+size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t picked[PFA_FINDINGS_PICKED]);
 
 /* What to do about it and why, in one sentence. */
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report);
@@ -55,5 +73,7 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
 /* All of the one at this place of the list, with its point. (analyze/report/score_text.c) */
 void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank);
+/* An object of a JSON array. (analyze/advise/findings_json.c) */
+void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding);
 
 #endif

@@ -123,7 +123,7 @@ static void say_shrink(const words_t *words)
 {
     const pfa_memoro_point_t *point = words->point;
     char texts[2][PFA_NUMBER_TEXT];
-    if (point->reach < point->largest) {
+    if ((double)point->reach <= words->memoro->thresholds.coverage * (double)point->largest) {
         fprintf(words->to, "ask for less: of up to %s only the first %s were ever touched",
                 pfa_text_bytes(texts[0], (double)point->largest), pfa_text_bytes(texts[1], (double)point->reach));
     } else {
@@ -134,25 +134,44 @@ static void say_shrink(const words_t *words)
     }
 }
 
+/* Who had it last knows when it is no longer needed. */
+static void say_last(FILE *to, const pfa_idle_t *idle)
+{
+    const pfa_toucher_t *last = pfa_idle_last(idle);
+    if (last == NULL) {
+        fputs(idle->last != NULL ? ", last touched by many threads" : "", to);
+        return;
+    }
+    fprintf(to, ", last touched by %s", pfa_source_thread(last->source, last->thread));
+    if (last->chunks < 0.9995 * idle->chunks) {
+        fprintf(to, " (%.0f %% of them)", 100 * last->chunks / idle->chunks);
+    }
+}
+
 static void say_idle(const words_t *words, bool after)
 {
-    const pfa_memoro_point_t *point = words->point;
+    const pfa_idle_t *idle = after ? &words->point->late : &words->point->early;
     char texts[2][PFA_NUMBER_TEXT];
-    double idle = (after ? point->idle_after : point->idle_before) / point->told_chunks;
     fprintf(words->to, after ? "free it earlier: " : "allocate it later: ");
     say_chunks(words);
     bool one = words->finding->chunks < 1.5;
     fprintf(words->to, " lay idle for most of %s %s: %s%s of %s", one ? "its life" : "their lives",
             after ? "after the last access" : "before the first access", one ? "" : "on average ",
-            pfa_text_ns(texts[0], idle), pfa_text_ns(texts[1], point->lives / point->chunks));
+            pfa_text_ns(texts[0], idle->ns / idle->chunks), pfa_text_ns(texts[1], idle->lives / idle->chunks));
+    if (after) {
+        say_last(words->to, idle);
+    }
 }
 
 static void say_unshare(const words_t *words)
 {
     fprintf(words->to, "pad or split what threads share: ");
     say_chunks(words);
-    fprintf(words->to, " %s touched by several threads and smaller than a cache line (from %" PRIu64 " bytes)",
-            was(words), words->point->smallest);
+    fprintf(
+        words->to,
+        " %s written again and again, touched by several threads, not just handed over, and smaller than a cache line "
+        "(from %" PRIu64 " bytes)",
+        was(words), words->point->smallest);
 }
 
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report)
@@ -188,15 +207,18 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings)
 {
     char texts[2][PFA_NUMBER_TEXT];
+    char within[PFA_NUMBER_TEXT];
     bool any = false;
     if (finding->bytes > 0) {
-        fprintf(to, "%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+        fprintf(to, "%s%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+                pfa_text_within(within, finding->bytes, finding->bytes_variance),
                 findings->peak > 0 ? 100 * finding->bytes / findings->peak : 0);
         any = true;
     }
     if (finding->calls > 0 || finding->ns > 0) {
-        fprintf(to, "%s%s pair%s of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
-                pfa_text_plural(finding->calls), pfa_text_ns(texts[1], finding->ns));
+        fprintf(to, "%s%s%s pair%s of calls, %s", any ? ", " : "", pfa_text_count(texts[0], finding->calls),
+                pfa_text_within(within, finding->calls, finding->calls_variance), pfa_text_plural(finding->calls),
+                pfa_text_ns(texts[1], finding->ns));
         if (findings->run_ns > 0) {
             fprintf(to, " (%.2f %% of the run)", 100 * finding->ns / findings->run_ns);
         }

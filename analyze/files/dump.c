@@ -120,8 +120,9 @@ static void dump_module(pfa_dump_t *dump, const pfa_module_list_t *list, const p
         snprintf(id + 2 * i, 3, "%02x", module->build_id[i]);
     }
     if (!dump->as_json) {
-        printf("  module %s 0x%" PRIx64 "-0x%" PRIx64 " bias 0x%" PRIx64 " build-id %s from node %" PRIu32 "\n",
-               clean_path(module), module->start, module->end, module->bias, id, list->first_node);
+        printf("  module %s 0x%" PRIx64 "-0x%" PRIx64 " bias 0x%" PRIx64 " build-id %s from node %" PRIu32 "%s\n",
+               clean_path(module), module->start, module->end, module->bias, id, list->first_node,
+               (module->flags & PFA_MODULE_INSTRUMENTED) != 0 ? " instrumented" : "");
         return;
     }
     pfa_json_begin(&dump->json, NULL, '{');
@@ -132,6 +133,11 @@ static void dump_module(pfa_dump_t *dump, const pfa_module_list_t *list, const p
     pfa_json_whole(&dump->json, "end", module->end);
     pfa_json_whole(&dump->json, "bias", module->bias);
     pfa_json_whole(&dump->json, "first_node", list->first_node);
+    if ((module->flags & PFA_MODULE_TOLD) != 0) {
+        pfa_json_bool(&dump->json, "instrumented", (module->flags & PFA_MODULE_INSTRUMENTED) != 0);
+    } else {
+        pfa_json_text(&dump->json, "instrumented", NULL);
+    }
     pfa_json_end(&dump->json, '}');
 }
 

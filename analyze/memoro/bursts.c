@@ -29,6 +29,7 @@ static void widen(pfa_burst_t *to, const pfa_burst_t *from)
     to->end = fmax(to->end, from->end);
     to->lives += from->lives;
     to->chunks += from->chunks;
+    to->chunks_variance += from->chunks_variance;
     to->bytes += from->bytes;
     to->rows += from->rows;
 }
@@ -49,7 +50,14 @@ static int reaches(const pfa_burst_t *burst, double born, double threshold)
 
 void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes)
 {
-    pfa_burst_t one = {born, born, died, weight * (died - born), weight, bytes, 1};
+    pfa_burst_t one = {.first = born,
+                       .last = born,
+                       .end = died,
+                       .lives = weight * (died - born),
+                       .chunks = weight,
+                       .chunks_variance = weight * (weight - 1),
+                       .bytes = bytes,
+                       .rows = 1};
     uint32_t at = bursts->recent;
     /* Most chunks are of the group of the chunk before, inside of it, where nothing can be joined. */
     if (at < bursts->count && born >= bursts->list[at].first && born <= bursts->list[at].last) {
@@ -68,6 +76,25 @@ void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double 
         }
     }
     bursts->recent = at;
+}
+
+void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i < bursts->count; i++) {
+        if (bursts->list[i].first - bursts->list[kept].last <= threshold) {
+            widen(&bursts->list[kept], &bursts->list[i]);
+        } else {
+            bursts->list[++kept] = bursts->list[i];
+        }
+    }
+    bursts->recent = 0;
+    if (bursts->count > kept + 1) {
+        bursts->count = kept + 1;
+        pfa_burst_t *list = realloc(bursts->list, bursts->count * sizeof *list);
+        bursts->room = list != NULL ? bursts->count : bursts->room;
+        bursts->list = list != NULL ? list : bursts->list;
+    }
 }
 
 void pfa_bursts_free(pfa_bursts_t *bursts)

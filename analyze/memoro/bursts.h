@@ -1,7 +1,8 @@
 /* Memoro's groups: the chunks of an allocation point that were allocated close together in time. Chunks whose births lie no
  * further apart than the threshold from one to the next are one group. They may come in any order: what is kept is the stretches
  * of time that groups cover, and two stretches become one when a birth joins them, so that the groups are the same as those of
- * sorted chunks. There are at most as many as thresholds fit into the run, however many chunks there are. */
+ * sorted chunks. There are at most as many as thresholds fit into the run, however many chunks there are; if that is too many, the
+ * threshold can be made larger at any time, and the groups are those that it would have made from the beginning. */
 #ifndef PFA_ANALYZE_MEMORO_BURSTS_H
 #define PFA_ANALYZE_MEMORO_BURSTS_H
 
@@ -12,8 +13,9 @@ typedef struct pfa_burst {
     double first; /* birth */
     double last;  /* birth */
     double end;   /* the latest death */
-    double lives; /* sum of lifetimes, weighted as the next two */
+    double lives; /* sum of lifetimes, weighted as chunks and bytes are */
     double chunks;
+    double chunks_variance; /* of the estimate, if sampled */
     double bytes;
     double rows; /* chunks that were seen, not weighted */
 } pfa_burst_t;
@@ -27,6 +29,8 @@ typedef struct pfa_bursts {
 
 /* One chunk, that stands for `weight`. */
 void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes);
+/* Joins the groups that a larger threshold does not tell apart. */
+void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold);
 void pfa_bursts_free(pfa_bursts_t *bursts);
 
 /* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has

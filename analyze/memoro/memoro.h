@@ -11,6 +11,8 @@
  *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
  *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was
  *     touched, else 0.
+ *   - What was done with chunks of code that is not instrumented is not seen (analyze/names/sight.h): they have no say in usage,
+ *     useful lifetime and what is inferred of accesses.
  *   - Global scores are geometric means over points. A single point of score 0 would make them 0, so a score counts as
  *     PFA_SCORE_LEAST if it is less; how many there are is told.
  *   - In a sampled recording each chunk counts for as many as it stands for; groups and runs are those of sampled chunks only:
@@ -20,11 +22,17 @@
 
 #include "analyze/memoro/bursts.h"
 #include "analyze/memoro/growth.h"
+#include "analyze/memoro/idle.h"
+#include "analyze/memoro/own_peak.h"
+#include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
 #include <getopt.h>
 
 #define PFA_SCORE_LEAST 0.01
+
+/* Chunks that are smaller share what processors take from each other. */
+enum { PFA_CACHE_LINE = 64 };
 
 typedef enum pfa_inference {
 #define PFA_INFERENCE(name, accesses, title, meaning) PFA_INFER_##name,
@@ -56,8 +64,6 @@ typedef struct pfa_share {
     double bytes;
 } pfa_share_t;
 
-enum { PFA_CURVE = 128 };
-
 /* What is known of a point. Sums are weighted; times in nanoseconds. */
 typedef struct pfa_memoro_point {
     double chunks;
@@ -72,26 +78,22 @@ typedef struct pfa_memoro_point {
     uint64_t smallest;
     uint64_t largest;
     pfa_bursts_t bursts;
+    double blind;     /* chunks of code that is not instrumented: what was done with them is not seen */
+    bool maybe_blind; /* the trace does not tell which code is */
     /* Of chunks whose accesses are known: */
     double told_chunks;
     double told_bytes;
     double used_bytes; /* touched bytes of those that were both read and written */
     double touched_bytes;
-    double useful;      /* sum of active life over life */
-    double idle_before; /* sums: until the first access, since the last */
-    double idle_after;
-    double byte_idle_before; /* times bytes */
-    double byte_idle_after;
-    double byte_lives_told;
+    double useful;    /* sum of active life over life */
+    pfa_idle_t early; /* of those that early_allocation holds for: until the first access, */
+    pfa_idle_t late;  /* and late_free: since the last */
     double reads;
     double writes;
     uint64_t reach; /* the highest byte touched of any, and one */
     pfa_share_t inferred[PFA_INFERENCES];
-    /* Live bytes at the ends of PFA_CURVE equal parts of the run: changes, and what was born in each part. */
-    double *changes;
-    double *births;
-    double own_peak;           /* the most that was alive at once is at least this, */
-    double own_peak_most;      /* and at most this */
+    double inferred_variance[PFA_INFERENCES]; /* of their chunks */
+    pfa_own_peak_t own_peak;
     bool top_bytes;            /* among the points with the highest own peak */
     bool top_chunks;           /* among those with most chunks */
     double scores[PFA_SCORES]; /* NaN: cannot be told */
@@ -109,23 +111,34 @@ typedef struct pfa_score_total {
 typedef struct pfa_memoro {
     pfa_thresholds_t thresholds;
     double run_ns;
-    double group_ns;
+    double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
+    double group_ns_asked;      /* for */
+    size_t group_count;         /* of all points */
     double step_ns;             /* the coarsest step that times are cut to */
     pfa_memoro_point_t *points; /* by group of the query */
     size_t point_count;
     size_t point_room;
     pfa_growths_t *growths;
+    pfa_sights_t sights;
+    size_t
+        blind_points; /* whose chunks are all of code that is not instrumented: they have no score of what was done with them */
     pfa_score_total_t totals[PFA_SCORES];
     bool has_accesses; /* of any chunk */
     bool sampled;
 } pfa_memoro_t;
 
-void pfa_memoro_begin(pfa_memoro_t *memoro, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* One chunk; the walk is to tell accesses. */
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
-/* Once all were added: scores and marks. */
+/* Once all were added: scores. */
 void pfa_memoro_end(pfa_memoro_t *memoro);
+/* Then, in a second walk: one chunk; and once all were added, the points' own peaks, and marks. */
+void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+void pfa_memoro_settle(pfa_memoro_t *memoro);
 void pfa_memoro_free(pfa_memoro_t *memoro);
+
+/* Whether realloc made another chunk of it, which has read it then. */
+bool pfa_memoro_is_moved(const pfa_kind_t *kind);
 
 /* The share of a point's chunks and of its bytes for which an inference holds, of those of which it can be told. NaN: of
  * none. */

@@ -31,22 +31,11 @@ static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
             pfa_burst_score(burst) <= memoro->thresholds.burst_score) {
             bursts->chunks += burst->chunks;
             bursts->bytes += burst->bytes;
+            point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
         }
     }
     pfa_growth_judge(&point->growth);
     point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
-}
-
-static void find_own_peak(pfa_memoro_point_t *point)
-{
-    double live = 0;
-    for (size_t i = 0; point->changes != NULL && i < PFA_CURVE; i++) {
-        point->own_peak_most = fmax(point->own_peak_most, live + point->births[i]);
-        live += point->changes[i];
-        point->own_peak = fmax(point->own_peak, live);
-    }
-    point->own_peak = fmax(point->own_peak, (double)point->largest);
-    point->own_peak_most = fmax(point->own_peak_most, point->own_peak);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -75,7 +64,7 @@ static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_m
 
 static double peak_of(const pfa_memoro_point_t *point)
 {
-    return point->own_peak;
+    return point->own_peak.least;
 }
 
 static double chunks_of(const pfa_memoro_point_t *point)
@@ -89,7 +78,7 @@ static void mark_top(pfa_memoro_t *memoro)
     double chunks = percentile_of(memoro, chunks_of);
     for (size_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
-        point->top_bytes = point->rows > 0 && point->own_peak >= peak;
+        point->top_bytes = point->rows > 0 && point->own_peak.least >= peak;
         point->top_chunks = point->rows > 0 && point->chunks >= chunks;
     }
 }
@@ -118,6 +107,44 @@ static pfa_score_total_t sum_scores(const pfa_memoro_t *memoro, pfa_score_t scor
     return total;
 }
 
+static int compare_costs(const void *a, const void *b)
+{
+    const pfa_memoro_point_t *left = *(pfa_memoro_point_t *const *)a;
+    const pfa_memoro_point_t *right = *(pfa_memoro_point_t *const *)b;
+    return left->own_peak.event_count < right->own_peak.event_count
+               ? -1
+               : left->own_peak.event_count > right->own_peak.event_count;
+}
+
+/* As many points as there is room for have an exact peak. */
+static void want_events(pfa_memoro_t *memoro)
+{
+    pfa_memoro_point_t **cheap = pfa_memory_get(memoro->point_count, sizeof(pfa_memoro_point_t *));
+    size_t count = 0;
+    uint64_t events = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        cheap[count] = &memoro->points[i];
+        count += memoro->points[i].own_peak.event_count != 0;
+    }
+    qsort(cheap, count, sizeof *cheap, compare_costs);
+    for (size_t i = 0; i < count; i++) {
+        events += cheap[i]->own_peak.event_count;
+        if ((double)events > memoro->thresholds.peak_events) {
+            break;
+        }
+        pfa_own_peak_want(&cheap[i]->own_peak);
+    }
+    free(cheap);
+}
+
+void pfa_memoro_settle(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_own_peak_settle(&memoro->points[i].own_peak);
+    }
+    mark_top(memoro);
+}
+
 void pfa_memoro_end(pfa_memoro_t *memoro)
 {
     for (size_t i = 0; memoro->growths != NULL && i < memoro->point_count; i++) {
@@ -131,10 +158,11 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
         if (point->rows > 0) {
             score_point(point);
             infer_late(memoro, point);
-            find_own_peak(point);
+            pfa_own_peak_bound(&point->own_peak, (double)point->largest);
+            memoro->blind_points += point->blind > 0 && point->told_chunks <= 0;
         }
     }
-    mark_top(memoro);
+    want_events(memoro);
     for (int i = 0; i < PFA_SCORES; i++) {
         memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
     }

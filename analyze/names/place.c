@@ -96,20 +96,25 @@ bool pfa_place_find(pfa_stacks_t *stacks, uint32_t stack, pfa_line_t *line)
     return found;
 }
 
+void pfa_place_print_line(FILE *to, const pfa_line_t *line)
+{
+    if (line->symbol->function != NULL) {
+        pfa_place_function(to, line->symbol->function);
+    } else {
+        fprintf(to, "%s+0x%" PRIx64, pfa_place_base_name(line->module), line->address);
+    }
+    if (line->symbol->file != NULL) {
+        fprintf(to, " (%s:%" PRIu32 ")", pfa_place_base_name(line->symbol->file), line->symbol->line);
+    }
+}
+
 void pfa_place_print(FILE *to, pfa_stacks_t *stacks, uint32_t stack)
 {
     pfa_line_t line;
-    if (!pfa_place_find(stacks, stack, &line)) {
-        fputs("a place that is not known", to);
-        return;
-    }
-    if (line.symbol->function != NULL) {
-        pfa_place_function(to, line.symbol->function);
+    if (pfa_place_find(stacks, stack, &line)) {
+        pfa_place_print_line(to, &line);
     } else {
-        fprintf(to, "%s+0x%" PRIx64, pfa_place_base_name(line.module), line.address);
-    }
-    if (line.symbol->file != NULL) {
-        fprintf(to, " (%s:%" PRIu32 ")", pfa_place_base_name(line.symbol->file), line.symbol->line);
+        fputs("a place that is not known", to);
     }
 }
 

@@ -11,7 +11,8 @@ bool pfa_place_find(pfa_stacks_t *stacks, uint32_t stack, pfa_line_t *line);
 bool pfa_place_own(const pfa_lines_t *lines, pfa_line_t *line);
 /* Whether a function is of the C++ library: it allocates for others. */
 bool pfa_place_is_library(const pfa_symbol_t *symbol);
-/* That line: function, file and line, or module and address. */
+/* A line: function, file and line number, or module and address; and that of a stack which is the program's own. */
+void pfa_place_print_line(FILE *to, const pfa_line_t *line);
 void pfa_place_print(FILE *to, pfa_stacks_t *stacks, uint32_t stack);
 /* All lines, one below the other, each after `indent`. */
 void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent);

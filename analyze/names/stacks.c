@@ -99,7 +99,7 @@ uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t
     return node < PFA_NODE_FIRST ? node : known[node];
 }
 
-static bool is_ours(const pfa_line_t *line)
+bool pfa_line_is_allocator(const pfa_line_t *line)
 {
     static const char *const entries[] = {"malloc",         "calloc",        "realloc",       "free",    "memalign",
                                           "posix_memalign", "aligned_alloc", "valloc",        "pvalloc", "reallocarray",
@@ -133,7 +133,7 @@ void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
                                .module = pfa_symbols_path(stacks->symbols, frame->module),
                                .build = pfa_symbols_identity(stacks->symbols, frame->module),
                                .address = frame->address};
-            top = top && is_ours(&line);
+            top = top && pfa_line_is_allocator(&line);
             if (!top) {
                 lines->list = pfa_memory_grow(lines->list, &lines->room, lines->count + 1, sizeof *lines->list);
                 lines->list[lines->count++] = line;

@@ -34,6 +34,9 @@ typedef struct pfa_line {
     uint64_t address;
 } pfa_line_t;
 
+/* Whether it is the allocator's own, or a function by that name. */
+bool pfa_line_is_allocator(const pfa_line_t *line);
+
 typedef struct pfa_lines {
     pfa_line_t *list;
     size_t count;

@@ -15,6 +15,7 @@ typedef struct module {
     char *path;
     uint8_t *build_id;
     size_t build_id_size;
+    uint32_t flags; /* PFA_MODULE_..., of all its lists */
     bool asked;
     bool missed; /* a name was wanted and could not be had */
     const char *why;
@@ -202,7 +203,13 @@ uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module)
         known->build_id = pfa_memory_copy(module->build_id, module->build_id_size);
         known->build_id_size = module->build_id_size;
     }
+    known->flags |= module->flags;
     return number;
+}
+
+uint32_t pfa_symbols_flags(const pfa_symbols_t *symbols, uint32_t module)
+{
+    return symbols->modules[module].flags;
 }
 
 const char *pfa_symbols_path(const pfa_symbols_t *symbols, uint32_t module)

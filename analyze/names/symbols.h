@@ -24,6 +24,8 @@ void pfa_symbols_free(pfa_symbols_t *symbols);
 /* The number of a module; 0 stands for no module. */
 uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module);
 const char *pfa_symbols_path(const pfa_symbols_t *symbols, uint32_t module);
+/* PFA_MODULE_... (export/format/trace.h), as far as any trace tells. */
+uint32_t pfa_symbols_flags(const pfa_symbols_t *symbols, uint32_t module);
 /* The same in all traces and on all machines: of the build-id or the path. */
 const char *pfa_symbols_identity(const pfa_symbols_t *symbols, uint32_t module);
 

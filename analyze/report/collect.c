@@ -16,7 +16,7 @@ typedef struct adding {
     bool touched; /* one of the source's chunks was */
 } adding_t;
 
-static pfa_point_t *find_point(pfa_report_t *report, uint32_t group)
+pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group)
 {
     report->points = pfa_memory_grow(report->points, &report->point_room, (size_t)group + 1, sizeof *report->points);
     report->point_count = group >= report->point_count ? (size_t)group + 1 : report->point_count;
@@ -49,7 +49,7 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     adding_t *adding = to;
     pfa_report_t *report = adding->report;
-    pfa_point_t *point = find_point(report, kind->group);
+    pfa_point_t *point = pfa_report_point(report, kind->group);
     double chunks = kind->weight * rows;
     double bytes = chunks * (double)kind->size;
     double variance = rows * kind->weight * (kind->weight - 1);
@@ -75,7 +75,7 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
 static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
 {
     adding_t *adding = to;
-    pfa_point_t *point = find_point(adding->report, group);
+    pfa_point_t *point = pfa_report_point(adding->report, group);
     (void)stack;
     point->frees += chunks;
     point->bytes_freed += bytes;
@@ -117,19 +117,9 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
 
 static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    adding_t *adding = to;
-    pfa_report_t *report = adding->report;
-    const pfa_event_t *event = chunk->event;
-    uint32_t number = kind->source->number;
-    const pfa_peak_result_t *peak = &report->files[number].peak;
-    if (report->together != NULL ? pfa_together_alive(report->together, number, event->alloc_time, event->free_time)
-                                 : event->alloc_time <= peak->time && peak->time < event->free_time) {
-        pfa_point_t *point = find_point(report, kind->group);
-        point->peak_chunks += kind->weight;
-        point->peak_bytes += kind->weight * (double)kind->size;
-        point->peak_variance += kind->weight * (kind->weight - 1) * (double)kind->size * (double)kind->size;
-        point->peak_chunks_variance += kind->weight * (kind->weight - 1);
-    }
+    const adding_t *adding = to;
+    pfa_at_peak_add(adding->report, kind, chunk);
+    pfa_memoro_add_again(&adding->report->memoro, kind, chunk);
 }
 
 /* Maps are by stack: there is no telling which of its words are of the chunks that were asked for. */
@@ -144,7 +134,7 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
         if (number == UINT32_MAX) {
             continue;
         }
-        (void)find_point(report, number);
+        (void)pfa_report_point(report, number);
         report->maps = pfa_memory_grow(report->maps, &report->map_room, (size_t)number + 1, sizeof *report->maps);
         pfa_map_add(&report->maps[number], &trace->maps.list[i]);
     }
@@ -275,7 +265,12 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
         return false;
     }
     pfa_memoro_end(&report->memoro);
-    return pfa_report_peak(report).bytes <= 0 || pfa_query_walk(&report->query, &at_peak, "looking at the peak") == 0;
+    at_peak.accesses = report->memoro.has_accesses;
+    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(&report->query, &at_peak, "looking at the peak") != 0) {
+        return false;
+    }
+    pfa_memoro_settle(&report->memoro);
+    return true;
 }
 
 static void forget(pfa_report_t *report, size_t file_count)

@@ -42,6 +42,9 @@ static int report_query(const pfa_request_t *request, const pfa_query_t *query, 
     pfa_report_t report;
     pfa_report_collect(&report, query, thresholds);
     bool told = report.query.source_count != 0 && !report.failed;
+    if (told) {
+        pfa_score_remarks(&report);
+    }
     if (told && request->json) {
         pfa_report_json(&report, request->top != 0 ? request->top : SIZE_MAX, orders[0]);
     } else if (told) {

@@ -4,6 +4,7 @@
 #define PFA_ANALYZE_REPORT_H
 
 #include "analyze/report/access.h"
+#include "analyze/report/at_peak.h"
 #include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
 #include "analyze/query/query.h"
@@ -25,7 +26,8 @@ typedef struct pfa_point {
     double peak_variance; /* and of those at the peak */
     double live_chunks_variance;
     double peak_chunks_variance;
-    uint64_t largest; /* size that was asked for */
+    pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
+    uint64_t largest;                 /* size that was asked for */
 } pfa_point_t;
 
 typedef enum pfa_order { PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK, PFA_BY_LIVE, PFA_ORDERS } pfa_order_t;
@@ -81,6 +83,8 @@ typedef struct pfa_report {
 
 /* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The point of a group of the query, new ones with zeros. */
+pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
 /* The sum of all points. */
 pfa_point_t pfa_report_sum(const pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);
@@ -121,6 +125,9 @@ void pfa_score_text(pfa_report_t *report, size_t top);
 /* Members of an object: a point, and what the scores and inferences are. (analyze/report/score_json.c) */
 void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number);
 void pfa_score_json(pfa_json_t *json, pfa_report_t *report);
+void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top);
+/* What scores and advice cannot tell, into the query's remarks. */
+void pfa_score_remarks(pfa_report_t *report);
 void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
 /* Their parts about accesses. (analyze/report/access_text.c, analyze/report/access_json.c) */
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);

@@ -131,6 +131,8 @@ pfa_point_t pfa_report_sum(const pfa_report_t *report)
         sum.bytes_variance += point->bytes_variance;
         sum.live_variance += point->live_variance;
         sum.peak_variance += point->peak_variance;
+        sum.live_chunks_variance += point->live_chunks_variance;
+        sum.peak_chunks_variance += point->peak_chunks_variance;
     }
     return sum;
 }

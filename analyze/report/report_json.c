@@ -5,7 +5,6 @@
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,10 +190,12 @@ static bool is_by_stack(const pfa_report_t *report)
 static void put_within(pfa_json_t *json, const pfa_point_t *point)
 {
     pfa_json_begin(json, "within", '{');
-    pfa_json_number(json, "allocations", 1.96 * sqrt(point->chunks_variance));
-    pfa_json_number(json, "bytes", 1.96 * sqrt(point->bytes_variance));
-    pfa_json_number(json, "live_bytes", 1.96 * sqrt(point->live_variance));
-    pfa_json_number(json, "peak_bytes", 1.96 * sqrt(point->peak_variance));
+    pfa_json_number(json, "allocations", pfa_half_width(point->chunks_variance));
+    pfa_json_number(json, "bytes", pfa_half_width(point->bytes_variance));
+    pfa_json_number(json, "live_chunks", pfa_half_width(point->live_chunks_variance));
+    pfa_json_number(json, "live_bytes", pfa_half_width(point->live_variance));
+    pfa_json_number(json, "peak_chunks", pfa_half_width(point->peak_chunks_variance));
+    pfa_json_number(json, "peak_bytes", pfa_half_width(point->peak_variance));
     pfa_json_end(json, '}');
 }
 
@@ -296,6 +297,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
         put_within(&json, &sum);
     }
     pfa_score_json(&json, report);
+    pfa_score_json_findings(&json, report, top);
     pfa_access_json(&json, report);
     put_points(&json, report, top, order);
     put_threads(&json, report);

@@ -36,23 +36,28 @@ static void print_file(const pfa_source_t *file)
     }
 }
 
-static void print_total(const char *what, double chunks, double bytes, double variance)
+static void print_total(const char *what, const pfa_estimate_t *chunks, const pfa_estimate_t *bytes)
 {
     char count[PFA_NUMBER_TEXT];
     char size[PFA_NUMBER_TEXT];
     char whole[PFA_NUMBER_TEXT];
-    char within[PFA_NUMBER_TEXT];
-    printf("  %-10s %20s %14s  (%s bytes)%s\n", what, pfa_text_count(count, chunks), pfa_text_bytes(size, bytes),
-           pfa_text_count(whole, bytes), pfa_text_within(within, bytes, variance));
+    char within[2][PFA_NUMBER_TEXT];
+    pfa_text_within(within[1], chunks->value, chunks->variance);
+    printf("  %-10s %20s %14s  (%s bytes)%s%s%s", what, pfa_text_count(count, chunks->value),
+           pfa_text_bytes(size, bytes->value), pfa_text_count(whole, bytes->value),
+           pfa_text_within(within[0], bytes->value, bytes->variance), within[1][0] != '\0' ? ", chunks" : "",
+           within[1]);
+    putchar('\n');
 }
 
-static void print_peak(const pfa_report_t *report)
+static void print_peak(const pfa_report_t *report, const pfa_point_t *sum)
 {
     char size[PFA_NUMBER_TEXT];
     char other[PFA_NUMBER_TEXT];
+    char within[PFA_NUMBER_TEXT];
     pfa_peak_result_t peak = pfa_report_peak(report);
-    printf("  %-10s %20s %14s  (%s bytes)", "peak", "", pfa_text_bytes(size, peak.bytes),
-           pfa_text_count(other, peak.bytes));
+    printf("  %-10s %20s %14s  (%s bytes)%s", "peak", "", pfa_text_bytes(size, peak.bytes),
+           pfa_text_count(other, peak.bytes), pfa_text_within(within, peak.bytes, sum->peak_variance));
     if (!pfa_report_peak_is_one(report)) {
         printf(", the sum of each file's own: their times cannot be compared");
     } else if (peak.bytes > 0) {
@@ -108,11 +113,13 @@ static void print_totals(const pfa_report_t *report)
     const pfa_tally_t *tally = &report->tally;
     printf("\n  %-10s %20s %14s\n", "", "chunks", "bytes");
     pfa_point_t sum = pfa_report_sum(report);
-    print_total("allocated", tally->frees + tally->live_chunks, tally->bytes_freed + tally->live_bytes,
-                sum.bytes_variance);
-    print_total("freed", tally->frees, tally->bytes_freed, sum.bytes_variance - sum.live_variance);
-    print_total("live", tally->live_chunks, tally->live_bytes, sum.live_variance);
-    print_peak(report);
+    print_total("allocated", &(pfa_estimate_t){tally->frees + tally->live_chunks, sum.chunks_variance},
+                &(pfa_estimate_t){tally->bytes_freed + tally->live_bytes, sum.bytes_variance});
+    print_total("freed", &(pfa_estimate_t){tally->frees, sum.chunks_variance - sum.live_chunks_variance},
+                &(pfa_estimate_t){tally->bytes_freed, sum.bytes_variance - sum.live_variance});
+    print_total("live", &(pfa_estimate_t){tally->live_chunks, sum.live_chunks_variance},
+                &(pfa_estimate_t){tally->live_bytes, sum.live_variance});
+    print_peak(report, &sum);
     print_spent(report);
     if (pfa_report_is_running(report)) {
         printf(
@@ -124,14 +131,20 @@ static void print_totals(const pfa_report_t *report)
 static void print_point(const pfa_point_t *point, size_t rank, double part)
 {
     char texts[6][PFA_NUMBER_TEXT];
-    char within[PFA_NUMBER_TEXT];
+    char within[6][PFA_NUMBER_TEXT];
     double chunks = point->frees + point->live_chunks;
     double bytes = point->bytes_freed + point->live_bytes;
-    printf("\n  #%zu  %5.1f %%  %s%s in %s chunk%s; live %s in %s; at the peak %s in %s\n", rank, 100 * part,
-           pfa_text_bytes(texts[0], bytes), pfa_text_within(within, bytes, point->bytes_variance),
-           pfa_text_count(texts[1], chunks), pfa_text_plural(chunks), pfa_text_bytes(texts[2], point->live_bytes),
-           pfa_text_count(texts[3], point->live_chunks), pfa_text_bytes(texts[4], point->peak_bytes),
-           pfa_text_count(texts[5], point->peak_chunks));
+    printf("\n  #%zu  %5.1f %%  %s%s in %s%s chunk%s", rank, 100 * part, pfa_text_bytes(texts[0], bytes),
+           pfa_text_within(within[0], bytes, point->bytes_variance), pfa_text_count(texts[1], chunks),
+           pfa_text_within(within[1], chunks, point->chunks_variance), pfa_text_plural(chunks));
+    printf("; live %s%s in %s%s; at the peak %s%s in %s%s\n", pfa_text_bytes(texts[2], point->live_bytes),
+           pfa_text_within(within[2], point->live_bytes, point->live_variance),
+           pfa_text_count(texts[3], point->live_chunks),
+           pfa_text_within(within[3], point->live_chunks, point->live_chunks_variance),
+           pfa_text_bytes(texts[4], point->peak_bytes),
+           pfa_text_within(within[4], point->peak_bytes, point->peak_variance),
+           pfa_text_count(texts[5], point->peak_chunks),
+           pfa_text_within(within[5], point->peak_chunks, point->peak_chunks_variance));
 }
 
 /* The stack of a point, or what else it is told apart by. */

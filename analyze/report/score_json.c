@@ -1,5 +1,6 @@
 /* Owns what the report says of scores, inferences and advice as JSON. docs/report-json.md describes it. */
 #include "analyze/advise/findings.h"
+#include "analyze/query/keys.h"
 
 #include <math.h>
 
@@ -15,6 +16,7 @@ static void put_known(pfa_json_t *json, const char *key, double value)
 
 void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
 {
+    pfa_json_number(json, "group_ns", report->memoro.group_ns);
     pfa_json_begin(json, "scores", '{');
     for (int i = 0; i < PFA_SCORES; i++) {
         const pfa_score_total_t *total = &report->memoro.totals[i];
@@ -24,7 +26,22 @@ void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
         put_known(json, "variance", total->variance);
         pfa_json_whole(json, "points", total->points);
         pfa_json_whole(json, "raised", total->least);
+        pfa_json_whole(json, "blind", i == PFA_SCORE_LIFETIME ? 0 : report->memoro.blind_points);
         pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, '}');
+}
+
+/* Bytes at the peak that need not have been there. */
+static void put_spare(pfa_json_t *json, const pfa_report_t *report, uint32_t number)
+{
+    if (report->memoro.points[number].told_chunks <= 0) {
+        pfa_json_text(json, "spare_at_peak", NULL);
+        return;
+    }
+    pfa_json_begin(json, "spare_at_peak", '{');
+    for (int i = 0; i < PFA_SPARES; i++) {
+        pfa_json_number(json, pfa_spare_names[i], report->points[number].spare[i].value);
     }
     pfa_json_end(json, '}');
 }
@@ -84,12 +101,49 @@ void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t
         put_known(json, pfa_score_names[i], point->scores[i]);
     }
     pfa_json_end(json, '}');
+    pfa_json_number(json, "blind", point->blind);
     pfa_json_number(json, "lifetime_ns", point->lives);
     pfa_json_whole(json, "groups", point->bursts.count);
     pfa_json_whole(json, "smallest", point->smallest);
     pfa_json_whole(json, "largest", point->largest);
-    pfa_json_number(json, "own_peak_least", point->own_peak);
-    pfa_json_number(json, "own_peak_most", point->own_peak_most);
+    pfa_json_number(json, "own_peak_least", point->own_peak.least);
+    pfa_json_number(json, "own_peak_most", point->own_peak.most);
+    put_spare(json, report, number);
     put_inferences(json, report, point);
     put_runs(json, &point->growth);
+}
+
+void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top)
+{
+    pfa_findings_t findings;
+    size_t picked[PFA_FINDINGS_PICKED];
+    if (report->query.key != NULL && report->query.key != &pfa_keys[0]) {
+        pfa_json_text(json, "findings", NULL); /* what is to be changed is told by stack */
+        return;
+    }
+    pfa_findings_make(&findings, report);
+    size_t count = pfa_findings_pick(&findings, top, picked);
+    pfa_json_begin(json, "findings", '[');
+    for (size_t i = 0; i < count; i++) {
+        pfa_finding_json(json, report, &findings.list[picked[i]]);
+    }
+    pfa_json_end(json, ']');
+    pfa_findings_free(&findings);
+}
+
+void pfa_score_remarks(pfa_report_t *report)
+{
+    if (report->query.sampled) {
+        pfa_notes_add(&report->query.remarks,
+                      "chunks were sampled: how buffers grow is not seen, and nothing is said of "
+                      "room to reserve");
+    }
+    const pfa_memoro_t *memoro = &report->memoro;
+    if (memoro->group_ns > memoro->group_ns_asked) {
+        char texts[3][PFA_NUMBER_TEXT];
+        pfa_notes_add(&report->query.remarks,
+                      "there are more than %s groups of chunks: births up to %s apart are one, not %s (--groups-most)",
+                      pfa_text_count(texts[0], memoro->thresholds.groups_most), pfa_text_ns(texts[1], memoro->group_ns),
+                      pfa_text_ns(texts[2], memoro->group_ns_asked));
+    }
 }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static const char *score(char text[PFA_NUMBER_TEXT], double value)
 {
@@ -26,7 +27,9 @@ static void print_scores(const pfa_report_t *report)
         char text[PFA_NUMBER_TEXT];
         if (total->points == 0) {
             printf("  %-16s    -  not known: %s\n", titles[i],
-                   i == PFA_SCORE_LIFETIME ? "there is no chunk" : "what was done with the chunks is not recorded");
+                   i == PFA_SCORE_LIFETIME            ? "there is no chunk"
+                   : report->memoro.blind_points != 0 ? "no code that allocates is instrumented"
+                                                      : "what was done with the chunks is not recorded");
             continue;
         }
         printf("  %-16s %4s  variance %.3f, %zu point%s: %s\n", titles[i], score(text, total->geometric),
@@ -39,6 +42,11 @@ static void print_scores(const pfa_report_t *report)
                    pfa_text_plural((double)total->least), PFA_SCORE_LEAST, titles[i], total->least == 1 ? "s" : "",
                    PFA_SCORE_LEAST);
         }
+    }
+    if (report->memoro.blind_points != 0) {
+        size_t blind = report->memoro.blind_points;
+        printf("  note: %zu point%s of code that is not instrumented %s in lifetime alone: what it does is not seen\n",
+               blind, pfa_text_plural((double)blind), blind == 1 ? "counts" : "count");
     }
     if (report->memoro.sampled) {
         printf("  note: of sampled chunks: bursts have wider gaps, so the lifetime score leans towards 1\n");
@@ -84,6 +92,64 @@ static void print_numbers(const pfa_report_t *report, uint32_t number)
            score(texts[4], point->scores[PFA_SCORE_USAGE]), score(texts[5], point->scores[PFA_SCORE_USEFUL]));
 }
 
+/* How many lines two stacks begin with alike. */
+static size_t count_common(const pfa_lines_t *left, const pfa_lines_t *right)
+{
+    size_t same = 0;
+    while (same < left->count && same < right->count && left->list[same].symbol == right->list[same].symbol &&
+           left->list[same].address == right->list[same].address &&
+           left->list[same].module == right->list[same].module) {
+        same++;
+    }
+    return same;
+}
+
+/* What called main is of the C library. */
+static size_t count_own(const pfa_lines_t *lines)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        if (lines->list[i].symbol->function != NULL && strcmp(lines->list[i].symbol->function, "main") == 0) {
+            return i + 1;
+        }
+    }
+    return lines->count;
+}
+
+/* Another point of a pool, by the calls that it does not have in common with the first. */
+static void print_pooled(pfa_report_t *report, const pfa_lines_t *first, uint32_t number)
+{
+    enum { CALLS = 3 };
+    pfa_lines_t lines = {.list = NULL};
+    char text[PFA_NUMBER_TEXT];
+    double chunks = report->memoro.points[number].chunks;
+    pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
+    size_t from = count_common(first, &lines);
+    size_t end = count_own(&lines);
+    printf("      and %s chunk%s ", pfa_text_count(text, chunks), pfa_text_plural(chunks));
+    for (size_t i = from; i < end && i < from + CALLS; i++) {
+        fputs(i == 0 ? "at " : i == from ? "by " : " < ", stdout);
+        pfa_place_print_line(stdout, &lines.list[i]);
+    }
+    puts(from >= end ? "by what is not told apart" : from + CALLS < end ? " < ..." : "");
+    pfa_lines_free(&lines);
+}
+
+static void print_pool(pfa_report_t *report, const pfa_finding_t *finding)
+{
+    enum { TOLD = 5 };
+    pfa_lines_t first = {.list = NULL};
+    size_t count = finding->point_count;
+    pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, finding->point), &first);
+    for (size_t i = 1; i < count && i <= TOLD; i++) {
+        print_pooled(report, &first, finding->points[i]);
+    }
+    if (count > TOLD + 1) {
+        printf("      and %zu more point%s of the same function\n", count - TOLD - 1,
+               pfa_text_plural((double)(count - TOLD - 1)));
+    }
+    pfa_lines_free(&first);
+}
+
 void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank)
 {
     const pfa_finding_t *finding = &findings->list[at];
@@ -92,7 +158,11 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
     pfa_finding_sentence(stdout, finding, report);
     printf("\n      saves ");
     pfa_finding_gain(stdout, finding, findings);
-    printf("; how sure: %s\n", pfa_sure_names[finding->sure]);
+    printf("; how sure: %s", pfa_sure_names[finding->sure]);
+    if (finding->unsure != NULL) {
+        printf(" (%s)", finding->unsure);
+    }
+    putchar('\n');
     print_numbers(report, finding->point);
     print_inferences(report, finding->point);
     if (by_stack) {
@@ -102,41 +172,37 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
         printf("      %s\n", pfa_query_group_name(&report->query, finding->point));
     }
     if (finding->point_count > 1) {
-        printf("      and %zu other point%s that allocate%s in the same function\n", finding->point_count - 1,
-               pfa_text_plural((double)finding->point_count - 1), finding->point_count == 2 ? "s" : "");
+        print_pool(report, finding);
     }
 }
 
-/* The first of the findings about this point? */
-static bool is_first(const pfa_findings_t *findings, size_t rank)
+/* One more about the point that was told last. */
+static void print_other(pfa_report_t *report, const pfa_findings_t *findings, const pfa_finding_t *other)
 {
-    for (size_t i = 0; i < rank; i++) {
-        if (findings->list[i].point == findings->list[rank].point) {
-            return false;
-        }
-    }
-    return true;
+    printf("      or ");
+    pfa_finding_sentence(stdout, other, report);
+    printf("; saves ");
+    pfa_finding_gain(stdout, other, findings);
+    putchar('\n');
 }
 
-/* Other findings about the same point. */
-static void print_others(pfa_report_t *report, const pfa_findings_t *findings, size_t rank)
+static void print_findings(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
-    for (size_t i = rank + 1; i < findings->count; i++) {
-        if (findings->list[i].point == findings->list[rank].point) {
-            printf("      or ");
-            pfa_finding_sentence(stdout, &findings->list[i], report);
-            printf("; saves ");
-            pfa_finding_gain(stdout, &findings->list[i], findings);
-            putchar('\n');
+    size_t picked[PFA_FINDINGS_PICKED];
+    size_t count = pfa_findings_pick(findings, top, picked);
+    for (size_t i = 0, rank = 0; i < count; i++) {
+        const pfa_finding_t *finding = &findings->list[picked[i]];
+        if (i != 0 && finding->point == findings->list[picked[i - 1]].point) {
+            print_other(report, findings, finding);
+        } else {
+            pfa_finding_print(report, findings, picked[i], ++rank);
         }
     }
 }
 
 void pfa_score_text(pfa_report_t *report, size_t top)
 {
-    enum { WORST = 5 };
     pfa_findings_t findings;
-    size_t most = top < WORST ? top : WORST;
     if (report->tally.frees + report->tally.live_chunks <= 0) {
         return;
     }
@@ -151,11 +217,6 @@ void pfa_score_text(pfa_report_t *report, size_t top)
     } else {
         printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.count);
     }
-    for (size_t i = 0, shown = 0; i < findings.count && shown < most; i++) {
-        if (is_first(&findings, i)) {
-            pfa_finding_print(report, &findings, i, ++shown);
-            print_others(report, &findings, i);
-        }
-    }
+    print_findings(report, &findings, top);
     pfa_findings_free(&findings);
 }

@@ -135,13 +135,18 @@ const char *pfa_text_ns(char text[PFA_NUMBER_TEXT], double ns)
     return text;
 }
 
+double pfa_half_width(double variance)
+{
+    return 1.96 * sqrt(fmax(variance, 0));
+}
+
 const char *pfa_text_within(char text[PFA_NUMBER_TEXT], double value, double variance)
 {
     if (!(variance > 0) || !(value > 0)) {
         text[0] = '\0';
         return text;
     }
-    double percent = 100 * 1.96 * sqrt(variance) / value;
+    double percent = 100 * pfa_half_width(variance) / value;
     snprintf(text, PFA_NUMBER_TEXT, percent < 10 ? " ±%.1f %%" : " ±%.0f %%", percent);
     return text;
 }

@@ -99,6 +99,7 @@ static bool take_module(pfa_cursor_t *cursor, pfa_module_t *module)
         return false;
     }
     *module = (pfa_module_t){.bias = head.bias, .start = head.start, .end = head.end};
+    module->flags = head.flags;
     module->build_id_size = head.build_id_size;
     module->build_id = pfa_memory_copy(pfa_cursor_take(cursor, head.build_id_size), head.build_id_size);
     module->path = pfa_memory_copy(pfa_cursor_take(cursor, head.path_size), head.path_size);
@@ -121,7 +122,7 @@ static bool same_modules(const pfa_module_list_t *a, const pfa_module_list_t *b)
         const pfa_module_t *left = &a->modules[i];
         const pfa_module_t *right = &b->modules[i];
         same = left->bias == right->bias && left->start == right->start && left->end == right->end &&
-               left->build_id_size == right->build_id_size &&
+               left->flags == right->flags && left->build_id_size == right->build_id_size &&
                memcmp(left->build_id, right->build_id, left->build_id_size) == 0 &&
                strcmp(left->path, right->path) == 0;
     }

@@ -17,6 +17,7 @@ typedef struct pfa_module {
     uint8_t *build_id;
     size_t build_id_size;
     char *path;
+    uint32_t flags;  /* PFA_MODULE_... */
     uint32_t number; /* for whoever counts modules across traces; 0 at first */
 } pfa_module_t;
 

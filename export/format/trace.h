@@ -106,13 +106,17 @@ typedef struct pfa_trace_modules {
     uint32_t count;
 } pfa_trace_modules_t;
 
+/* Flags of a module: whether its accesses are told (export/format/note.h). Older traces have neither. */
+#define PFA_MODULE_TOLD 1u         /* it is known whether, */
+#define PFA_MODULE_INSTRUMENTED 2u /* and they are */
+
 typedef struct pfa_trace_module {
     uint64_t bias;  /* address in memory less address in the file's own terms */
     uint64_t start; /* the mapped range */
     uint64_t end;
     uint16_t build_id_size;
     uint16_t path_size;
-    uint32_t padding; /* the next one starts right behind the path */
+    uint32_t flags; /* PFA_MODULE_... The next one starts right behind the path */
 } pfa_trace_module_t;
 _Static_assert(sizeof(pfa_trace_module_t) == 32, "layout as written");
 

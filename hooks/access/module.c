@@ -23,6 +23,10 @@ PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_N
 /* Seen by the library, which refers to it weakly. */
 __attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;
 
+/* Seen by the library in the list of modules, so that the trace has it of each. */
+__attribute__((section(".note.profalloc"), used, aligned(4))) static const pfa_note_t note = {
+    sizeof PFA_NOTE_NAME, sizeof(uint32_t), PFA_NOTE_INSTRUMENTED, PFA_NOTE_NAME, PFA_ACCESS_VERSION};
+
 /* Defined by what the Clang pass compiled in any way but for the map of words. */
 extern PFA_MODULE const char __profalloc_merged __attribute__((weak));
 

@@ -8,18 +8,17 @@
  * are not ones to look at. Where the window cannot be had (39 bits of address, a program that uses it itself), modules are
  * built with PFA_ACCESS_ANYWHERE and compare with base and span.
  *
- * Layout and meaning are an interface between separately built binaries: PFA_ACCESS_VERSION counts its changes, and a
- * view of another version is not filled. */
+ * Layout and meaning are an interface between separately built binaries: PFA_ACCESS_VERSION (export/format/note.h) counts its
+ * changes, and a view of another version is not filled. */
 #ifndef PFA_HOOKS_ACCESS_VIEW_H
 #define PFA_HOOKS_ACCESS_VIEW_H
 
 #include "alloc/slice.h"
 #include "base/compiler.h"
+#include "export/format/note.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define PFA_ACCESS_VERSION 3u
 
 /* What an access adds to a record's counters (meta/record.h): n reads and m writes are n * READ + m * WRITE. */
 #define PFA_ACCESS_READ ((uint64_t)1)
@@ -65,7 +64,7 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
 
 /* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
  * their callback along, do not link with this one's archive. */
-#define pfa_access_view pfa_access_view_3
+#define pfa_access_view pfa_access_view_4
 
 /* Of the library, called by modules' constructors and destructors. */
 void profalloc_access_attach(pfa_access_view_t *view);

@@ -138,36 +138,87 @@ __attribute__((noinline)) static void do_remove(int better)
     }
 }
 
-typedef struct counters {
-    long *mine;
-    long rounds;
-} counters_t;
+enum { COUNTERS = 8, COUNTS = 20000 };
 
-static void *count(void *to)
+static void *count_up(void *to)
 {
-    counters_t *counters = to;
-    for (long i = 0; i < counters->rounds; i++) {
-        ++*counters->mine;
+    volatile long *counter = to;
+    for (long i = 0; i < COUNTS; i++) {
+        ++*counter;
     }
     return NULL;
 }
 
+static void for_all(void *run(void *), void *const things[COUNTERS])
+{
+    pthread_t threads[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        pthread_create(&threads[i], NULL, run, things[i]);
+    }
+    for (int i = 0; i < COUNTERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* Counters of several threads side by side, or each in a line of the cache for itself. */
 __attribute__((noinline)) static void do_unshare(int better)
 {
+    void *counters[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        counters[i] = better ? aligned_alloc(64, 64) : malloc(sizeof(long));
+        *(long *)counters[i] = 0;
+    }
+    for_all(count_up, counters);
+    for (int i = 0; i < COUNTERS; i++) {
+        sink += *(long *)counters[i];
+        free(counters[i]);
+    }
+}
+
+static void *consume(void *to)
+{
+    use(to, 32);
+    use(to, 32);
+    use(to, 32);
+    use(to, 32);
+    free(to);
+    return NULL;
+}
+
+/* What one thread makes and another uses up is not shared. */
+__attribute__((noinline)) static void do_hand_over(int better)
+{
     (void)better;
-    long *shared[8];
-    for (int i = 0; i < 8; i++) {
-        shared[i] = malloc(sizeof **shared);
-        *shared[i] = 0;
+    void *things[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        things[i] = malloc(32);
+        use(things[i], 32);
     }
-    for (int i = 0; i < 8; i++) {
-        pthread_t thread;
-        counters_t counters = {shared[i], 1000};
-        pthread_create(&thread, NULL, count, &counters);
-        pthread_join(thread, NULL);
-        sink += *shared[i];
-        free(shared[i]);
+    for_all(consume, things);
+}
+
+static void *read_often(void *to)
+{
+    const volatile long *setting = to;
+    for (long i = 0; i < COUNTS; i++) {
+        (void)*setting;
     }
+    return NULL;
+}
+
+/* Nor does it harm to read together what nobody changes. */
+__attribute__((noinline)) static void do_read_together(int better)
+{
+    (void)better;
+    void *setting = malloc(sizeof(long));
+    void *same[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++) {
+        same[i] = setting;
+    }
+    *(long *)setting = 1;
+    for_all(read_often, same);
+    sink += *(long *)setting;
+    free(setting);
 }
 
 int main(int argc, char **argv)
@@ -182,7 +233,9 @@ int main(int argc, char **argv)
                  {"remove", do_remove},
                  {"free_earlier", do_free_earlier},
                  {"allocate_later", do_allocate_later},
-                 {"unshare", do_unshare}};
+                 {"unshare", do_unshare},
+                 {"hand_over", do_hand_over},
+                 {"read_together", do_read_together}};
     for (size_t i = 0; argc > 1 && i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(argv[1], table[i].name) == 0) {
             table[i].run(argc > 2);

@@ -3,6 +3,7 @@
 about what was promised."""
 import json
 import os
+import re
 import subprocess
 
 import support
@@ -49,17 +50,113 @@ def kept_promises(folder):
         size = totals(worse)[1] - totals(better)[1]
         equal(rank, 0, f"{kind}: it is what to do first")
         if sure is not None:
-            equal(finding["sure"], sure, f"{kind}: how sure it is")
+            # What saves time is no surer than what a call costs is known.
+            capped = finding["saves_bytes"] == 0 and not advice(worse)["pair_ns_measured"]
+            equal((finding["sure"], finding["unsure"]), ("medium", "what a call costs is assumed") if capped else (sure, None), f"{kind}: how sure it is")
+        if kind == "free_earlier":
+            check(", last touched by advised (" in finding["sentence"], finding["sentence"])
         if finding["saves_calls"] > 0:
             near(finding["saves_calls"], calls, f"{kind}: calls")
         if finding["saves_bytes"] > 0:
-            near(finding["saves_bytes"], size, f"{kind}: bytes of the peak", 0.35 if sure is None else 0.15)
+            near(finding["saves_bytes"], size, f"{kind}: bytes of the peak", 0.02)
         check(finding["saves_calls"] > 0 or finding["saves_bytes"] > 0, f"{kind}: it promises something")
         still = [f for f in advice(better)["findings"] if f["advice"] == kind
                  and any(g["function"] == f"do_{kind}" for g in f["points"][0]["stack"]) and f["rank"] > 0.01]
         equal(still, [], f"{kind}: once done, it is not advised again")
     finding, _ = best(record(folder, "unshare"), "unshare", "do_unshare")
     equal((finding["saves_calls"], finding["saves_bytes"]), (0, 0), "of sharing there is no estimate")
+    equal((finding["sure"], finding["unsure"]), ("low", "how often a chunk went from thread to thread is not recorded"), "nor is it sure")
+    for words in (("unshare", "better"), ("hand_over",), ("read_together",)):
+        path = record(folder, *words)
+        shared = [p for p in totals(path)[2]["points"] if p["stack"][0]["function"] == f"do_{words[0]}"]
+        equal([p["inferences"]["shared"]["chunks"] for p in shared], [1], f"{words}: several threads touched all")
+        equal([f["sentence"] for f in advice(path)["findings"] if f["advice"] == "unshare"], [], f"{words}: no harm is done")
+
+
+POOLED = r"""
+#include <stdlib.h>
+static volatile long sink;
+__attribute__((noinline)) static char *node(int size) { char *p = malloc((size_t)size); p[0] = 1; return p; }
+#define USER(n) __attribute__((noinline)) static void use_##n(void) \
+    { char *a[64]; for (int i = 0; i < 64; i++) a[i] = node(16 + n); for (int i = 0; i < 64; i++) { sink += a[i][0]; free(a[i]); } }
+USER(0) USER(1) USER(2) USER(3) USER(4) USER(5) USER(6) USER(7)
+int main(void) { for (int i = 0; i < 500; i++) { use_0(); use_1(); use_2(); use_3(); use_4(); use_5(); use_6(); use_7(); } return 0; }
+"""
+
+
+def pools(folder):
+    """A pool for several points: which they are."""
+    (folder / "pool.c").write_text(POOLED)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "pool", folder / "pool.c"], check=True)
+    tool("run", "-o", folder / "pool.pa", "--", folder / "pool")
+    data = advice(folder / "pool.pa")
+    pool = data["findings"][0]
+    equal((pool["advice"], pool["chunks"], pool["saves_calls"]), ("pool", 8 * 32000, 0.99 * 8 * 32000), "the pool")
+    equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
+    check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
+    out = tool("advise", folder / "pool.pa")[0]
+    told = re.findall(r"\n      and 32,000 chunks by (use_\d) \(pool.c:7\) < main \(pool.c:8\)(?=\n)", out)
+    equal(told, [p["stack"][1]["function"] for p in pool["points"][1:6]], "points that are told")
+    check("\n      and 2 more points of the same function\n" in out, out)
+
+
+LIBRARY = r"""
+#include <stdlib.h>
+#include <string.h>
+char *keep_all(size_t size);
+char *keep_all(size_t size) { char *chunk = malloc(size); memset(chunk, 1, size); return chunk; }
+"""
+USER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+char *keep_all(size_t size);
+__attribute__((noinline)) static char *seen(size_t size) { return malloc(size); }
+__attribute__((noinline)) static char *copied(const char *text) { return strdup(text); }
+static char text[2001];
+int main(void)
+{
+    static char *kept[600];
+    long sum = 0;
+    memset(text, 'x', 2000);
+    FILE *file = fopen("/dev/null", "w");
+    for (int i = 0; i < 200; i++) {
+        kept[3 * i] = keep_all(3000);
+        kept[3 * i + 1] = seen(1000);
+        kept[3 * i + 2] = copied(text);
+        sum += kept[3 * i][7] + (kept[3 * i + 1][5] = 1) + kept[3 * i + 2][3];
+        fputs(text, file);
+    }
+    for (int i = 0; i < 600; i++) free(kept[i]);
+    fclose(file);
+    return sum == 0;
+}
+"""
+
+
+def other_code(folder):
+    """Of chunks that a library which is not instrumented allocates, nothing is said that takes to have seen what it does."""
+    (folder / "library.c").write_text(LIBRARY)
+    (folder / "user.c").write_text(USER)
+    for stripped in (False, True):
+        subprocess.run(["cc", "-O1", "-g", "-fPIC", "-shared", "-o", folder / "liblibrary.so", folder / "library.c"], check=True)
+        subprocess.run([COMPILER, "-O1", "-g", "-o", folder / "user", folder / "user.c", f"-L{folder}", "-llibrary",
+                        f"-Wl,-rpath,{folder}"] + ["-s"] * stripped, check=True)
+        tool("run", "-o", folder / "user.pa", "--", folder / "user")
+        modules = {os.path.basename(row["path"]): row["instrumented"] for row in
+                   map(json.loads, tool("dump", "--json", "--nodes", folder / "user.pa")[0].splitlines()) if row["type"] == "module"}
+        equal((modules["user"], modules["liblibrary.so"], modules["libc.so.6"]), (True, False, False), "what is instrumented")
+        data = totals(folder / "user.pa")[2]
+        sizes = {p["largest"]: p for p in data["points"]}
+        equal((sizes[3000]["blind"], sizes[3000]["scores"]["usage"], "late_free" in sizes[3000]["inferences"]), (200, None, False), "the library's")
+        equal((sizes[1000]["blind"], sizes[1000]["inferences"]["low_coverage"]["chunks"]), (0, 1), "the program's")
+        check(sizes[4096]["blind"] == 1 and sizes[4096]["scores"]["usage"] is None, "libc's buffer")
+        # Without names the wrapper of strdup is not known.
+        equal((sizes[2001]["blind"], sizes[2001]["scores"]["usage"]), (200, None) if stripped else (0, 1), "a copy that libc made")
+        for finding in advice(folder / "user.pa")["findings"]:
+            if finding["advice"] not in ("reserve", "hoist", "pool"):
+                equal([p["blind"] for p in finding["points"]], [0], finding["sentence"])
+        (folder / "user.pa").unlink()
 
 
 def words(folder):
@@ -67,12 +164,19 @@ def words(folder):
     make("ended", folder / "t.pa", 3000, 1, "accesses")
     out, _ = tool("advise", "--top", 3, folder / "t.pa")
     check("how sure: " in out and "\n  #3  " in out and "\n  #4  " not in out, out)
-    for sort in ("rank", "bytes", "calls", "time"):
-        key = {"rank": "rank", "bytes": "saves_bytes", "calls": "saves_calls", "time": "saves_ns"}[sort]
-        values = [f[key] for f in advice(folder / "t.pa", "--sort", sort)["findings"]]
-        equal(values, sorted(values, reverse=True), f"sorted by {sort}")
+    make("ended", folder / "sure.pa", 3000, 1, "accesses", "size=48")
+    value = {"rank": lambda f: 0, "bytes": lambda f: f["saves_bytes"], "calls": lambda f: f["saves_calls"], "time": lambda f: f["saves_ns"],
+             "sure": lambda f: ("low", "medium", "high").index(f["sure"])}
+    for path, more in ((folder / "t.pa", ()), (folder / "sure.pa", ("--coverage", "1", "--idle", "0", "--idle-least", "0"))):
+        for sort in value:
+            findings = advice(path, "--sort", sort, *more)["findings"]
+            order = [(value[sort](f), f["rank"]) for f in findings]
+            equal(order, sorted(order, reverse=True), f"sorted by {sort}, equal ones by rank")
+    check(len({f["sure"] for f in findings}) > 1, "some are surer than others")
+    said = tool("advise", "--by", "function", folder / "t.pa", status=2)[1]
+    check("--by" in said, said)
     said = tool("advise", "--sort", "colour", folder / "t.pa", status=2)[1]
-    equal(said, "profalloc advise: --sort takes rank, bytes, calls or time, not 'colour'\n", "what is wrong")
+    equal(said, "profalloc advise: --sort takes rank, bytes, calls, time or sure, not 'colour'\n", "what is wrong")
     check("usage: profalloc advise" in tool("advise", "--help")[0], "help")
     tool("advise", folder / "none.pa", status=2)
     make("ended", folder / "empty.pa", 0, 1)
@@ -82,4 +186,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, words=words)
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, words=words)

@@ -30,6 +30,7 @@ static void touch(uint64_t *random, life_t *life, uint64_t end, unsigned bits)
     accesses->reads = accesses->reads < full ? accesses->reads : full;
     accesses->writes = accesses->writes < full ? accesses->writes : full;
     make_times(random, life, end, accesses);
+    life->event.last_thread = (uint16_t)(1 + (accesses->reads + accesses->low) % RINGS);
 }
 
 void make_accesses(const made_t *made, heap_t *heap, uint64_t seed)
@@ -47,6 +48,7 @@ void tell_accesses(const life_t *life)
     printf(" %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64 " %d %d", a->reads, a->writes,
            a->low, a->length, a->first, a->last, (life->event.size_flags & PFA_RECORD_SHARED) != 0,
            life->event.free_time != 0 && (life->event.size_flags & PFA_EVENT_MOVED) != 0);
+    printf(" %u %u", life->event.free_thread, life->event.last_thread);
 }
 
 pfa_live_accesses_t live_accesses_of(const life_t *life, size_t number)

@@ -26,7 +26,8 @@ static pfa_live_record_t record_of(const pfa_event_t *event)
                                .size_flags = (event->size_flags & ~(uint64_t)PFA_RECORD_STATE) | PFA_RECORD_LIVE,
                                .stack = event->stack,
                                .thread = event->thread,
-                               .tag = event->tag};
+                               .tag = event->tag,
+                               .last_thread = event->last_thread};
 }
 
 static void put_ring(int fd, pfa_live_head_t *head, const made_t *made, const heap_t *heap, uint32_t number,

@@ -81,24 +81,43 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *to)
     return 1;
 }
 
+static size_t put_module(char *to, const module_t *from, uint32_t flags, const char *path)
+{
+    pfa_trace_module_t module = {.bias = from->bias,
+                                 .start = from->start,
+                                 .end = from->end,
+                                 .build_id_size = from->id_size,
+                                 .path_size = (uint16_t)strlen(path),
+                                 .flags = flags};
+    memcpy(to, &module, sizeof module);
+    memcpy(to + sizeof module, from->id, from->id_size);
+    memcpy(to + sizeof module + from->id_size, path, module.path_size);
+    return sizeof module + from->id_size + module.path_size;
+}
+
+/* What lies around plain_site's call is said to be of a library that is not instrumented, the rest to be. */
+static size_t put_told(char *to, const module_t *found, const char *path)
+{
+    module_t before = *found;
+    module_t other = {.bias = found->bias, .start = plain_pc - 1, .end = plain_pc + 1};
+    module_t behind = *found;
+    before.end = other.start;
+    behind.start = other.end;
+    size_t size = put_module(to, &before, PFA_MODULE_TOLD | PFA_MODULE_INSTRUMENTED, path);
+    size += put_module(to + size, &other, PFA_MODULE_TOLD, "/nowhere/libother.so");
+    return size + put_module(to + size, &behind, PFA_MODULE_TOLD | PFA_MODULE_INSTRUMENTED, path);
+}
+
 void write_modules(made_t *made, uint64_t time)
 {
     module_t found;
     char path[4096] = "";
     struct {
         pfa_trace_modules_t modules;
-        char rest[8192];
-    } payload = {.modules = {.first_node = PFA_NODE_FIRST, .count = 1}};
+        char rest[16384];
+    } payload = {.modules = {.first_node = PFA_NODE_FIRST, .count = made->told ? 3 : 1}};
     must(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
     must(dl_iterate_phdr(find_module, &found) == 1);
-    pfa_trace_module_t module = {.bias = found.bias,
-                                 .start = found.start,
-                                 .end = found.end,
-                                 .build_id_size = found.id_size,
-                                 .path_size = (uint16_t)strlen(path)};
-    memcpy(payload.rest, &module, sizeof module);
-    memcpy(payload.rest + sizeof module, found.id, found.id_size);
-    memcpy(payload.rest + sizeof module + found.id_size, path, module.path_size);
-    pfa_tracefile_block(&made->writer, PFA_BLOCK_MODULES, time, &payload,
-                        sizeof payload.modules + sizeof module + found.id_size + module.path_size);
+    size_t size = made->told ? put_told(payload.rest, &found, path) : put_module(payload.rest, &found, 0, path);
+    pfa_tracefile_block(&made->writer, PFA_BLOCK_MODULES, time, &payload, sizeof payload.modules + size);
 }

@@ -23,10 +23,11 @@
  *          run=N     of the profalloc run
  *          later=N   it began so many nanoseconds later than others; times on standard output do not tell that
  *          accesses  what was done with chunks is told; lines of standard output have it too: "reads writes low length first
- *                    last shared moved" (length 0: not touched; moved: by realloc)
+ *                    last shared moved free_thread last_thread" (length 0: not touched; moved: by realloc)
  *          idle      there is room for accesses, but no instrumented module
  *          maps      with maps of accesses
  *          merged    one of two modules joins accesses to ranges
+ *          told      which modules are instrumented: stacks with even numbers, and the last, are of code that is not
  *          gap       (ended) the final picture has no accesses
  *          bits=N    of counters of accesses
  *          old       COUNTERS do not tell of instrumented modules
@@ -297,7 +298,7 @@ static void tell_truth(const made_t *made, const heap_t *heap)
         bool live = i >= heap->death_count;
         const life_t *life = live ? &heap->lives[i - heap->death_count] : &heap->deaths[i];
         const pfa_event_t *e = &life->event;
-        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.12g", e->thread, e->alloc_time, e->free_time,
+        printf("%u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g", e->thread, e->alloc_time, e->free_time,
                e->size_flags >> PFA_RECORD_SIZE_SHIFT, e->stack, weight_of(e));
         if (made->instrumented) {
             tell_accesses(life);
@@ -382,6 +383,7 @@ int main(int argc, char **argv)
     made.accesses = made.instrumented || has(words, "idle");
     made.maps = has(words, "maps");
     made.merged = has(words, "merged");
+    made.told = has(words, "told");
     made.gap = has(words, "gap");
     made.times = has(words, "timed") ? measured : made.times;
     made.alive = has(words, "alive");

@@ -48,6 +48,7 @@ typedef struct made {
     bool instrumented; /* and something to tell */
     bool maps;
     bool merged; /* one of two modules joins accesses */
+    bool told;   /* which modules are instrumented */
     bool gap;    /* the final picture is without */
     bool alive;  /* no chunk dies */
     bool sized;  /* all chunks are of this */

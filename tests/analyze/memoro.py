@@ -4,6 +4,7 @@ chunks on programs that are known to make them."""
 import json
 import math
 import os
+import re
 import subprocess
 
 import support
@@ -14,20 +15,26 @@ START = 1000000
 LEAST = 0.01
 
 
+def is_blind(stack):
+    """Of code that is not instrumented, where the maker tells that."""
+    return stack % 2 == 0 or stack == 15
+
+
 class Life:
     """A chunk as the report sees it: times since the start, cut as they are in the trace."""
 
-    def __init__(self, chunk, end, step):
+    def __init__(self, chunk, end, step, told=False):
         cut = step if chunk.died else 1
         self.live = not chunk.died
         self.born, self.died = (time // cut * cut - START for time in (chunk.born, chunk.died or end))
         self.size, self.weight = chunk.size, chunk.weight
         self.life = self.died - self.born
-        self.known = hasattr(chunk, "reads")
+        self.known = hasattr(chunk, "reads") and not (told and is_blind(chunk.stack))
         if self.known:
             self.touched = chunk.length
             self.is_touched = chunk.length != 0
             self.reads, self.writes, self.shared, self.moved = chunk.reads, chunk.writes, chunk.shared, chunk.moved
+            self.thread, self.free_thread, self.last_thread = chunk.thread, chunk.free_thread, chunk.last_thread
             self.first, self.last = self.born, self.born
             if self.is_touched:
                 self.first, self.last = (time // cut * cut - START for time in (chunk.first, chunk.last))
@@ -61,7 +68,7 @@ def share(lives, holds):
     return (sum(l.weight for l in part) / chunks, sum(l.weight * l.size for l in part) / size if size else 0)
 
 
-def peak_between(lives, parts, run):
+def peak_between(lives):
     """The highest sum of live bytes of these chunks, exactly."""
     changes = {}
     for l in lives:
@@ -75,7 +82,7 @@ def peak_between(lives, parts, run):
     return peak
 
 
-def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5):
+def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_score=0.1, idle=0.5, idle_least=0.001, coverage=0.5, flag=0.5, turn_writes=100, exact=True):
     """What the report says of one point."""
     threshold = max(group * run, 1.001 * step)
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
@@ -99,9 +106,33 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
                             ("late_free", lambda l: l.is_touched and l.life > 0 and l.died - l.last >= least(l)),
                             ("early_allocation", lambda l: l.is_touched and l.life > 0 and l.first - l.born >= least(l)),
                             ("low_coverage", lambda l: l.is_touched and l.touched < coverage * l.size),
+                            ("contended", lambda l: l.is_touched and l.shared and l.size < 64 and l.writes >= turn_writes and
+                             (l.last_thread == l.thread or not l.live and l.free_thread != l.last_thread)),
                             ("shared", lambda l: l.is_touched and l.shared)):
             inferred[name] = share(told, holds)
-    return {"scores": scores, "inferred": inferred, "groups": len(groups), "peak": peak_between(lives, 128, run)}
+        idle = {"free_earlier": ([l for l in told if l.is_touched and l.life > 0 and l.died - l.last >= least(l)], lambda l: l.died - l.last),
+                "allocate_later": ([l for l in told if l.is_touched and l.life > 0 and l.first - l.born >= least(l)], lambda l: l.first - l.born)}
+    else:
+        idle = None
+    calls = {"remove": estimate([l for l in told if not l.reads and not l.moved]),
+             "bursts": estimate([l for l in lives if id(l) in set(bursts)])}
+    return {"scores": scores, "inferred": inferred, "calls": calls, "idle": idle, "groups": len(groups), "flag": flag, "exact": exact,
+            "peak": max(peak_between(lives), max(l.size for l in lives))}
+
+
+def estimate(lives, size=lambda l: 1):
+    """A sum over chunks of which each was recorded with the probability 1 / weight, and its variance."""
+    return sum(l.weight * size(l) for l in lives), sum(l.weight * (l.weight - 1) * size(l) ** 2 for l in lives)
+
+
+def spare_of(lives, when):
+    """Bytes that were alive at that time for nothing, each with its variance."""
+    there = [l for l in lives if l.known and l.born <= when and (l.live or when < l.died)]
+    total = lambda holds, size=lambda l: l.size: estimate([l for l in there if holds(l)], size)
+    return {"never_read": total(lambda l: not l.reads and not l.moved),
+            "untouched": total(lambda l: l.is_touched, lambda l: l.size - l.touched),
+            "idle_after_last": total(lambda l: l.is_touched and not l.moved and l.last < when),
+            "idle_before_first": total(lambda l: l.is_touched and l.first > when)}
 
 
 def near(ours, expected, what, tolerance=1e-9):
@@ -115,14 +146,19 @@ def check_point(point, expected, what):
     for name, value in expected["scores"].items():
         near(point["scores"][name], value, f"{what}: score {name}")
     equal(point["groups"], expected["groups"], f"{what}: groups")
+    equal(point["spare_at_peak"] is None, expected["spare"] is None, f"{what}: what is spare at the peak")
+    for name, (value, _) in (expected["spare"] or {}).items():
+        near(point["spare_at_peak"][name], value, f"{what}: {name} at the peak")
     for name, (chunks, size) in expected["inferred"].items():
         near(point["inferences"][name]["chunks"], chunks, f"{what}: {name}, chunks")
         near(point["inferences"][name]["bytes"], size, f"{what}: {name}, bytes")
         flagged = point["inferences"][name]["flagged"]
         several = chunks * point["allocations"] > 1.5 * point["allocations"] / expected["rows"]
-        near(flagged, several and (chunks >= 0.5 or size >= 0.5), f"{what}: {name} is flagged")
-    check(point["own_peak_least"] <= expected["peak"] * (1 + 1e-12) <= point["own_peak_most"] * (1 + 1e-9) + 1e-9,
-          f"{what}: its own peak {expected['peak']} is between {point['own_peak_least']} and {point['own_peak_most']}")
+        near(flagged, several and (chunks >= expected["flag"] or size >= expected["flag"]), f"{what}: {name} is flagged")
+    peak, least, most = expected["peak"], point["own_peak_least"], point["own_peak_most"]
+    check(least <= peak * (1 + 1e-9) and peak <= most * (1 + 1e-9) + 1e-9, f"{what}: its own peak {peak} is between {least} and {most}")
+    if expected["exact"]:
+        near(least, most, f"{what}: its own peak is exact")
 
 
 def check_totals(data, points):
@@ -137,24 +173,99 @@ def check_totals(data, points):
             near(total["geometric_mean"], math.exp(sum(math.log(max(v, LEAST)) for v in values) / len(values)), f"mean of {name}")
 
 
-def compare(path, chunks, options=(), step=1, what="", **how):
+SPARE = {"remove": "never_read", "shrink": "untouched", "free_earlier": "idle_after_last", "allocate_later": "idle_before_first"}
+
+
+def check_idle(finding, lives, idle, what):
+    """Averages are of the chunks that it is about; so is who touched them last."""
+    chunks = sum(l.weight for l in lives)
+    near(finding["idle_ns"], sum(l.weight * idle(l) for l in lives) / chunks, f"{what}: idle on average")
+    near(finding["life_ns"], sum(l.weight * l.life for l in lives) / chunks, f"{what}: life on average")
+    if finding["advice"] == "free_earlier":
+        ours = {t["number"]: t for t in finding["last_touched_by"]}
+        equal(set(ours), {l.last_thread for l in lives}, f"{what}: who touched them last")
+        for number, toucher in ours.items():
+            near(toucher["chunks"], sum(l.weight for l in lives if l.last_thread == number), f"{what}: how many of them")
+            equal(toucher["thread"], f"worker-{number} ({1000 + number})", "the thread's name")
+        most = max(ours.values(), key=lambda t: t["chunks"])
+        check(f", last touched by {most['thread']}" in finding["sentence"], finding["sentence"])
+
+
+def check_savings(data, findings, key_of, expected, what):
+    """What findings about one point promise, and within which bounds."""
+    told = set()
+    for finding in findings:
+        if len(finding["points"]) > 1 or finding["advice"] in ("unshare", "reserve"):
+            continue
+        point = expected[key_of(finding["points"][0])]
+        size = point["spare"][SPARE[finding["advice"]]] if finding["advice"] in SPARE else (0, 0)
+        calls = (0, 0)
+        if finding["advice"] == "remove":
+            calls = point["calls"]["remove"]
+        elif finding["advice"] in ("hoist", "pool"):
+            chunks, variance = point["calls"]["bursts"]
+            left = min(point["groups"] / chunks, 1) if finding["advice"] == "hoist" else 0.01
+            calls = (chunks * (1 - left), variance * (1 - left) ** 2)
+        near(finding["saves_bytes"], size[0], f"{what}: bytes that {finding['advice']} saves")
+        near(finding["saves_calls"], calls[0], f"{what}: calls that {finding['advice']} saves")
+        if data["sampled"]:
+            check(finding["sure"] != "high", f"{what}: of samples nothing is sure")
+            near(finding["within"]["saves_bytes"], 1.96 * math.sqrt(size[1]), f"{what}: within, bytes", 1e-6)
+            near(finding["within"]["saves_calls"], 1.96 * math.sqrt(calls[1]), f"{what}: within, calls", 1e-6)
+            near(finding["within"]["saves_ns"], data["pair_ns"] * 1.96 * math.sqrt(calls[1]), f"{what}: within, time", 1e-6)
+        else:
+            check("within" not in finding, f"{what}: it is exact")
+        if finding["advice"] in ("free_earlier", "allocate_later"):
+            check_idle(finding, *point["idle"][finding["advice"]], what)
+        told.add(finding["advice"])
+    return told
+
+
+def check_within(data, chunks, step):
+    """Half widths of all chunks together."""
+    if "within" not in data:
+        check(all(c.weight == 1 for c in chunks), "without samples")
+        return
+    when = support.peak_of(chunks, step)[1]
+    cut = lambda c, time: time // step * step if c.died else time
+    there = [c for c in chunks if cut(c, c.born) <= when and (not c.died or when < cut(c, c.died))]
+    for name, part in (("allocations", chunks), ("live_chunks", [c for c in chunks if not c.died]), ("peak_chunks", there)):
+        near(data["within"][name], 1.96 * math.sqrt(estimate(part)[1]), f"within: {name}", 1e-6)
+        other = {"allocations": "bytes", "live_chunks": "live_bytes", "peak_chunks": "peak_bytes"}[name]
+        near(data["within"][other], 1.96 * math.sqrt(estimate(part, lambda c: c.size)[1]), f"within: {other}", 1e-6)
+
+
+def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     """All points of a report against the reference; points are the maker's stacks, told apart by their figures."""
     end = max((c.born for c in chunks), default=START) + 30000
     run = end - START
     data = json.loads(tool("report", "--json", *options, path)[0])
     near(data["files"][0]["seconds"] * 1e9, run, "run time")
     expected = {}
+    when = support.peak_of(chunks, step)[1] - START
     for stack in {c.stack for c in chunks}:
-        lives = [Life(c, end, step) for c in chunks if c.stack == stack]
+        lives = [Life(c, end, step, told) for c in chunks if c.stack == stack]
         key = (len(lives), sum(l.weight * l.size for l in lives))
-        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = reference(lives, run, step, **how) | {"rows": len(lives)}
+        expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
+            reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
+                                                  "spare": spare_of(lives, when) if any(l.known for l in lives) else None})
+    key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
+    check_within(data, chunks, step)
+    advice = json.loads(tool("advise", "--json", *options, path)[0])
+    data["advised"] = check_savings(advice, advice["findings"], key_of, expected, what)
+    equal(advice.get("peak_within"), data["within"]["peak_bytes"] if advice["sampled"] else None, "the peak is within")
+    check(all(f in advice["findings"] for f in data["findings"]), f"{what}: the report's findings are those of advise")
+    equal(len({f["points"][0]["id"] for f in data["findings"]}), min(5, len({f["points"][0]["id"] for f in advice["findings"]})), "the best five")
     points = [p for p in data["points"] if p["scores"] is not None]
     equal(len(points), len(expected), f"{what}: points")
     for point in points:
-        key = (round(point["allocations"], 3), round(point["bytes"], 1))
+        key = key_of(point)
         check(key in expected, f"{what}: a point with {key}")
         check_point(point, expected[key], what)
+        equal(point["blind"], point["allocations"] if expected[key]["blind"] else 0, f"{what}: chunks that are not seen")
     check_totals(data, points)
+    blind = sum(e["blind"] for e in expected.values())
+    equal([data["scores"][s]["blind"] for s in ("lifetime", "usage", "useful_lifetime")], [0, blind, blind], f"{what}: points that are not seen")
     for key, value in (("top_chunks", "allocations"), ("top_bytes", "own_peak_least")):
         values = sorted(p[value] for p in points)
         least = values[min(int(0.9 * len(values) + 1e-9), len(values) - 1)] if values else 0
@@ -164,15 +275,62 @@ def compare(path, chunks, options=(), step=1, what="", **how):
 
 def random_traces(folder):
     path = folder / "t.pa"
+    advised = set()
     for seed in range(4):
         for words in ((), ("accesses",), ("accesses", "sizes"), ("sampled",), ("accesses", "sampled")):
             chunks = make("ended", path, 3000, seed, *words)
-            compare(path, chunks, what=f"{words} {seed}")
+            data = compare(path, chunks, what=f"{words} {seed}")
+            equal(any("how buffers grow is not seen" in r for r in data["remarks"]), "sampled" in words, "what samples do not tell")
+            # Few points of random chunks are bad enough: all are to be told of.
+            data = compare(path, chunks, ("--flag", "5%", "--burst-score", "0.6"), what=f"all of {words} {seed}", burst_score=0.6, flag=0.05)
+            advised |= {("sampled" in words, one) for one in data["advised"]}
+    out = tool("report", path)[0]
+    for what in ("allocated", "freed", "live"):
+        check(re.search(rf"  {what} .* bytes\) ±[0-9.]+ %, chunks ±[0-9.]+ %\n", out), f"{what}: {out[:1000]}")
+    check(re.search(r"  peak .* bytes\) ±[0-9.]+ % at ", out) and re.search(r"saves \S+ \S+ ±[0-9.]+ % of the peak", out), out[:3000])
+    check("how buffers grow is not seen" in out and "how buffers grow is not seen" in tool("advise", path)[0], "what is not seen")
+    for sampled in (False, True):
+        check({one for s, one in advised if s == sampled} >= set(SPARE), f"what was advised: {advised}")
+    check((True, "pool") in advised, f"what was advised: {advised}")
     chunks = make("ended", path, 3000, 9, "accesses", "shift")
     compare(path, chunks, step=64, what="cut times")
     for count in (1, 2, 40):
         chunks = make("ended", path, count, 5, "accesses")
         compare(path, chunks, what=f"{count} chunks")
+
+
+def blind(folder):
+    """Chunks of code that is not instrumented have no say in what was done with chunks."""
+    for seed in range(3):
+        for words in ((), ("sampled",)):
+            chunks = make("ended", folder / "t.pa", 3000, seed, "accesses", "told", *words)
+            data = compare(folder / "t.pa", chunks, what=f"told {words} {seed}", told=True)
+            check(0 < data["scores"]["usage"]["blind"] < len(data["points"]), "some are seen")
+    out = tool("report", folder / "t.pa")[0]
+    check("note: 7 points of code that is not instrumented count in lifetime alone" in out, out[:3000])
+    for finding in json.loads(tool("advise", "--json", folder / "t.pa")[0])["findings"]:
+        check(finding["advice"] in ("reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
+
+
+def spare_together(folder):
+    """Of several traces, the peak is that of all together."""
+    later, end, lives = 40000, 0, []
+    for number in range(2):
+        chunks = make("ended", folder / f"{number}.pa", 2000, 30 + number, "accesses", f"later={later * number}")
+        end = max(c.born for c in chunks) + 30000
+        for chunk in chunks:
+            life = Life(chunk, end, 1)
+            life.live = False  # the chunks of a trace count until it ends
+            for name in ("born", "died", "first", "last"):
+                setattr(life, name, getattr(life, name) + later * number)
+            life.stack = chunk.stack
+            lives.append(life)
+    data = json.loads(tool("report", "--json", folder / "0.pa", folder / "1.pa")[0])
+    when = round(data["peak"]["time"] * 1e9)
+    equal(sum(l.size for l in lives if l.born <= when < l.died), data["peak"]["bytes"], "the peak")
+    for name, (value, _) in spare_of(lives, when).items():
+        check(value > 0, name)
+        near(sum(p["spare_at_peak"][name] for p in data["points"]), value, f"two traces: {name} at the peak")
 
 
 def killed(folder):
@@ -190,11 +348,36 @@ def thresholds(folder):
                          (("--short", "5%"), {"short": 0.05}), (("--short", "0"), {"short": 0}),
                          (("--burst-chunks", "3", "--burst-score", "0.5"), {"burst_chunks": 3, "burst_score": 0.5}),
                          (("--idle", "10%", "--idle-least", "0"), {"idle": 0.1, "idle_least": 0}),
-                         (("--coverage", "0.9"), {"coverage": 0.9})):
-        compare(path, chunks, options, what=str(options), **how)
+                         (("--peak-events", "0"), {"exact": False}), (("--peak-events", "300"), {"exact": False}),
+                         (("--turn-writes", "2"), {"turn_writes": 2}), (("--coverage", "0.9"), {"coverage": 0.9})):
+        data = compare(path, chunks, options, what=str(options), **how)
+        shares = [p["inferences"]["contended"]["chunks"] for p in data["points"]]
+        bounds = [p["own_peak_least"] < p["own_peak_most"] * (1 - 1e-9) for p in data["points"]]
+        equal((any(bounds), all(bounds)), (options[0] == "--peak-events", options == ("--peak-events", "0")), f"{options}: peaks that are not exact")
+        equal(any(shares), options[0] == "--turn-writes", f"{options}: chunks that are used in turns")
     for option, value in (("--group-threshold", "0"), ("--idle", "101%"), ("--coverage", "x"), ("--burst-chunks", "1"), ("--flag", "-1")):
         said = tool("report", option, value, path, status=2)[1]
         check(said.startswith(f"profalloc report: {option} takes a number from") and f"not '{value}'" in said, said)
+
+
+def many_groups(folder):
+    """With too many groups the threshold becomes larger, and the groups are those of that one."""
+    path = folder / "t.pa"
+    for seed, (words, step) in enumerate([(("accesses",), 1), (("sampled",), 1), (("shift=4",), 16)]):
+        chunks = make("ended", path, 6000, seed, *words)
+        options = ("--group-threshold", "0.001%", "--groups-most", "1000")
+        data = json.loads(tool("report", "--json", *options, path)[0])
+        run = data["files"][0]["seconds"] * 1e9
+        asked = max(0.00001 * run, 1.001 * step)
+        factor = data["group_ns"] / asked
+        near(factor, 2 ** round(math.log2(factor)), "how much larger it is")
+        check(factor > 1 and sum(p["groups"] for p in data["points"]) <= 1000, "they are no more than asked for")
+        check(any("there are more than 1,000 groups" in r for r in data["remarks"]), f"it is said: {data['remarks']}")
+        check("note: there are more than 1,000 groups" in tool("advise", *options, path)[0], "advise says it too")
+        compare(path, chunks, options, step=step, what=f"many groups {words}", group=data["group_ns"] / run)
+        data = json.loads(tool("report", "--json", *options[:2], path)[0])
+        near(data["group_ns"], asked, "enough room")
+        check(sum(p["groups"] for p in data["points"]) > 1000, "there are more groups")
 
 
 PROGRAM = r"""
@@ -298,4 +481,4 @@ def growth(folder):
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
 
-support.main(random_traces=random_traces, killed=killed, thresholds=thresholds, growth=growth)
+support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, killed=killed, thresholds=thresholds, many_groups=many_groups, growth=growth)

@@ -66,7 +66,8 @@ class Chunk:
         self.thread, self.born, self.died, self.size = int(thread), int(born), int(died), int(size)
         self.stack, self.weight = int(stack), float(weight)
         if accesses:
-            self.reads, self.writes, self.low, self.length, self.first, self.last, self.shared, self.moved = map(int, accesses)
+            (self.reads, self.writes, self.low, self.length, self.first, self.last, self.shared, self.moved,
+             self.free_thread, self.last_thread) = map(int, accesses)
 
 
 def make(form, path, chunks, seed, *words):

@@ -1,0 +1,80 @@
+/* Owns findings as JSON. docs/report-json.md describes them. */
+#include "analyze/advise/findings.h"
+
+#include <stdlib.h>
+
+static void put_sentence(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to != NULL) {
+        pfa_finding_sentence(to, finding, report);
+        fclose(to);
+        pfa_json_text(json, "sentence", text);
+        free(text);
+    }
+}
+
+static void put_gain(pfa_json_t *json, const pfa_finding_t *finding, bool sampled)
+{
+    pfa_json_number(json, "saves_bytes", finding->bytes);
+    pfa_json_number(json, "saves_calls", finding->calls);
+    pfa_json_number(json, "saves_ns", finding->ns);
+    if (sampled) {
+        pfa_json_begin(json, "within", '{');
+        pfa_json_number(json, "saves_bytes", pfa_half_width(finding->bytes_variance));
+        pfa_json_number(json, "saves_calls", pfa_half_width(finding->calls_variance));
+        pfa_json_number(json, "saves_ns", pfa_half_width(finding->ns_variance));
+        pfa_json_end(json, '}');
+    }
+}
+
+/* Of chunks that are idle: for how long on average, and who touched them last. */
+static void put_idle(pfa_json_t *json, const pfa_idle_t *idle, bool after)
+{
+    pfa_json_number(json, "idle_ns", idle->ns / idle->chunks);
+    pfa_json_number(json, "life_ns", idle->lives / idle->chunks);
+    if (!after) {
+        return;
+    }
+    pfa_json_begin(json, "last_touched_by", '[');
+    for (size_t i = 0; idle->last != NULL && i < PFA_TOUCHERS && idle->last[i].source != NULL; i++) {
+        const pfa_toucher_t *last = &idle->last[i];
+        pfa_json_begin(json, NULL, '{');
+        pfa_json_whole(json, "file", last->source->number);
+        pfa_json_whole(json, "number", last->thread);
+        pfa_json_text(json, "thread", pfa_source_thread(last->source, last->thread));
+        pfa_json_number(json, "chunks", last->chunks);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_number(json, "last_touched_by_others", idle->others);
+}
+
+void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
+{
+    pfa_json_begin(json, NULL, '{');
+    pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
+    put_sentence(json, report, finding);
+    put_gain(json, finding, report->query.sampled);
+    pfa_json_number(json, "rank", finding->rank);
+    pfa_json_text(json, "sure", pfa_sure_names[finding->sure]);
+    pfa_json_text(json, "unsure", finding->unsure);
+    pfa_json_number(json, "chunks", finding->chunks);
+    pfa_json_number(json, "share", finding->share);
+    if (finding->advice == PFA_ADVICE_free_earlier || finding->advice == PFA_ADVICE_allocate_later) {
+        const pfa_memoro_point_t *point = &report->memoro.points[finding->point];
+        bool after = finding->advice == PFA_ADVICE_free_earlier;
+        put_idle(json, after ? &point->late : &point->early, after);
+    }
+    pfa_json_begin(json, "points", '[');
+    for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
+        uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;
+        pfa_json_begin(json, NULL, '{');
+        pfa_report_json_point(json, report, number);
+        pfa_json_end(json, '}');
+    }
+    pfa_json_end(json, ']');
+    pfa_json_end(json, '}');
+}

@@ -1,0 +1,67 @@
+/* Owns which chunks are seen. See analyze/names/sight.h. */
+#include "analyze/names/sight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Wrapped functions that give new chunks to their callers, and tell what libc wrote there (hooks/access). */
+static bool gives_chunks(const pfa_symbol_t *symbol)
+{
+    static const char *const names[] = {"strdup", "__strdup", "strndup", "__strndup", "__getdelim"};
+    static const char prefix[] = "__wrap_";
+    bool wrapper = symbol->function != NULL && strncmp(symbol->function, prefix, strlen(prefix)) == 0;
+    for (size_t i = 0; wrapper && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(symbol->function + strlen(prefix), names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is at a frame, but for what is inlined there. */
+static pfa_line_t outer_line(pfa_stacks_t *stacks, const pfa_frame_t *frame)
+{
+    size_t count;
+    const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, &count);
+    return (pfa_line_t){.symbol = &symbols[count - 1],
+                        .module = pfa_symbols_path(stacks->symbols, frame->module),
+                        .address = frame->address};
+}
+
+static pfa_sight_t look(pfa_stacks_t *stacks, uint32_t stack)
+{
+    bool others = false; /* code that is not instrumented is nearer to the allocator */
+    bool told = false;
+    for (; stack >= PFA_NODE_FIRST; stack = stacks->frames[stack].caller) {
+        const pfa_frame_t *frame = &stacks->frames[stack];
+        uint32_t flags = pfa_symbols_flags(stacks->symbols, frame->module);
+        if (frame->module != 0 && (flags & PFA_MODULE_TOLD) == 0) {
+            return PFA_SIGHT_UNKNOWN;
+        }
+        told = told || frame->module != 0;
+        bool instrumented = (flags & PFA_MODULE_INSTRUMENTED) != 0;
+        if (instrumented && !others) {
+            return PFA_SIGHT_SEEN;
+        }
+        pfa_line_t line = outer_line(stacks, frame);
+        if (instrumented) {
+            return gives_chunks(line.symbol) ? PFA_SIGHT_SEEN : PFA_SIGHT_BLIND;
+        }
+        others = others || !pfa_line_is_allocator(&line);
+    }
+    return told && others ? PFA_SIGHT_BLIND : PFA_SIGHT_UNKNOWN;
+}
+
+pfa_sight_t pfa_sight_of(pfa_sights_t *sights, uint32_t stack)
+{
+    sights->known = pfa_memory_grow(sights->known, &sights->room, (size_t)stack + 1, sizeof *sights->known);
+    if (sights->known[stack] == PFA_SIGHT_UNASKED) {
+        sights->known[stack] = (uint8_t)look(sights->stacks, stack);
+    }
+    return (pfa_sight_t)sights->known[stack];
+}
+
+void pfa_sights_free(pfa_sights_t *sights)
+{
+    free(sights->known);
+}
