@@ -26,7 +26,7 @@ double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object)
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     double run = excess->run_ns / (double)excess->query->source_count;
-    return object->destroyer != PFA_ROUTINE_NEVER && object->lifetime <= excess->options->max_life * run;
+    return object->lifetime <= excess->options->max_life * run;
 }
 
 static void sum_suspects(pfa_excess_t *excess)
@@ -70,8 +70,8 @@ void pfa_excess_detect(pfa_excess_t *excess)
         excess->silhouettes[k] = NAN;
     }
     excess->suspect = pfa_memory_get(excess->objects.count + 1, sizeof *excess->suspect);
-    if (excess->objects.count == 0) {
-        excess->verdict = PFA_EXCESS_NOTHING;
+    if (excess->objects.freed == 0) {
+        excess->verdict = excess->objects.count == 0 ? PFA_EXCESS_NOTHING : PFA_EXCESS_NO_FREE;
         return;
     }
     bool by_clusters = excess->options->method == PFA_EXCESS_KMEANS;

@@ -52,7 +52,8 @@ typedef struct pfa_excess_cluster {
 
 typedef enum pfa_verdict {
     PFA_EXCESS_FOUND,
-    PFA_EXCESS_NOTHING,    /* there are no objects */
+    PFA_EXCESS_NOTHING,    /* there are no objects, */
+    PFA_EXCESS_NO_FREE,    /* or none that was freed */
     PFA_EXCESS_NO_CLUSTER, /* none has both the highest frequency and the lowest lifetime */
     PFA_EXCESS_NO_OUTLIER,
     PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
@@ -93,9 +94,9 @@ extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
-/* Whether an object may be excessive at all: it was freed, and it lived short. */
+/* Whether an object that was freed may be excessive at all: it lived short. */
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
-/* Marks suspects by one method or the other; there is at least one object. */
+/* Marks suspects by one method or the other, among objects that were freed; there is at least one. */
 void pfa_excess_cluster(pfa_excess_t *excess);
 void pfa_excess_outliers(pfa_excess_t *excess);
 /* Finds the hits and the verdict. */

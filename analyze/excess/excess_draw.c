@@ -67,10 +67,10 @@ static void add_dot(const pfa_excess_t *excess, picture_t *picture, size_t numbe
                                                   .label = label ? keep(picture, name_of(excess, object)) : NULL};
 }
 
-/* All objects, or hits among some of the others, chosen by chance. */
+/* All objects that were freed, or hits among some of the others, chosen by chance. */
 static picture_t make_diagram(const pfa_excess_t *excess)
 {
-    size_t count = excess->objects.count;
+    size_t count = excess->objects.freed;
     size_t few = DOTS_MOST;
     size_t labels = excess->hit_count < LABELS ? excess->hit_count : LABELS;
     bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
@@ -119,7 +119,7 @@ static int compare_ratios(const void *left, const void *right, void *context)
 /* The objects with the largest ratios. */
 static picture_t make_chart(const pfa_excess_t *excess, size_t most)
 {
-    size_t count = excess->objects.count;
+    size_t count = excess->objects.freed;
     uint32_t *order = pfa_memory_get(count + 1, sizeof *order);
     bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
     double factor = excess->unit != NULL ? excess->unit->ns : 1e6;

@@ -87,7 +87,8 @@ static void put_object(const pfa_excess_t *excess, pfa_json_t *json, const pfa_o
     pfa_json_number(json, "frequency_spread", pfa_object_spread(object));
     pfa_json_number(json, "lifetime_ns", object->lifetime);
     pfa_json_number(json, "ratio_per_ms", object->ratio * 1e6);
-    put_known(json, "cluster", excess->k != 0 ? (double)object->cluster + 1 : (double)NAN);
+    bool clustered = excess->k != 0 && object->destroyer != PFA_ROUTINE_NEVER;
+    put_known(json, "cluster", clustered ? (double)object->cluster + 1 : (double)NAN);
 }
 
 typedef struct calls {
@@ -149,11 +150,10 @@ static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
 
 void pfa_excess_json(pfa_excess_t *excess)
 {
-    static const char *const verdicts[] = {[PFA_EXCESS_FOUND] = "excessive",
-                                           [PFA_EXCESS_NOTHING] = "no chunks",
-                                           [PFA_EXCESS_NO_CLUSTER] = "no cluster",
-                                           [PFA_EXCESS_NO_OUTLIER] = "no outlier",
-                                           [PFA_EXCESS_LITTLE] = "too little"};
+    static const char *const verdicts[] = {
+        [PFA_EXCESS_FOUND] = "excessive",       [PFA_EXCESS_NOTHING] = "no chunks",
+        [PFA_EXCESS_NO_FREE] = "nothing freed", [PFA_EXCESS_NO_CLUSTER] = "no cluster",
+        [PFA_EXCESS_NO_OUTLIER] = "no outlier", [PFA_EXCESS_LITTLE] = "too little"};
     pfa_json_t json = {.to = stdout};
     char *reason = pfa_excess_reason(excess);
     pfa_json_begin(&json, NULL, '{');
@@ -170,6 +170,7 @@ void pfa_excess_json(pfa_excess_t *excess)
     pfa_json_whole(&json, "object_count", excess->objects.count);
     pfa_json_number(&json, "chunks", excess->objects.chunks);
     pfa_json_number(&json, "never_freed", excess->objects.live);
+    pfa_json_whole(&json, "objects_left_out", excess->objects.count - excess->objects.freed);
     pfa_json_number(&json, "folded", excess->folded);
     pfa_json_whole(&json, "suspects", excess->suspect_count);
     pfa_json_number(&json, "suspects_ns", excess->suspect_ns);

@@ -115,13 +115,18 @@ void pfa_excess_text(pfa_excess_t *excess)
     printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s",
            pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
            pfa_text_count(texts[1], round(objects->chunks)), pfa_text_duration(texts[2], excess->run_ns));
-    printf("; %s never freed\n", pfa_text_count(texts[0], round(objects->live)));
+    if (objects->live > 0) {
+        size_t kept = objects->count - objects->freed;
+        printf("; %s object%s with %s chunks left out: never freed", pfa_text_count(texts[0], (double)kept),
+               pfa_text_plural((double)kept), pfa_text_count(texts[1], round(objects->live)));
+    }
+    putchar('\n');
     if (excess->k != 0) {
         print_clusters(excess);
     } else if (excess->unit != NULL) {
         print_quartiles(excess);
     }
-    if (!excess->options->plain && objects->count != 0) {
+    if (!excess->options->plain && objects->freed != 0) {
         pfa_excess_show(excess);
     }
     if (excess->verdict == PFA_EXCESS_FOUND) {

@@ -68,12 +68,20 @@ void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken)
     cell->step = fmaxf(cell->step, (float)taken->step);
 }
 
+static bool is_freed(const pfa_object_t *object)
+{
+    return object->destroyer != PFA_ROUTINE_NEVER;
+}
+
 /* Of equal frequency: by what does not change from run to run. */
 static int compare_objects(const void *left, const void *right, void *context)
 {
     const pfa_object_t *a = left;
     const pfa_object_t *b = right;
     const pfa_routines_t *routines = context;
+    if (is_freed(a) != is_freed(b)) {
+        return is_freed(a) ? -1 : 1;
+    }
     if (a->frequency != b->frequency) {
         return a->frequency > b->frequency ? -1 : 1;
     }
@@ -127,7 +135,8 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double
         objects->list[i] = object;
         objects->chunks += object.frequency;
         objects->bytes += object.frequency * (double)object.size;
-        objects->live += object.destroyer == PFA_ROUTINE_NEVER ? object.frequency : 0;
+        objects->freed += is_freed(&object);
+        objects->live += is_freed(&object) ? 0 : object.frequency;
     }
     pfa_cells_free(&joined);
     qsort_r(objects->list, objects->count, sizeof *objects->list, compare_objects, routines);

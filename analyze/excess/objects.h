@@ -47,8 +47,9 @@ typedef struct pfa_object {
 } pfa_object_t;
 
 typedef struct pfa_objects {
-    pfa_object_t *list; /* the most frequent first */
+    pfa_object_t *list; /* those that were freed, the most frequent first; then those that never were, likewise */
     size_t count;
+    size_t freed; /* so many were */
     pfa_cells_t cells;
     double chunks; /* of all objects */
     double live;   /* of those that were never freed */

@@ -63,8 +63,7 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
     const pfa_excess_cluster_t *frequent = &excess->clusters[excess->most_frequent];
     if (excess->most_frequent == excess->shortest) {
         return make_text(
-            "the most frequent and shortest-lived objects were never freed, or live for more than %.3g %% of "
-            "the run time (--max-life)",
+            "the most frequent and shortest-lived objects live for more than %.3g %% of the run time (--max-life)",
             100 * excess->options->max_life);
     }
     return make_text("the cluster with the highest mean frequency (%s) lives for %s on average, and another for %s",
@@ -98,6 +97,8 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
     switch (excess->verdict) {
     case PFA_EXCESS_NOTHING:
         return make_text("there are no chunks");
+    case PFA_EXCESS_NO_FREE:
+        return make_text("no chunk was freed");
     case PFA_EXCESS_NO_CLUSTER:
         return reason_of_clusters(excess);
     case PFA_EXCESS_NO_OUTLIER:

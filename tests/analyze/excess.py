@@ -161,13 +161,20 @@ def check_objects(data, reference):
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
-    order = [o["frequency"] for o in data["objects"]]
-    equal(order, sorted(order, reverse=True), "by frequency")
+    order = [(o["never_freed"], -o["frequency"]) for o in data["objects"]]
+    equal(order, sorted(order), "freed ones by frequency, then the others")
+    equal(data["objects_left_out"], sum(o["never_freed"] for o in data["objects"]), "those that are left out")
+    equal(data["never_freed"], sum(o.frequency for k, o in reference.items() if k[2] == NEVER), "their chunks", 1e-9)
     equal(data["chunks"], sum(o.frequency for o in reference.values()), "chunks", 1e-9)
 
 
+def freed(data):
+    """What takes part in clusters and quartiles."""
+    return [o for o in data["objects"] if not o["never_freed"]]
+
+
 def may_be(data, told):
-    return not told["never_freed"] and told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+    return told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
 
 
 def check_hits(data, suspects, by):
@@ -184,7 +191,8 @@ def check_hits(data, suspects, by):
 
 
 def check_clusters(data, scale="linear", dice=None):
-    objects, told = data["objects"], data["kmeans"]
+    objects, told = freed(data), data["kmeans"]
+    check(all(o["cluster"] is None for o in data["objects"] if o["never_freed"]), "what was never freed is in no cluster")
     points = list(zip(scaled([o["frequency"] for o in objects], scale), scaled([o["lifetime_ns"] for o in objects], scale)))
     labels = [int(o["cluster"]) - 1 for o in objects]
     k = told["k"]
@@ -213,7 +221,7 @@ def check_clusters(data, scale="linear", dice=None):
 
 
 def check_outliers(data, mu=None):
-    told, objects = data["iqr"], data["objects"]
+    told, objects = data["iqr"], freed(data)
     names = [f"{n}{u}" for u in ("ns", "us", "ms", "s") for n in ("", "10", "100")]
     factor = 10**names.index(told["unit"]) / 1e6  # from per ms
     ratios = [o["ratio_per_ms"] * factor for o in objects]
@@ -383,9 +391,14 @@ def all_live(folder):
     for method in ("kmeans", "iqr"):
         data = excess(path, "--method", method, "--min-share", 0, "--where", "live")
         check(data["objects"] and all(o["never_freed"] for o in data["objects"]), "all are alive")
-        equal((data["hits"], data["excessive"], data["suspects"]), ([], False, 0), "no hits")
-        data = excess(path, "--method", method, "--min-share", 0)
-        check(not any(h["never_freed"] for h in data["hits"]), "hits were freed")
+        equal((data["hits"], data["verdict"], data["suspects"]), ([], "nothing freed", 0), "no hits")
+        check("no chunk was freed" in tool("excess", "--method", method, "--where", "live", path)[0], "which is said")
+        # The others are judged as if those were not there.
+        whole, some = (excess(path, "--method", method, "--min-share", 0, *more) for more in ((), ("--where", "freed")))
+        equal(whole["hits"], some["hits"], "hits")
+        equal(whole.get(method), some.get(method), "clusters and quartiles")
+        check(whole["objects_left_out"] > 0 == some["objects_left_out"], "what was left out")
+        check(f"{whole['objects_left_out']:,} objects with" in tool("excess", "--method", method, path)[0], "which is said")
 
 
 def odd_heaps(folder):
@@ -422,9 +435,9 @@ def several(folder):
 
 def text_and_pictures(folder):
     make("ended", folder / "t.pa", 1500, 3, "sampled")
-    for method in ("kmeans", "iqr"):
+    for method, *options in (("kmeans", "--clusters", 1), ("iqr",)):
         diagram, chart = folder / "d.svg", folder / "c.svg"
-        out, _ = tool("excess", "--method", method, "--top", 2, "--diagram", diagram, "--chart", chart, folder / "t.pa")
+        out, _ = tool("excess", "--method", method, *options, "--top", 2, "--diagram", diagram, "--chart", chart, folder / "t.pa")
         for wanted in ("Excessive allocation: 2 of", "  #2  ", "allocated by ", "freed by ", "Frequency and lifetime", "Ratio of",
                        "±", "Why: "):
             check(wanted in out, f"{wanted} in\n{out}")
