@@ -65,15 +65,22 @@ static void sort_callers(pfa_calltree_t *tree, pfa_call_t *call)
     call->child = sorted;
 }
 
-void pfa_calltree_make(pfa_calltree_t *tree, pfa_routines_t *routines, const pfa_objects_t *objects,
-                       const pfa_object_t *object, size_t depth)
+static void add_object(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_object_t *object, pfa_lines_t *lines)
+{
+    const pfa_cell_t *cells = excess->objects.cells.list;
+    for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = cells[i].next) {
+        pfa_stacks_lines(excess->routines.stacks, cells[i].from, lines);
+        add_stack(tree, &excess->routines, lines, cells[i].chunks, excess->options->lines);
+    }
+}
+
+void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     pfa_lines_t lines = {.list = NULL};
     *tree = (pfa_calltree_t){.list = NULL};
-    add(tree, object->caller);
-    for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = objects->cells.list[i].next) {
-        pfa_stacks_lines(routines->stacks, objects->cells.list[i].from, &lines);
-        add_stack(tree, routines, &lines, objects->cells.list[i].chunks, depth);
+    add(tree, hit->caller);
+    for (size_t i = 0; i < hit->count; i++) {
+        add_object(tree, excess, &excess->objects.list[hit->members[i]], &lines);
     }
     for (size_t i = 0; i < tree->count; i++) {
         sort_callers(tree, &tree->list[i]);

@@ -328,6 +328,8 @@ static int analyze(const line_t *line, pfa_query_t *query, bool json)
         status = status == 0 && excess.hit_count != 0 && line->options.fail ? EXIT_EXCESSIVE : status;
     }
     free(excess.hits);
+    free(excess.members);
+    free(excess.reported);
     free(excess.suspect);
     pfa_objects_free(&excess.objects);
     pfa_routines_free(&excess.routines);

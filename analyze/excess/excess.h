@@ -50,6 +50,21 @@ typedef struct pfa_excess_cluster {
     double lifetime;
 } pfa_excess_cluster_t;
 
+/* Suspects of one caller and destroyer, whatever their sizes. */
+typedef struct pfa_hit {
+    uint32_t caller; /* routines */
+    uint32_t destroyer;
+    const uint32_t *members; /* objects, the smallest size first */
+    size_t count;
+    uint32_t leader; /* the most frequent of them */
+    uint64_t low;    /* sizes */
+    uint64_t high;
+    double frequency; /* of all together */
+    double variance;
+    double lifetime; /* the mean of all chunks */
+    double ratio;
+} pfa_hit_t;
+
 typedef enum pfa_verdict {
     PFA_EXCESS_FOUND,
     PFA_EXCESS_NOTHING,    /* there are no objects, */
@@ -71,10 +86,12 @@ typedef struct pfa_excess {
     double run_ns;       /* of all recordings together */
     double pair_ns;
     pfa_verdict_t verdict;
-    bool *suspect; /* by number of the object */
+    bool *suspect;  /* by number of the object */
+    bool *reported; /* likewise: in a hit */
     size_t suspect_count;
     double suspect_ns; /* what their calls take */
-    uint32_t *hits;    /* objects, the worst first */
+    uint32_t *members; /* suspects, as hits have them */
+    pfa_hit_t *hits;   /* the worst first */
     size_t hit_count;
     /* k-means */
     unsigned k;
@@ -99,14 +116,19 @@ bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
 /* Marks suspects by one method or the other, among objects that were freed; there is at least one. */
 void pfa_excess_cluster(pfa_excess_t *excess);
 void pfa_excess_outliers(pfa_excess_t *excess);
-/* Finds the hits and the verdict. */
+/* Finds the hits and the verdict; and of suspects, the hits that take at least so much time. */
 void pfa_excess_detect(pfa_excess_t *excess);
+void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns);
+/* An object as if it were a hit by itself. */
+pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 
-/* Of an object: what its calls take, nanoseconds; how many are alive on average. */
-double pfa_excess_cost(const pfa_excess_t *excess, const pfa_object_t *object);
-double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object);
+/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average. */
+double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
+double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
+/* Half the width of the interval that has a true frequency with 95 %, from its variance; 0 unless sampled. */
+double pfa_excess_spread(double variance);
 /* One sentence of what to do about it; the caller frees it. */
-char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object);
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */
 char *pfa_excess_reason(const pfa_excess_t *excess);
 

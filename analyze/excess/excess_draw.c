@@ -67,31 +67,31 @@ static void add_dot(const pfa_excess_t *excess, picture_t *picture, size_t numbe
                                                   .label = label ? keep(picture, name_of(excess, object)) : NULL};
 }
 
-/* All objects that were freed, or hits among some of the others, chosen by chance. */
+/* All objects that were freed, or the most frequent of hits among some of the others, chosen by chance. */
 static picture_t make_diagram(const pfa_excess_t *excess)
 {
     size_t count = excess->objects.freed;
     size_t few = DOTS_MOST;
     size_t labels = excess->hit_count < LABELS ? excess->hit_count : LABELS;
-    bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
+    bool *named = pfa_memory_get(count + 1, sizeof *named);
     uint32_t *chosen = pfa_random_choose(count, &few, excess->options->seed);
     picture_t picture = {.dots = pfa_memory_get(few + labels + 1, sizeof *picture.dots),
                          .texts = pfa_memory_get(2 * (few + labels) + 1, sizeof *picture.texts)};
     for (size_t i = 0; i < labels; i++) {
-        is_hit[excess->hits[i]] = true;
+        named[excess->hits[i].leader] = true;
     }
     for (size_t i = 0; i < few; i++) {
-        if (!is_hit[chosen[i]]) {
+        if (!named[chosen[i]]) {
             add_dot(excess, &picture, chosen[i], false);
         }
     }
     for (size_t i = 0; i < labels; i++) {
-        add_dot(excess, &picture, excess->hits[i], true);
+        add_dot(excess, &picture, excess->hits[i].leader, true);
     }
     snprintf(picture.note, sizeof picture.note, "%zu of %zu allocation objects; excessive ones are named",
              picture.count, count);
     free(chosen);
-    free(is_hit);
+    free(named);
     return picture;
 }
 
@@ -121,13 +121,9 @@ static picture_t make_chart(const pfa_excess_t *excess, size_t most)
 {
     size_t count = excess->objects.freed;
     uint32_t *order = pfa_memory_get(count + 1, sizeof *order);
-    bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
     double factor = excess->unit != NULL ? excess->unit->ns : 1e6;
     for (size_t i = 0; i < count; i++) {
         order[i] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < excess->hit_count; i++) {
-        is_hit[excess->hits[i]] = true;
     }
     qsort_r(order, count, sizeof *order, compare_ratios, excess->objects.list);
     most = most < count ? most : count;
@@ -138,10 +134,9 @@ static picture_t make_chart(const pfa_excess_t *excess, size_t most)
         picture.bars[picture.count] = (pfa_bar_t){.name = keep(&picture, name_of(excess, object)),
                                                   .title = keep(&picture, title_of(excess, object)),
                                                   .value = object->ratio * factor,
-                                                  .marked = is_hit[order[picture.count]]};
+                                                  .marked = excess->reported[order[picture.count]]};
     }
     snprintf(picture.note, sizeof picture.note, "the largest %zu of %zu", most, count);
-    free(is_hit);
     free(order);
     return picture;
 }

@@ -77,18 +77,31 @@ static void put_routine(const pfa_excess_t *excess, pfa_json_t *json, const char
     pfa_json_end(json, '}');
 }
 
-static void put_object(const pfa_excess_t *excess, pfa_json_t *json, const pfa_object_t *object)
+/* Who made chunks, who freed them, how often, and for how long; of an object or of a hit. */
+static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit)
 {
-    put_routine(excess, json, "caller", object->caller);
-    put_routine(excess, json, "destroyer", object->destroyer);
-    pfa_json_bool(json, "never_freed", object->destroyer == PFA_ROUTINE_NEVER);
-    pfa_json_whole(json, "size", object->size);
-    pfa_json_number(json, "frequency", object->frequency);
-    pfa_json_number(json, "frequency_spread", pfa_object_spread(object));
-    pfa_json_number(json, "lifetime_ns", object->lifetime);
-    pfa_json_number(json, "ratio_per_ms", object->ratio * 1e6);
-    bool clustered = excess->k != 0 && object->destroyer != PFA_ROUTINE_NEVER;
-    put_known(json, "cluster", clustered ? (double)object->cluster + 1 : (double)NAN);
+    put_routine(excess, json, "caller", hit->caller);
+    put_routine(excess, json, "destroyer", hit->destroyer);
+    pfa_json_whole(json, "size_low", hit->low);
+    pfa_json_whole(json, "size_high", hit->high);
+    pfa_json_number(json, "frequency", hit->frequency);
+    pfa_json_number(json, "frequency_spread", pfa_excess_spread(hit->variance));
+    pfa_json_number(json, "lifetime_ns", hit->lifetime);
+    pfa_json_number(json, "ratio_per_ms", hit->ratio * 1e6);
+}
+
+static void put_object(const pfa_excess_t *excess, pfa_json_t *json, size_t number)
+{
+    pfa_hit_t alone = pfa_excess_hit_of(excess, number);
+    bool freed = number < excess->objects.freed;
+    pfa_json_begin(json, NULL, '{');
+    put_figures(excess, json, &alone);
+    pfa_json_bool(json, "never_freed", !freed);
+    put_known(json, "cluster",
+              excess->k != 0 && freed ? (double)excess->objects.list[number].cluster + 1 : (double)NAN);
+    pfa_json_bool(json, "suspect", excess->suspect[number]);
+    pfa_json_bool(json, "reported", excess->reported[number]);
+    pfa_json_end(json, '}');
 }
 
 typedef struct calls {
@@ -106,19 +119,21 @@ static void put_call(void *to, const pfa_call_t *call, size_t level)
     pfa_json_end(calls->json, '}');
 }
 
-static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_object_t *object)
+static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit)
 {
     calls_t calls = {.excess = excess, .json = json};
     pfa_calltree_t tree;
-    char *advice = pfa_excess_advice(excess, object);
+    char *advice = pfa_excess_advice(excess, hit);
+    double cost = pfa_excess_cost(excess, hit->frequency);
     pfa_json_begin(json, NULL, '{');
-    put_object(excess, json, object);
-    pfa_json_number(json, "cost_ns", pfa_excess_cost(excess, object));
-    put_known(json, "share", excess->run_ns > 0 ? pfa_excess_cost(excess, object) / excess->run_ns : (double)NAN);
-    pfa_json_number(json, "alive", pfa_excess_alive(excess, object));
+    put_figures(excess, json, hit);
+    pfa_json_whole(json, "sizes", hit->count);
+    pfa_json_number(json, "cost_ns", cost);
+    put_known(json, "share", excess->run_ns > 0 ? cost / excess->run_ns : (double)NAN);
+    pfa_json_number(json, "alive", pfa_excess_alive(excess, hit));
     pfa_json_text(json, "advice", advice);
     pfa_json_begin(json, "calls", '[');
-    pfa_calltree_make(&tree, &excess->routines, &excess->objects, object, excess->options->lines);
+    pfa_calltree_make(&tree, excess, hit);
     size_t left = pfa_calltree_walk(&tree, excess->options->lines, put_call, &calls);
     pfa_json_end(json, ']');
     pfa_json_whole(json, "calls_left_out", left);
@@ -132,7 +147,7 @@ static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
     size_t top = excess->options->top != 0 ? excess->options->top : SIZE_MAX;
     pfa_json_begin(json, "hits", '[');
     for (size_t i = 0; i < excess->hit_count && i < top; i++) {
-        put_hit(excess, json, &excess->objects.list[excess->hits[i]]);
+        put_hit(excess, json, &excess->hits[i]);
     }
     pfa_json_end(json, ']');
     if (!excess->options->all_objects) {
@@ -140,10 +155,7 @@ static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
     }
     pfa_json_begin(json, "objects", '[');
     for (size_t i = 0; i < excess->objects.count; i++) {
-        pfa_json_begin(json, NULL, '{');
-        put_object(excess, json, &excess->objects.list[i]);
-        pfa_json_bool(json, "suspect", excess->suspect[i]);
-        pfa_json_end(json, '}');
+        put_object(excess, json, i);
     }
     pfa_json_end(json, ']');
 }
@@ -158,7 +170,7 @@ void pfa_excess_json(pfa_excess_t *excess)
     char *reason = pfa_excess_reason(excess);
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-excess");
-    pfa_json_whole(&json, "version", 1);
+    pfa_json_whole(&json, "version", 2);
     pfa_json_text(&json, "method", excess->options->method == PFA_EXCESS_IQR ? "iqr" : "kmeans");
     pfa_json_bool(&json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
     pfa_json_text(&json, "verdict", verdicts[excess->verdict]);

@@ -47,10 +47,10 @@ static void print_call(void *to, const pfa_call_t *call, size_t level)
     putchar('\n');
 }
 
-static void print_tree(pfa_excess_t *excess, const pfa_object_t *object)
+static void print_tree(pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     pfa_calltree_t tree;
-    pfa_calltree_make(&tree, &excess->routines, &excess->objects, object, excess->options->lines);
+    pfa_calltree_make(&tree, excess, hit);
     size_t left = pfa_calltree_walk(&tree, excess->options->lines, print_call, excess);
     if (left != 0) {
         printf("      %12s  and %zu more call%s\n", "", left, pfa_text_plural((double)left));
@@ -72,25 +72,44 @@ static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t
     putchar('\n');
 }
 
-static void print_hit(pfa_excess_t *excess, const pfa_object_t *object, size_t rank)
+static void print_sizes(const pfa_hit_t *hit)
 {
-    char texts[4][PFA_NUMBER_TEXT];
-    double share = excess->run_ns > 0 ? pfa_excess_cost(excess, object) / excess->run_ns : 0;
-    printf("\n  #%zu  %s", rank, pfa_text_count(texts[0], round(object->frequency)));
+    char texts[3][PFA_NUMBER_TEXT];
+    pfa_text_count(texts[0], (double)hit->low);
+    pfa_text_count(texts[1], (double)hit->high);
+    if (hit->low == hit->high) {
+        printf("%s byte%s", texts[0], pfa_text_plural((double)hit->low));
+    } else {
+        printf("%s to %s bytes, %s sizes", texts[0], texts[1], pfa_text_count(texts[2], (double)hit->count));
+    }
+}
+
+static void print_figures(const pfa_excess_t *excess, const pfa_hit_t *hit)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    double cost = pfa_excess_cost(excess, hit->frequency);
+    printf("%s", pfa_text_count(texts[0], round(hit->frequency)));
     if (excess->query->sampled) {
-        printf(" ±%s", pfa_text_count(texts[0], round(pfa_object_spread(object))));
+        printf(" ±%s", pfa_text_count(texts[0], round(pfa_excess_spread(hit->variance))));
     }
-    printf(" times %s byte%s, alive for %s on average; calls take about %s, %.3g %% of the run\n",
-           pfa_text_count(texts[1], (double)object->size), pfa_text_plural((double)object->size),
-           pfa_text_duration(texts[2], object->lifetime), pfa_text_duration(texts[3], pfa_excess_cost(excess, object)),
-           100 * share);
+    printf(" times ");
+    print_sizes(hit);
+    printf(", alive for %s on average; calls take about %s, %.3g %% of the run\n",
+           pfa_text_duration(texts[0], hit->lifetime), pfa_text_duration(texts[1], cost),
+           excess->run_ns > 0 ? 100 * cost / excess->run_ns : 0);
     if (excess->options->method == PFA_EXCESS_IQR) {
-        printf("      ratio %.6g per %s\n", object->ratio * excess->unit->ns, excess->unit->name);
+        printf("      ratio %.6g per %s\n", hit->ratio * excess->unit->ns, excess->unit->name);
     }
-    print_routine(excess, "allocated by", object->caller);
-    print_routine(excess, "freed by    ", object->destroyer);
-    print_tree(excess, object);
-    char *advice = pfa_excess_advice(excess, object);
+}
+
+static void print_hit(pfa_excess_t *excess, const pfa_hit_t *hit, size_t rank)
+{
+    printf("\n  #%zu  ", rank);
+    print_figures(excess, hit);
+    print_routine(excess, "allocated by", hit->caller);
+    print_routine(excess, "freed by    ", hit->destroyer);
+    print_tree(excess, hit);
+    char *advice = pfa_excess_advice(excess, hit);
     printf("      %s\n", advice);
     free(advice);
 }
@@ -99,11 +118,11 @@ static void print_hits(pfa_excess_t *excess)
 {
     size_t top = excess->options->top != 0 ? excess->options->top : USUAL_TOP;
     top = top < excess->hit_count ? top : excess->hit_count;
-    printf("\nExcessive allocation: %zu of %zu object%s, by %s\n", top, excess->hit_count,
-           pfa_text_plural((double)excess->hit_count),
+    printf("\nExcessive allocation: %zu of %zu caller%s and destroyer%s, by %s\n", top, excess->hit_count,
+           pfa_text_plural((double)excess->hit_count), pfa_text_plural((double)excess->hit_count),
            excess->options->method == PFA_EXCESS_IQR ? "ratio" : "frequency");
     for (size_t i = 0; i < top; i++) {
-        print_hit(excess, &excess->objects.list[excess->hits[i]], i + 1);
+        print_hit(excess, &excess->hits[i], i + 1);
     }
 }
 

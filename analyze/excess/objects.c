@@ -147,8 +147,3 @@ void pfa_objects_free(pfa_objects_t *objects)
     pfa_cells_free(&objects->cells);
     free(objects->list);
 }
-
-double pfa_object_spread(const pfa_object_t *object)
-{
-    return 1.96 * sqrt(object->variance);
-}

@@ -73,7 +73,4 @@ void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken);
 void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least);
 void pfa_objects_free(pfa_objects_t *objects);
 
-/* Half the width of the interval that has the true frequency with 95 %; 0 unless sampled. */
-double pfa_object_spread(const pfa_object_t *object);
-
 #endif

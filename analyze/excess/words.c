@@ -35,18 +35,29 @@ static double slots_for(double alive)
     return ceil(2 * alive) + 1;
 }
 
-char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object)
+static char *advice_of_own(const pfa_hit_t *hit)
+{
+    char text[PFA_NUMBER_TEXT];
+    const char *instead = hit->high <= FEW_BYTES ? "use a local array" : "move the allocation out of its loop";
+    return hit->count == 1
+               ? make_text("The same function allocates and frees it: %s, or keep one chunk from call to call.",
+                           instead)
+               : make_text(
+                     "The same function allocates and frees them: %s, or keep one chunk of %s bytes from call to call.",
+                     instead, pfa_text_count(text, (double)hit->high));
+}
+
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
-    double alive = pfa_excess_alive(excess, object);
-    if (object->size == 0) {
+    double alive = pfa_excess_alive(excess, hit);
+    if (hit->high == 0) {
         return make_text("Nothing is asked for: return before allocating when the length is 0.");
     }
-    if (object->caller == object->destroyer) {
-        return make_text("The same function allocates and frees it: %s, or keep one chunk from call to call.",
-                         object->size <= FEW_BYTES ? "use a local array" : "move the allocation out of its loop");
+    if (hit->caller == hit->destroyer) {
+        return advice_of_own(hit);
     }
-    if (excess->routines.list[object->destroyer].wrapper || object->destroyer == PFA_ROUTINE_UNKNOWN) {
+    if (excess->routines.list[hit->destroyer].wrapper || hit->destroyer == PFA_ROUTINE_UNKNOWN) {
         return make_text(
             "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
             "--conf free_depth:8.");
@@ -72,7 +83,7 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
                      pfa_text_duration(texts[2], excess->clusters[excess->shortest].lifetime));
 }
 
-/* Together or each by itself. */
+/* Together or each caller and destroyer by itself. */
 static char *reason_of_little(const pfa_excess_t *excess, double share)
 {
     char text[PFA_NUMBER_TEXT];
@@ -80,8 +91,8 @@ static char *reason_of_little(const pfa_excess_t *excess, double share)
     pfa_text_count(text, (double)excess->suspect_count);
     if (share >= wanted) {
         return make_text(
-            "calls for %s objects take about %.3g %% of the run time, and for each of them less than %.3g %% "
-            "(a tenth of --min-share)",
+            "calls for %s objects take about %.3g %% of the run time, and for those of any one caller and destroyer "
+            "less than %.3g %% (a tenth of --min-share)",
             text, 100 * share, 10 * wanted);
     }
     return make_text(

@@ -93,7 +93,12 @@ def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0):
 
 
 def key_of(data):
-    return data["caller"]["function"], data["size"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+    equal(data["size_low"], data["size_high"], "each size is an object")
+    return data["caller"]["function"], data["size_low"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+
+
+def pair_of(data):
+    return data["caller"]["function"], data["destroyer"]["function"]
 
 
 def scaled(values, scale):
@@ -177,14 +182,32 @@ def may_be(data, told):
     return told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
 
 
+def check_hit(hit, found):
+    """`found` are its objects."""
+    chunks = sum(o["frequency"] for o in found)
+    equal((hit["size_low"], hit["size_high"]), (min(o["size_low"] for o in found), max(o["size_high"] for o in found)), "sizes")
+    equal(hit["sizes"], len(found), "number of sizes")
+    equal(hit["frequency"], chunks, "frequency of a hit", 1e-9)
+    equal(hit["frequency_spread"], math.hypot(*(o["frequency_spread"] for o in found)), "spread of a hit", 1e-9)
+    equal(hit["lifetime_ns"], sum(o["frequency"] * o["lifetime_ns"] for o in found) / chunks, "lifetime of a hit", 1e-9)
+    equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
+
+
 def check_hits(data, suspects, by):
     """`suspects` are objects as told; the guard and the order are those of docs/excess.md."""
     wanted = data["min_share"] * data["run_ns"]
     taken = sum(o["frequency"] for o in suspects) * data["pair_ns"]
     equal(data["suspects"], len(suspects), "suspects")
     equal({key_of(o) for o in data["objects"] if o["suspect"]}, {key_of(o) for o in suspects}, "which are suspects")
-    hits = [o for o in suspects if o["frequency"] * data["pair_ns"] >= wanted / 10] if taken >= wanted else []
-    equal({key_of(h) for h in data["hits"]}, {key_of(o) for o in hits}, "hits")
+    pairs = collections.defaultdict(list)
+    for each in suspects if taken >= wanted else []:
+        pairs[pair_of(each)].append(each)
+    hits = {p: found for p, found in pairs.items() if sum(o["frequency"] for o in found) * data["pair_ns"] >= wanted / 10}
+    equal({pair_of(h) for h in data["hits"]}, set(hits), "hits")
+    equal(len(data["hits"]), len(hits), "each caller and destroyer once")
+    for hit in data["hits"]:
+        check_hit(hit, hits[pair_of(hit)])
+    equal({key_of(o) for o in data["objects"] if o["reported"]}, {key_of(o) for found in hits.values() for o in found}, "which are in hits")
     order = [h[by] for h in data["hits"]]
     equal(order, sorted(order, reverse=True), f"hits by {by}")
     equal(data["excessive"], bool(hits), "verdict")
@@ -285,7 +308,7 @@ def guard(folder):
     make("ended", folder / "t.pa", 700, 1)
     whole = excess(folder / "t.pa", "--clusters", 2, "--min-share", 0)
     check_clusters(whole)
-    equal(len(whole["hits"]), whole["suspects"], "all suspects are hits")
+    equal(sum(h["sizes"] for h in whole["hits"]), whole["suspects"], "all suspects are in hits")
     share = whole["suspects_ns"] / whole["run_ns"]
     for factor, some in ((0.99, True), (1.01, False)):
         data = excess(folder / "t.pa", "--clusters", 2, "--pair-cost", 0.1, "--min-share", repr(share * factor * 0.1 / PAIR))
@@ -366,8 +389,11 @@ def call_trees(folder):
         data = excess(path, "--lines", 1000, "--clusters", 1, "--min-share", 0, *options)
         reference = objects_of(path, data["files"][0]["seconds"], patterns)
         for hit in data["hits"]:
+            ways = collections.Counter()
+            for one in (o for o in data["objects"] if o["reported"] and pair_of(o) == pair_of(hit)):
+                ways += reference[key_of(one)].ways
             equal(collections.Counter((c["function"], c["chunks"], c["level"]) for c in hit["calls"]),
-                  tree_of(reference[key_of(hit)].ways, hit["caller"]["function"]), f"calls to {key_of(hit)}")
+                  tree_of(ways, hit["caller"]["function"]), f"calls to {pair_of(hit)}")
             equal((hit["calls"][0]["chunks"], hit["calls_left_out"]), (hit["frequency"], 0), "the first call")
             for call, caller in zip(hit["calls"], hit["calls"][1:]):
                 check(caller["level"] != call["level"] or caller["chunks"] <= call["chunks"], "heavier ones first")

@@ -1,0 +1,103 @@
+/* Owns hits: suspects by who makes and who frees them. A loop that asks for other sizes each time is one thing to mend, however
+ * many objects it makes and however little each of them takes. */
+#include "analyze/excess/excess.h"
+
+#include <stdlib.h>
+
+static bool is_same(const pfa_object_t *a, const pfa_object_t *b)
+{
+    return a->caller == b->caller && a->destroyer == b->destroyer;
+}
+
+static int compare_members(const void *left, const void *right, void *context)
+{
+    const pfa_object_t *objects = context;
+    const pfa_object_t *a = &objects[*(const uint32_t *)left];
+    const pfa_object_t *b = &objects[*(const uint32_t *)right];
+    int order = (a->caller > b->caller) - (a->caller < b->caller);
+    order = order != 0 ? order : (a->destroyer > b->destroyer) - (a->destroyer < b->destroyer);
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+/* Suspects, those of one caller and destroyer together, by size. */
+static void list_members(pfa_excess_t *excess)
+{
+    size_t count = 0;
+    excess->members = pfa_memory_get(excess->suspect_count + 1, sizeof *excess->members);
+    for (size_t i = 0; i < excess->objects.freed; i++) {
+        if (excess->suspect[i]) {
+            excess->members[count++] = (uint32_t)i;
+        }
+    }
+    qsort_r(excess->members, count, sizeof *excess->members, compare_members, excess->objects.list);
+}
+
+pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number)
+{
+    const pfa_object_t *object = &excess->objects.list[number];
+    return (pfa_hit_t){.caller = object->caller,
+                       .destroyer = object->destroyer,
+                       .count = 1,
+                       .leader = (uint32_t)number,
+                       .low = object->size,
+                       .high = object->size,
+                       .frequency = object->frequency,
+                       .variance = object->variance,
+                       .lifetime = object->lifetime,
+                       .ratio = object->ratio};
+}
+
+/* Members come by size: the next one is larger. */
+static void join(pfa_hit_t *hit, const pfa_hit_t *next)
+{
+    double chunks = hit->frequency + next->frequency;
+    hit->lifetime = (hit->frequency * hit->lifetime + next->frequency * next->lifetime) / chunks;
+    hit->frequency = chunks;
+    hit->variance += next->variance;
+    hit->ratio = chunks / hit->lifetime;
+    hit->leader = next->leader < hit->leader ? next->leader : hit->leader;
+    hit->high = next->high;
+    hit->count++;
+}
+
+static pfa_hit_t make_hit(const pfa_excess_t *excess, size_t first)
+{
+    const pfa_object_t *objects = excess->objects.list;
+    const uint32_t *members = excess->members;
+    pfa_hit_t hit = pfa_excess_hit_of(excess, members[first]);
+    hit.members = &members[first];
+    for (size_t i = first + 1; i < excess->suspect_count && is_same(&objects[members[first]], &objects[members[i]]);
+         i++) {
+        pfa_hit_t next = pfa_excess_hit_of(excess, members[i]);
+        join(&hit, &next);
+    }
+    return hit;
+}
+
+static int compare_hits(const void *left, const void *right, void *context)
+{
+    const pfa_excess_options_t *options = context;
+    const pfa_hit_t *a = left;
+    const pfa_hit_t *b = right;
+    bool by_ratio = options->method == PFA_EXCESS_IQR;
+    double difference = by_ratio ? b->ratio - a->ratio : b->frequency - a->frequency;
+    return difference != 0 ? (difference > 0) - (difference < 0) : (a->leader > b->leader) - (a->leader < b->leader);
+}
+
+void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns)
+{
+    list_members(excess);
+    excess->hits = pfa_memory_get(excess->suspect_count + 1, sizeof *excess->hits);
+    for (size_t i = 0; i < excess->suspect_count;) {
+        pfa_hit_t hit = make_hit(excess, i);
+        i += hit.count;
+        if (pfa_excess_cost(excess, hit.frequency) < least_ns) {
+            continue;
+        }
+        excess->hits[excess->hit_count++] = hit;
+        for (size_t j = 0; j < hit.count; j++) {
+            excess->reported[hit.members[j]] = true;
+        }
+    }
+    qsort_r(excess->hits, excess->hit_count, sizeof *excess->hits, compare_hits, (void *)(uintptr_t)excess->options);
+}
