@@ -70,7 +70,7 @@ static void add_object(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_obj
     const pfa_cell_t *cells = excess->objects.cells.list;
     for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = cells[i].next) {
         pfa_stacks_lines(excess->routines.stacks, cells[i].from, lines);
-        add_stack(tree, &excess->routines, lines, cells[i].chunks, excess->options->lines);
+        add_stack(tree, &excess->routines, lines, cells[i].sum.chunks, excess->options->lines);
     }
 }
 

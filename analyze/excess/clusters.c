@@ -38,7 +38,8 @@ static pfa_spot_t *make_points(const pfa_excess_t *excess)
     span_t x = {.low = INFINITY, .high = -INFINITY};
     span_t y = x;
     for (size_t i = 0; i < objects->freed; i++) {
-        points[i] = (pfa_spot_t){scaled(excess, objects->list[i].frequency), scaled(excess, objects->list[i].lifetime)};
+        points[i] =
+            (pfa_spot_t){scaled(excess, objects->list[i].sum.chunks), scaled(excess, objects->list[i].lifetime)};
         widen(&x, points[i].x);
         widen(&y, points[i].y);
     }
@@ -82,7 +83,7 @@ static void sum_clusters(pfa_excess_t *excess, const uint32_t *labels)
         pfa_excess_cluster_t *cluster = &excess->clusters[labels[i]];
         objects->list[i].cluster = labels[i];
         cluster->members++;
-        cluster->frequency += objects->list[i].frequency;
+        cluster->frequency += objects->list[i].sum.chunks;
         cluster->lifetime += objects->list[i].lifetime;
     }
     for (unsigned k = 0; k < excess->k; k++) {

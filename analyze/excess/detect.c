@@ -20,12 +20,7 @@ double pfa_excess_cost(const pfa_excess_t *excess, double frequency)
 /* Little's law. */
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    return excess->run_ns > 0 ? hit->frequency * hit->lifetime / excess->run_ns : 0;
-}
-
-double pfa_excess_spread(double variance)
-{
-    return 1.96 * sqrt(variance);
+    return excess->run_ns > 0 ? hit->sum.chunks * hit->lifetime / excess->run_ns : 0;
 }
 
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
@@ -39,7 +34,7 @@ static void sum_suspects(pfa_excess_t *excess)
     for (size_t i = 0; i < excess->objects.count; i++) {
         if (excess->suspect[i]) {
             excess->suspect_count++;
-            excess->suspect_ns += pfa_excess_cost(excess, excess->objects.list[i].frequency);
+            excess->suspect_ns += pfa_excess_cost(excess, excess->objects.list[i].sum.chunks);
         }
     }
 }

@@ -287,14 +287,15 @@ static void add_remarks(pfa_excess_t *excess)
     char texts[3][PFA_NUMBER_TEXT];
     double hidden = 0;
     if (excess->longest_step > 1000) {
-        pfa_notes_add(&excess->query->remarks,
-                      "times were written in steps of %s: lifetimes of objects with few chunks are rough; record with "
-                      "--conf time_step:1 for exact ones",
-                      pfa_text_duration(texts[2], excess->longest_step));
+        pfa_notes_add(
+            &excess->query->remarks,
+            "times were written in steps of %s: mean lifetimes are right within what ± says of them, those of "
+            "few chunks are rough; record with --conf time_step:1 for exact ones",
+            pfa_text_duration(texts[2], excess->longest_step));
     }
     for (size_t i = 0; i < excess->objects.count; i++) {
         const pfa_object_t *object = &excess->objects.list[i];
-        hidden += excess->routines.list[object->destroyer].wrapper ? object->frequency : 0;
+        hidden += excess->routines.list[object->destroyer].wrapper ? object->sum.chunks : 0;
     }
     if (excess->folded > 0) {
         pfa_notes_add(&excess->query->remarks, "%s death%s left out: known in sums only, without size and lifetime",

@@ -59,9 +59,8 @@ typedef struct pfa_hit {
     uint32_t leader; /* the most frequent of them */
     uint64_t low;    /* sizes */
     uint64_t high;
-    double frequency; /* of all together */
-    double variance;
-    double lifetime; /* the mean of all chunks */
+    pfa_sum_t sum;   /* of all together */
+    double lifetime; /* the mean */
     double ratio;
 } pfa_hit_t;
 
@@ -125,8 +124,6 @@ pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 /* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average. */
 double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
-/* Half the width of the interval that has a true frequency with 95 %, from its variance; 0 unless sampled. */
-double pfa_excess_spread(double variance);
 /* One sentence of what to do about it; the caller frees it. */
 char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */

@@ -54,14 +54,14 @@ static char *title_of(const pfa_excess_t *excess, const pfa_object_t *object)
     int length = asprintf(
         &title, "%s, %s bytes, freed by %s: %s times, %s on average", excess->routines.list[object->caller].name,
         pfa_text_count(texts[0], (double)object->size), excess->routines.list[object->destroyer].name,
-        pfa_text_count(texts[1], round(object->frequency)), pfa_text_duration(texts[2], object->lifetime));
+        pfa_text_count(texts[1], round(object->sum.chunks)), pfa_text_duration(texts[2], object->lifetime));
     return length >= 0 ? title : pfa_memory_copy("?", 1);
 }
 
 static void add_dot(const pfa_excess_t *excess, picture_t *picture, size_t number, bool label)
 {
     const pfa_object_t *object = &excess->objects.list[number];
-    picture->dots[picture->count++] = (pfa_dot_t){.x = object->frequency,
+    picture->dots[picture->count++] = (pfa_dot_t){.x = object->sum.chunks,
                                                   .y = object->lifetime * 1e-9,
                                                   .title = keep(picture, title_of(excess, object)),
                                                   .label = label ? keep(picture, name_of(excess, object)) : NULL};

@@ -84,9 +84,12 @@ static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_
     put_routine(excess, json, "destroyer", hit->destroyer);
     pfa_json_whole(json, "size_low", hit->low);
     pfa_json_whole(json, "size_high", hit->high);
-    pfa_json_number(json, "frequency", hit->frequency);
-    pfa_json_number(json, "frequency_spread", pfa_excess_spread(hit->variance));
+    pfa_json_number(json, "frequency", hit->sum.chunks);
+    pfa_json_number(json, "frequency_spread", pfa_sum_spread(&hit->sum));
     pfa_json_number(json, "lifetime_ns", hit->lifetime);
+    pfa_json_number(json, "lifetime_spread_ns", pfa_sum_lifetime_spread(&hit->sum));
+    pfa_json_number(json, "life_ns", hit->sum.life);
+    pfa_json_number(json, "step_ns", hit->sum.step);
     pfa_json_number(json, "ratio_per_ms", hit->ratio * 1e6);
 }
 
@@ -124,7 +127,7 @@ static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit
     calls_t calls = {.excess = excess, .json = json};
     pfa_calltree_t tree;
     char *advice = pfa_excess_advice(excess, hit);
-    double cost = pfa_excess_cost(excess, hit->frequency);
+    double cost = pfa_excess_cost(excess, hit->sum.chunks);
     pfa_json_begin(json, NULL, '{');
     put_figures(excess, json, hit);
     pfa_json_whole(json, "sizes", hit->count);

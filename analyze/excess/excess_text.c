@@ -87,15 +87,19 @@ static void print_sizes(const pfa_hit_t *hit)
 static void print_figures(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
-    double cost = pfa_excess_cost(excess, hit->frequency);
-    printf("%s", pfa_text_count(texts[0], round(hit->frequency)));
+    double cost = pfa_excess_cost(excess, hit->sum.chunks);
+    double within = pfa_sum_lifetime_spread(&hit->sum);
+    printf("%s", pfa_text_count(texts[0], round(hit->sum.chunks)));
     if (excess->query->sampled) {
-        printf(" ±%s", pfa_text_count(texts[0], round(pfa_excess_spread(hit->variance))));
+        printf(" ±%s", pfa_text_count(texts[0], round(pfa_sum_spread(&hit->sum))));
     }
     printf(" times ");
     print_sizes(hit);
-    printf(", alive for %s on average; calls take about %s, %.3g %% of the run\n",
-           pfa_text_duration(texts[0], hit->lifetime), pfa_text_duration(texts[1], cost),
+    printf(", alive for %s", pfa_text_duration(texts[0], hit->lifetime));
+    if (within > 0) {
+        printf(" ±%s", pfa_text_duration(texts[0], within));
+    }
+    printf(" on average; calls take about %s, %.3g %% of the run\n", pfa_text_duration(texts[1], cost),
            excess->run_ns > 0 ? 100 * cost / excess->run_ns : 0);
     if (excess->options->method == PFA_EXCESS_IQR) {
         printf("      ratio %.6g per %s\n", hit->ratio * excess->unit->ns, excess->unit->name);

@@ -41,22 +41,20 @@ pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number)
                        .leader = (uint32_t)number,
                        .low = object->size,
                        .high = object->size,
-                       .frequency = object->frequency,
-                       .variance = object->variance,
+                       .sum = object->sum,
                        .lifetime = object->lifetime,
                        .ratio = object->ratio};
 }
 
-/* Members come by size: the next one is larger. */
-static void join(pfa_hit_t *hit, const pfa_hit_t *next)
+/* The lifetime is that of all chunks as they were written: means of objects of which each lifetime was cut to 0 are too long. */
+static void join(pfa_hit_t *hit, const pfa_excess_t *excess, uint32_t number)
 {
-    double chunks = hit->frequency + next->frequency;
-    hit->lifetime = (hit->frequency * hit->lifetime + next->frequency * next->lifetime) / chunks;
-    hit->frequency = chunks;
-    hit->variance += next->variance;
-    hit->ratio = chunks / hit->lifetime;
-    hit->leader = next->leader < hit->leader ? next->leader : hit->leader;
-    hit->high = next->high;
+    const pfa_object_t *object = &excess->objects.list[number];
+    pfa_sum_add(&hit->sum, &object->sum);
+    hit->lifetime = pfa_sum_lifetime(&hit->sum, excess->objects.least);
+    hit->ratio = hit->sum.chunks / hit->lifetime;
+    hit->leader = number < hit->leader ? number : hit->leader;
+    hit->high = object->size; /* they come by size */
     hit->count++;
 }
 
@@ -68,8 +66,7 @@ static pfa_hit_t make_hit(const pfa_excess_t *excess, size_t first)
     hit.members = &members[first];
     for (size_t i = first + 1; i < excess->suspect_count && is_same(&objects[members[first]], &objects[members[i]]);
          i++) {
-        pfa_hit_t next = pfa_excess_hit_of(excess, members[i]);
-        join(&hit, &next);
+        join(&hit, excess, members[i]);
     }
     return hit;
 }
@@ -80,7 +77,7 @@ static int compare_hits(const void *left, const void *right, void *context)
     const pfa_hit_t *a = left;
     const pfa_hit_t *b = right;
     bool by_ratio = options->method == PFA_EXCESS_IQR;
-    double difference = by_ratio ? b->ratio - a->ratio : b->frequency - a->frequency;
+    double difference = by_ratio ? b->ratio - a->ratio : b->sum.chunks - a->sum.chunks;
     return difference != 0 ? (difference > 0) - (difference < 0) : (a->leader > b->leader) - (a->leader < b->leader);
 }
 
@@ -91,7 +88,7 @@ void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns)
     for (size_t i = 0; i < excess->suspect_count;) {
         pfa_hit_t hit = make_hit(excess, i);
         i += hit.count;
-        if (pfa_excess_cost(excess, hit.frequency) < least_ns) {
+        if (pfa_excess_cost(excess, hit.sum.chunks) < least_ns) {
             continue;
         }
         excess->hits[excess->hit_count++] = hit;

@@ -62,10 +62,10 @@ void pfa_cells_free(pfa_cells_t *cells)
 void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken)
 {
     pfa_cell_t *cell = pfa_cells_get(&objects->cells, taken->stack, taken->size, taken->destroyer);
-    cell->chunks += taken->weight;
-    cell->life += taken->weight * taken->life;
-    cell->variance += taken->weight * (taken->weight - 1);
-    cell->step = fmaxf(cell->step, (float)taken->step);
+    pfa_sum_add(&cell->sum, &(pfa_sum_t){.chunks = taken->weight,
+                                         .variance = taken->weight * (taken->weight - 1),
+                                         .life = taken->weight * taken->life,
+                                         .step = taken->step});
 }
 
 static bool is_freed(const pfa_object_t *object)
@@ -82,8 +82,8 @@ static int compare_objects(const void *left, const void *right, void *context)
     if (is_freed(a) != is_freed(b)) {
         return is_freed(a) ? -1 : 1;
     }
-    if (a->frequency != b->frequency) {
-        return a->frequency > b->frequency ? -1 : 1;
+    if (a->sum.chunks != b->sum.chunks) {
+        return a->sum.chunks > b->sum.chunks ? -1 : 1;
     }
     int order = strcmp(routines->list[a->caller].name, routines->list[b->caller].name);
     order = order != 0 ? order : (a->size > b->size) - (a->size < b->size);
@@ -98,32 +98,29 @@ static void join_cells(pfa_cells_t *cells, pfa_routines_t *routines, pfa_cells_t
 {
     for (size_t i = 0; i < cells->count; i++) {
         pfa_cell_t *cell = &cells->list[i];
-        pfa_cell_t *sum = pfa_cells_get(joined, pfa_routines_of_stack(routines, cell->from), cell->size, cell->to);
-        sum->chunks += cell->chunks;
-        sum->life += cell->life;
-        sum->variance += cell->variance;
-        sum->step = fmaxf(sum->step, cell->step);
-        cell->next = sum->next;
-        sum->next = (uint32_t)i;
+        pfa_cell_t *joint = pfa_cells_get(joined, pfa_routines_of_stack(routines, cell->from), cell->size, cell->to);
+        pfa_sum_add(&joint->sum, &cell->sum);
+        cell->next = joint->next;
+        joint->next = (uint32_t)i;
     }
 }
 
-static pfa_object_t make_object(const pfa_cell_t *sum, double least)
+static pfa_object_t make_object(const pfa_cell_t *joint, double least)
 {
-    double lifetime = fmax(fmax(sum->life, (double)sum->step) / sum->chunks, least);
-    return (pfa_object_t){.size = sum->size,
-                          .caller = sum->from,
-                          .destroyer = sum->to,
-                          .cells = sum->next,
-                          .frequency = sum->chunks,
-                          .variance = sum->variance,
+    double lifetime = pfa_sum_lifetime(&joint->sum, least);
+    return (pfa_object_t){.size = joint->size,
+                          .caller = joint->from,
+                          .destroyer = joint->to,
+                          .cells = joint->next,
+                          .sum = joint->sum,
                           .lifetime = lifetime,
-                          .ratio = sum->chunks / lifetime};
+                          .ratio = joint->sum.chunks / lifetime};
 }
 
 void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least)
 {
     pfa_cells_t joined = {.list = NULL};
+    objects->least = least;
     free(objects->cells.slots);
     objects->cells.slots = NULL;
     objects->cells.slot_count = 0;
@@ -133,10 +130,10 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double
     for (size_t i = 0; i < joined.count; i++) {
         pfa_object_t object = make_object(&joined.list[i], least);
         objects->list[i] = object;
-        objects->chunks += object.frequency;
-        objects->bytes += object.frequency * (double)object.size;
+        objects->chunks += object.sum.chunks;
+        objects->bytes += object.sum.chunks * (double)object.size;
         objects->freed += is_freed(&object);
-        objects->live += is_freed(&object) ? 0 : object.frequency;
+        objects->live += is_freed(&object) ? 0 : object.sum.chunks;
     }
     pfa_cells_free(&joined);
     qsort_r(objects->list, objects->count, sizeof *objects->list, compare_objects, routines);

@@ -10,15 +10,33 @@
 
 #define PFA_CELL_NONE UINT32_MAX
 
+/* What is summed of chunks.
+ *
+ * Times that were cut to a step make each lifetime off by up to one, up or down; as births and deaths are cut alike, it is
+ * right on average. A chunk that lives for a part f of a step is told 0 or a step, with a variance of f (1 - f) steps squared:
+ * no more than its life times the step, nor than a quarter of a step squared. */
+typedef struct pfa_sum {
+    double chunks;
+    double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
+    double life;     /* nanoseconds of all together, as they were written */
+    double step;     /* nanoseconds: what the times of some were cut to; 0: to nothing */
+} pfa_sum_t;
+
+void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other);
+/* The mean, nanoseconds. It is not below `least`, what the clock can tell apart; and if all lifetimes were cut to 0, those of all
+ * chunks together are one step. */
+double pfa_sum_lifetime(const pfa_sum_t *sum, double least);
+/* Half the width of the interval that has the true mean with 95 %, as far as steps are to blame: not above one. */
+double pfa_sum_lifetime_spread(const pfa_sum_t *sum);
+/* Likewise of the true number of chunks; 0 unless sampled. */
+double pfa_sum_spread(const pfa_sum_t *sum);
+
 typedef struct pfa_cell {
     uint64_t size;
     uint32_t from; /* a stack; of objects, a routine */
     uint32_t to;   /* a routine */
     uint32_t next; /* of the same object; of an object, its first. PFA_CELL_NONE: no more */
-    float step;    /* nanoseconds: what the times of some of its chunks were cut to; 0: to nothing */
-    double chunks;
-    double life;     /* nanoseconds of all together */
-    double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
+    pfa_sum_t sum;
 } pfa_cell_t;
 
 /* A table of cells by from, size and to. */
@@ -40,8 +58,7 @@ typedef struct pfa_object {
     uint32_t destroyer; /* PFA_ROUTINE_NEVER: its chunks are alive at the end */
     uint32_t cells;     /* the first of its cells */
     uint32_t cluster;
-    double frequency;
-    double variance; /* of the frequency; 0 unless sampled */
+    pfa_sum_t sum;   /* its chunks are its frequency */
     double lifetime; /* the mean, nanoseconds */
     double ratio;    /* frequency / lifetime, by nanoseconds */
 } pfa_object_t;
@@ -54,10 +71,10 @@ typedef struct pfa_objects {
     double chunks; /* of all objects */
     double live;   /* of those that were never freed */
     double bytes;
+    double least;
 } pfa_objects_t;
 
-/* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`: a lifetime then is off by up to that,
- * and the mean of many is right nevertheless. */
+/* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`. */
 typedef struct pfa_taken {
     uint32_t stack;
     uint32_t destroyer;
@@ -68,8 +85,7 @@ typedef struct pfa_taken {
 } pfa_taken_t;
 
 void pfa_objects_take(pfa_objects_t *objects, const pfa_taken_t *taken);
-/* Makes the list of the cells. Lifetimes are not below `least`, what the clock can tell apart; and where times were cut,
- * those of all chunks together not below one step. */
+/* Makes the list of the cells; `least` as above. */
 void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least);
 void pfa_objects_free(pfa_objects_t *objects);
 

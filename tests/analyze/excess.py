@@ -61,6 +61,8 @@ class Object:
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
         self.ratio = self.frequency / self.lifetime
+        each = min(max(self.life, self.step) * self.step, self.frequency * self.step**2 / 4)
+        self.doubt = min(1.96 * math.sqrt(each * (1 + self.variance / self.frequency)) / self.frequency, self.step)
 
 
 def events_of(path):
@@ -165,6 +167,9 @@ def check_objects(data, reference):
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
+        equal(ours["lifetime_spread_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
+        equal(ours["life_ns"], truth.life, f"lives of {key}", 1e-9)
+        equal(ours["step_ns"], truth.step, f"step of {key}")
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
     order = [(o["never_freed"], -o["frequency"]) for o in data["objects"]]
     equal(order, sorted(order), "freed ones by frequency, then the others")
@@ -189,7 +194,8 @@ def check_hit(hit, found):
     equal(hit["sizes"], len(found), "number of sizes")
     equal(hit["frequency"], chunks, "frequency of a hit", 1e-9)
     equal(hit["frequency_spread"], math.hypot(*(o["frequency_spread"] for o in found)), "spread of a hit", 1e-9)
-    equal(hit["lifetime_ns"], sum(o["frequency"] * o["lifetime_ns"] for o in found) / chunks, "lifetime of a hit", 1e-9)
+    life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
+    equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
 
@@ -268,6 +274,28 @@ def objects(folder):
         check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"]))
         equal(data["sampled"], "sampled" in words, "sampled")
         check(("sampled" in words) == any(o["frequency_spread"] > 0 for o in data["objects"]), "spread of what is sampled")
+
+
+def cut_means(folder):
+    """Means of cut times are right within what is said of them: against the same heap with whole times."""
+    step = 2**13
+    for words, least in ((("size=64",), 9), ((), 1000)):  # many chunks in each object, and few
+        within, sure = 0, []
+        make("ended", folder / "whole.pa", 20000, 5, *words)
+        make("ended", folder / "cut.pa", 20000, 5, "shift=13", *words)
+        truth = {key_of(o): o for o in freed(excess(folder / "whole.pa"))}
+        told = {key_of(o): o for o in freed(excess(folder / "cut.pa"))}
+        equal(set(told), set(truth), "the same objects")
+        check(len(told) >= least, f"{len(told)} objects")
+        for key, ours in told.items():
+            off = abs(ours["life_ns"] - truth[key]["life_ns"]) / ours["frequency"]
+            within += abs(ours["lifetime_ns"] - truth[key]["lifetime_ns"]) <= ours["lifetime_spread_ns"]
+            check(off <= step, f"{key} is off by {off}, more than a step")
+            sure.append(ours["lifetime_spread_ns"])
+        check(within >= 0.93 * len(told), f"{within} of {len(told)} means are within their intervals")
+        check(max(sure) <= step and (not words or max(sure) < step / 10), f"intervals of up to {max(sure)}")
+        lives = [sum(o["life_ns"] for o in objects.values()) for objects in (told, truth)]
+        equal(lives[0] / lives[1], 1, "of all together", 0.01)
 
 
 def cut_times(folder):
@@ -488,6 +516,6 @@ def command_line(folder):
         check(said != "", f"{wrong} is said to be wrong")
 
 
-support.main(objects=objects, cut_times=cut_times, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
+support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
              wrappers=wrappers, call_trees=call_trees, where=where, all_live=all_live, odd_heaps=odd_heaps, several=several,
              text_and_pictures=text_and_pictures, command_line=command_line)

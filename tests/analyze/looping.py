@@ -31,20 +31,26 @@ def excess(trace, *options):
     return json.loads(tool("excess", "--json", *options, trace)[0])
 
 
+def check_frequency(hit, data):
+    """On a busy machine some deaths are known in sums only."""
+    check(TURNS - data["folded"] <= hit["frequency"] <= TURNS, f"{hit['frequency']} times, {data['folded']} in sums only")
+
+
 def many_sizes(folder):
     """None of the sizes takes a tenth of the share, and all of them together are worth a change."""
     trace = record(folder, "sizes")
     data = excess(trace, "--objects")
     equal([h["caller"]["function"] for h in data["hits"]], ["render"], "the only hit")
     hit = data["hits"][0]
-    equal((hit["size_low"], hit["size_high"], hit["frequency"]), (LOW, HIGH, TURNS), "all sizes")
+    check_frequency(hit, data)
+    equal((hit["size_low"], hit["size_high"]), (LOW, HIGH), "all sizes")
     equal(hit["sizes"], HIGH - LOW + 1, "number of sizes")
     equal(hit["destroyer"]["function"], "render", "who frees")
     least = data["min_share"] * data["run_ns"] / 10
     sizes = [o for o in data["objects"] if o["caller"]["function"] == "render"]
     check(all(o["frequency"] * data["pair_ns"] < least for o in sizes), "each by itself takes too little")
     text = tool("excess", "--plain", trace)[0]
-    check("1,000,000 times 16 to 1,024 bytes, 1,009 sizes, alive for" in text, text)
+    check(f"{hit['frequency']:,} times 16 to 1,024 bytes, 1,009 sizes, alive for" in text, text)
     check("use a local array, or keep one chunk of 1,024 bytes from call to call" in text, text)
     equal([c["function"] for c in hit["calls"][:3]], ["render", "run_job", "main"], "calls")
 
@@ -55,7 +61,9 @@ def one_size(folder):
         data = excess(trace, "--method", method)
         equal([(h["caller"]["function"], h["size_low"], h["size_high"], h["sizes"]) for h in data["hits"]], [("render", 48, 48, 1)],
               f"hits by {method}")
-    check("1,000,000 times 48 bytes, alive for" in tool("excess", "--plain", trace)[0], "text")
+        check_frequency(data["hits"][0], data)
+        text = tool("excess", "--plain", "--method", method, trace)[0]
+        check(f"{data['hits'][0]['frequency']:,} times 48 bytes, alive for" in text, text)
 
 
 def clean(folder):
