@@ -9,7 +9,7 @@
 #include "analyze/excess/kmeans.h"
 #include "analyze/excess/objects.h"
 #include "analyze/excess/quartiles.h"
-#include "analyze/query/query.h"
+#include "analyze/query/request.h"
 
 #include <stdio.h>
 
@@ -36,12 +36,17 @@ typedef struct pfa_excess_options {
     double pair_ns;              /* what an allocation and its free take; 0: as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
-    bool all_objects;            /* in JSON */
-    bool plain;                  /* no charts on the terminal */
-    bool fail;                   /* an exit status of its own if there are hits */
-    const char *diagram;         /* files for pictures; NULL: none */
+    size_t most_objects;         /* of more, sizes are put into classes */
+    pfa_wrappers_t wrappers;
+    bool all_objects;    /* in JSON */
+    bool plain;          /* no charts on the terminal */
+    bool fail;           /* an exit status of its own if there are hits */
+    const char *diagram; /* files for pictures; NULL: none */
     const char *chart;
 } pfa_excess_options_t;
+
+/* Reads the command line. -1: go on; else the status to end with. */
+int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv);
 
 /* A cluster on the unscaled values, of which the two conditions speak. */
 typedef struct pfa_excess_cluster {
@@ -135,6 +140,9 @@ void pfa_excess_json(pfa_excess_t *excess);
 int pfa_excess_draw(const pfa_excess_t *excess);
 void pfa_excess_show(const pfa_excess_t *excess);
 
+/* "48 bytes", "16 to 1,024 bytes" */
+enum { PFA_SIZES_TEXT = 2 * PFA_NUMBER_TEXT + 16 };
+const char *pfa_text_sizes(char text[PFA_SIZES_TEXT], uint64_t low, uint64_t high);
 /* "1.25 us" */
 const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns);
 

@@ -40,21 +40,22 @@ static const char *keep(picture_t *picture, char *text)
 static char *name_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     char *caller = pfa_wrappers_bare_name(excess->routines.list[object->caller].name);
-    char text[PFA_NUMBER_TEXT];
+    char text[PFA_SIZES_TEXT];
     char *name = NULL;
-    int length = asprintf(&name, "%s, %s bytes", caller, pfa_text_count(text, (double)object->size));
+    int length = asprintf(&name, "%s, %s", caller, pfa_text_sizes(text, object->low, object->high));
     free(caller);
     return length >= 0 ? name : pfa_memory_copy("?", 1);
 }
 
 static char *title_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    char texts[3][PFA_NUMBER_TEXT];
+    char sizes[PFA_SIZES_TEXT];
+    char texts[2][PFA_NUMBER_TEXT];
     char *title = NULL;
-    int length = asprintf(
-        &title, "%s, %s bytes, freed by %s: %s times, %s on average", excess->routines.list[object->caller].name,
-        pfa_text_count(texts[0], (double)object->size), excess->routines.list[object->destroyer].name,
-        pfa_text_count(texts[1], round(object->sum.chunks)), pfa_text_duration(texts[2], object->lifetime));
+    int length =
+        asprintf(&title, "%s, %s, freed by %s: %s times, %s on average", excess->routines.list[object->caller].name,
+                 pfa_text_sizes(sizes, object->low, object->high), excess->routines.list[object->destroyer].name,
+                 pfa_text_count(texts[0], round(object->sum.chunks)), pfa_text_duration(texts[1], object->lifetime));
     return length >= 0 ? title : pfa_memory_copy("?", 1);
 }
 

@@ -169,6 +169,8 @@ void pfa_excess_json(pfa_excess_t *excess)
         [PFA_EXCESS_FOUND] = "excessive",       [PFA_EXCESS_NOTHING] = "no chunks",
         [PFA_EXCESS_NO_FREE] = "nothing freed", [PFA_EXCESS_NO_CLUSTER] = "no cluster",
         [PFA_EXCESS_NO_OUTLIER] = "no outlier", [PFA_EXCESS_LITTLE] = "too little"};
+    static const char *const size_classes[] = {
+        [PFA_SIZE_EXACT] = "exact", [PFA_SIZE_EIGHTHS] = "eighths", [PFA_SIZE_POWERS] = "powers"};
     pfa_json_t json = {.to = stdout};
     char *reason = pfa_excess_reason(excess);
     pfa_json_begin(&json, NULL, '{');
@@ -187,6 +189,7 @@ void pfa_excess_json(pfa_excess_t *excess)
     pfa_json_number(&json, "never_freed", excess->objects.live);
     pfa_json_whole(&json, "objects_left_out", excess->objects.count - excess->objects.freed);
     pfa_json_number(&json, "folded", excess->folded);
+    pfa_json_text(&json, "size_classes", size_classes[excess->objects.classes]);
     pfa_json_whole(&json, "suspects", excess->suspect_count);
     pfa_json_number(&json, "suspects_ns", excess->suspect_ns);
     if (excess->k != 0) {

@@ -72,15 +72,16 @@ static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t
     putchar('\n');
 }
 
-static void print_sizes(const pfa_hit_t *hit)
+static void print_sizes(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    char texts[3][PFA_NUMBER_TEXT];
-    pfa_text_count(texts[0], (double)hit->low);
-    pfa_text_count(texts[1], (double)hit->high);
-    if (hit->low == hit->high) {
-        printf("%s byte%s", texts[0], pfa_text_plural((double)hit->low));
-    } else {
-        printf("%s to %s bytes, %s sizes", texts[0], texts[1], pfa_text_count(texts[2], (double)hit->count));
+    char range[PFA_SIZES_TEXT];
+    char text[PFA_NUMBER_TEXT];
+    printf("%s", pfa_text_sizes(range, hit->low, hit->high));
+    if (hit->low != hit->high) {
+        printf(", %s %s", pfa_text_count(text, (double)hit->count),
+               excess->objects.classes == PFA_SIZE_EXACT ? "sizes"
+               : hit->count == 1                         ? "class of sizes"
+                                                         : "classes of sizes");
     }
 }
 
@@ -94,7 +95,7 @@ static void print_figures(const pfa_excess_t *excess, const pfa_hit_t *hit)
         printf(" ±%s", pfa_text_count(texts[0], round(pfa_sum_spread(&hit->sum))));
     }
     printf(" times ");
-    print_sizes(hit);
+    print_sizes(excess, hit);
     printf(", alive for %s", pfa_text_duration(texts[0], hit->lifetime));
     if (within > 0) {
         printf(" ±%s", pfa_text_duration(texts[0], within));

@@ -16,7 +16,7 @@ static int compare_members(const void *left, const void *right, void *context)
     const pfa_object_t *b = &objects[*(const uint32_t *)right];
     int order = (a->caller > b->caller) - (a->caller < b->caller);
     order = order != 0 ? order : (a->destroyer > b->destroyer) - (a->destroyer < b->destroyer);
-    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+    return order != 0 ? order : (a->low > b->low) - (a->low < b->low);
 }
 
 /* Suspects, those of one caller and destroyer together, by size. */
@@ -39,8 +39,8 @@ pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number)
                        .destroyer = object->destroyer,
                        .count = 1,
                        .leader = (uint32_t)number,
-                       .low = object->size,
-                       .high = object->size,
+                       .low = object->low,
+                       .high = object->high,
                        .sum = object->sum,
                        .lifetime = object->lifetime,
                        .ratio = object->ratio};
@@ -54,7 +54,7 @@ static void join(pfa_hit_t *hit, const pfa_excess_t *excess, uint32_t number)
     hit->lifetime = pfa_sum_lifetime(&hit->sum, excess->objects.least);
     hit->ratio = hit->sum.chunks / hit->lifetime;
     hit->leader = number < hit->leader ? number : hit->leader;
-    hit->high = object->size; /* they come by size */
+    hit->high = object->high; /* they come by size */
     hit->count++;
 }
 

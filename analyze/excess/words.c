@@ -19,6 +19,18 @@ const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns)
     return text;
 }
 
+const char *pfa_text_sizes(char text[PFA_SIZES_TEXT], uint64_t low, uint64_t high)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    pfa_text_count(texts[0], (double)low);
+    if (low == high) {
+        snprintf(text, PFA_SIZES_TEXT, "%s byte%s", texts[0], pfa_text_plural((double)low));
+    } else {
+        snprintf(text, PFA_SIZES_TEXT, "%s to %s bytes", texts[0], pfa_text_count(texts[1], (double)high));
+    }
+    return text;
+}
+
 __attribute__((format(printf, 1, 2))) static char *make_text(const char *format, ...)
 {
     char *text = NULL;

@@ -6,6 +6,7 @@ import fnmatch
 import json
 import math
 import random
+import resource
 import statistics
 import subprocess
 import xml.etree.ElementTree
@@ -50,6 +51,7 @@ class Object:
     def __init__(self):
         self.frequency = self.life = self.variance = self.step = 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
+        self.stacks = set()
 
     def take(self, weight, life, step, way):
         self.frequency += weight
@@ -57,6 +59,12 @@ class Object:
         self.variance += weight * (weight - 1)
         self.step = max(self.step, step)
         self.ways[tuple(way)] += weight
+
+    def join(self, other):
+        self.frequency += other.frequency
+        self.life += other.life
+        self.variance += other.variance
+        self.step = max(self.step, other.step)
 
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
@@ -89,14 +97,14 @@ def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0):
         if dead and 2**shift > LEAST_STEP and (event["free_time"] | event["alloc_time"]) % 2**shift == 0:
             step = 2**shift
         objects[key].take(event["weight"], life, step, way)
+        objects[key].stacks.add(event["stack"])
     for each in objects.values():
         each.finish()
     return objects
 
 
 def key_of(data):
-    equal(data["size_low"], data["size_high"], "each size is an object")
-    return data["caller"]["function"], data["size_low"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+    return data["caller"]["function"], data["size_high"], NEVER if data["never_freed"] else data["destroyer"]["function"]
 
 
 def pair_of(data):
@@ -165,6 +173,7 @@ def check_objects(data, reference):
     for key, ours in told.items():
         truth = reference[key]
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
+        equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
         equal(ours["lifetime_spread_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
@@ -410,6 +419,56 @@ def tree_of(ways, start):
     return told
 
 
+def class_of(size, classes):
+    """What sizes of one class have in common."""
+    if classes == "exact" or size < 2 or (classes == "eighths" and size <= 1024):
+        return size
+    power = (size - 1).bit_length()  # of the power of two that is not below
+    return (power, 8 * (size - 1) >> power - 1) if classes == "eighths" else power
+
+
+def joined(exact, classes):
+    """Objects whose sizes are in one class; by the largest of them."""
+    found = collections.defaultdict(list)
+    for (caller, size, destroyer), one in exact.items():
+        found[caller, class_of(size, classes), destroyer].append((size, one))
+    objects = {}
+    for (caller, _, destroyer), members in found.items():
+        whole = Object()
+        for _, one in members:
+            whole.join(one)
+        whole.finish()
+        whole.low, high = min(s for s, _ in members), max(s for s, _ in members)
+        objects[caller, high, destroyer] = whole
+    return objects
+
+
+def size_classes(folder):
+    """Of too many objects, sizes are put into classes, whenever in the walk that happens."""
+    path, where, seen = folder / "t.pa", ("--where", "freed and size > 1024"), set()
+    make("ended", path, 40000, 6)
+    exact = objects_of(path, excess(path)["files"][0]["seconds"], where=lambda e: e["type"] == "death" and e["size"] > 1024)
+    cells = sum(len(one.stacks) for one in exact.values())
+    for most in (1, 100, cells // 2, cells - 1, cells):
+        data = excess(path, *where, "--max-objects", most)
+        seen.add(data["size_classes"])
+        check_objects(data, joined(exact, data["size_classes"]))
+        equal(data["size_classes"] == "exact", most == cells, "whether there is room for all sizes")
+        equal(any("--max-objects" in r for r in data["remarks"]), most != cells, "which is said")
+    equal(seen, {"exact", "eighths", "powers"}, "ways to tell sizes")
+    out = tool("excess", "--plain", "--clusters", 1, "--min-share", 0, "--max-objects", 100, *where, path)[0]
+    check("classes of sizes, alive for" in out, out)
+
+
+def many_sizes(folder):
+    """Memory does not grow with the number of sizes: a gibibyte if it did."""
+    make("big", folder / "t.pa", 4_000_000, 1, "wide")
+    data = json.loads(tool("excess", "--json", folder / "t.pa")[0])
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    equal((data["chunks"], data["size_classes"]), (4_000_000, "eighths"), "all of them")
+    check(memory < 400, f"{memory} MiB")
+
+
 def call_trees(folder):
     path = folder / "t.pa"
     make("ended", path, 3000, 4)
@@ -517,5 +576,6 @@ def command_line(folder):
 
 
 support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
-             wrappers=wrappers, call_trees=call_trees, where=where, all_live=all_live, odd_heaps=odd_heaps, several=several,
+             wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, all_live=all_live,
+             odd_heaps=odd_heaps, several=several,
              text_and_pictures=text_and_pictures, command_line=command_line)
