@@ -29,6 +29,13 @@ bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
     return object->lifetime <= excess->options->max_life * run;
 }
 
+/* A single cluster has all objects: there is nothing to tell apart. */
+size_t pfa_excess_needed(const pfa_excess_options_t *options)
+{
+    size_t clusters = options->method == PFA_EXCESS_KMEANS ? options->clusters : 0;
+    return clusters == 1 || clusters > PFA_EXCESS_LEAST_OBJECTS ? clusters : PFA_EXCESS_LEAST_OBJECTS;
+}
+
 static void sum_suspects(pfa_excess_t *excess)
 {
     for (size_t i = 0; i < excess->objects.count; i++) {
@@ -48,6 +55,10 @@ void pfa_excess_detect(pfa_excess_t *excess)
     excess->reported = pfa_memory_get(excess->objects.count + 1, sizeof *excess->reported);
     if (excess->objects.freed == 0) {
         excess->verdict = excess->objects.count == 0 ? PFA_EXCESS_NOTHING : PFA_EXCESS_NO_FREE;
+        return;
+    }
+    if (excess->objects.freed < pfa_excess_needed(excess->options)) {
+        excess->verdict = PFA_EXCESS_FEW;
         return;
     }
     bool by_clusters = excess->options->method == PFA_EXCESS_KMEANS;

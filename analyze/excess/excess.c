@@ -10,6 +10,9 @@ enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 /* Of a pair in a usual allocator. Recording costs more; that is not the program's fault. */
 #define USUAL_PAIR_NS 50.0
 
+/* Of a silhouette below this, Kaufman and Rousseeuw (1990) say that no structure was found. */
+#define APART 0.25
+
 static void begin_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
 {
     pfa_excess_t *excess = to;
@@ -102,6 +105,12 @@ static void add_remarks(pfa_excess_t *excess)
                       pfa_text_count(texts[0], (double)excess->options->most_objects),
                       excess->objects.classes == PFA_SIZE_POWERS ? "by powers of two"
                                                                  : "above 1,024 bytes by eighths of a power of two");
+    }
+    if (excess->k > 1 && excess->silhouettes[excess->k] < APART) {
+        pfa_notes_add(
+            &excess->query->remarks,
+            "the clusters are hardly apart (silhouette %.2f, and 1 is best): which objects are in which says little",
+            excess->silhouettes[excess->k]);
     }
     if (hidden > 0) {
         pfa_notes_add(&excess->query->remarks,

@@ -16,8 +16,9 @@
 typedef enum pfa_excess_method { PFA_EXCESS_KMEANS, PFA_EXCESS_IQR } pfa_excess_method_t;
 typedef enum pfa_excess_scale { PFA_SCALE_LINEAR, PFA_SCALE_LOG } pfa_excess_scale_t;
 
-/* A diagram of frequency and lifetime has four quarters; more clusters than that cut a quarter into slices. */
-enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4 };
+/* A diagram of frequency and lifetime has four quarters; more clusters than that cut a quarter into slices. Quartiles of fewer than
+ * four objects are made up between them, and their clusters are single objects, of which a silhouette says nothing. */
+enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4, PFA_EXCESS_LEAST_OBJECTS = 4 };
 
 typedef struct pfa_time_unit {
     const char *name;
@@ -73,6 +74,7 @@ typedef enum pfa_verdict {
     PFA_EXCESS_FOUND,
     PFA_EXCESS_NOTHING,    /* there are no objects, */
     PFA_EXCESS_NO_FREE,    /* or none that was freed */
+    PFA_EXCESS_FEW,        /* so few were that none can be told from others */
     PFA_EXCESS_NO_CLUSTER, /* none has both the highest frequency and the lowest lifetime */
     PFA_EXCESS_NO_OUTLIER,
     PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
@@ -115,6 +117,8 @@ extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
+/* How many objects have to be freed for the method to tell one from another. */
+size_t pfa_excess_needed(const pfa_excess_options_t *options);
 /* Whether an object that was freed may be excessive at all: it lived short. */
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
 /* Marks suspects by one method or the other, among objects that were freed; there is at least one. */

@@ -167,8 +167,9 @@ void pfa_excess_json(pfa_excess_t *excess)
 {
     static const char *const verdicts[] = {
         [PFA_EXCESS_FOUND] = "excessive",       [PFA_EXCESS_NOTHING] = "no chunks",
-        [PFA_EXCESS_NO_FREE] = "nothing freed", [PFA_EXCESS_NO_CLUSTER] = "no cluster",
-        [PFA_EXCESS_NO_OUTLIER] = "no outlier", [PFA_EXCESS_LITTLE] = "too little"};
+        [PFA_EXCESS_NO_FREE] = "nothing freed", [PFA_EXCESS_FEW] = "too few",
+        [PFA_EXCESS_NO_CLUSTER] = "no cluster", [PFA_EXCESS_NO_OUTLIER] = "no outlier",
+        [PFA_EXCESS_LITTLE] = "too little"};
     static const char *const size_classes[] = {
         [PFA_SIZE_EXACT] = "exact", [PFA_SIZE_EIGHTHS] = "eighths", [PFA_SIZE_POWERS] = "powers"};
     pfa_json_t json = {.to = stdout};

@@ -157,7 +157,8 @@ void pfa_excess_text(pfa_excess_t *excess)
         print_hits(excess);
         printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free (--pair-cost).\n", reason, excess->pair_ns);
     } else {
-        printf("\nNo excessive allocation: %s.\n", reason);
+        printf("\n%s: %s.\n", excess->verdict == PFA_EXCESS_FEW ? "Too few objects to tell" : "No excessive allocation",
+               reason);
     }
     free(reason);
     pfa_query_tell(excess->query, stdout);

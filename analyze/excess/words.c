@@ -95,6 +95,17 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
                      pfa_text_duration(texts[2], excess->clusters[excess->shortest].lifetime));
 }
 
+static char *reason_of_few(const pfa_excess_t *excess)
+{
+    const pfa_objects_t *objects = &excess->objects;
+    double cost = pfa_excess_cost(excess, objects->chunks - objects->live);
+    return make_text(
+        "%zu object%s freed, and it takes %zu to tell the frequent and short-lived from the others; calls for all take "
+        "about %.3g %% of the run time, and --method kmeans --clusters 1 judges them together",
+        objects->freed, objects->freed == 1 ? " was" : "s were", pfa_excess_needed(excess->options),
+        excess->run_ns > 0 ? 100 * cost / excess->run_ns : 0);
+}
+
 /* Together or each caller and destroyer by itself. */
 static char *reason_of_little(const pfa_excess_t *excess, double share)
 {
@@ -122,6 +133,8 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
         return make_text("there are no chunks");
     case PFA_EXCESS_NO_FREE:
         return make_text("no chunk was freed");
+    case PFA_EXCESS_FEW:
+        return reason_of_few(excess);
     case PFA_EXCESS_NO_CLUSTER:
         return reason_of_clusters(excess);
     case PFA_EXCESS_NO_OUTLIER:

@@ -524,6 +524,32 @@ def odd_heaps(folder):
                 equal(data["verdict"] == "no chunks", count == 0, "nothing to tell of")
                 out, _ = tool("excess", "--method", method, folder / "t.pa")
                 check(("there are no chunks" in out) == (count == 0), out)
+
+
+def few_objects(folder):
+    """Of fewer than four there is no verdict, nor of fewer than clusters; a single cluster has them all."""
+    path, seen, blurred = folder / "t.pa", collections.Counter(), 0
+    for count in range(1, 12):
+        make("ended", path, count, 2)
+        for method, k in (("kmeans", 0), ("kmeans", 1), ("kmeans", 2), ("kmeans", 7), ("iqr", 0)):
+            data = excess(path, "--method", method, "--min-share", 0, "--max-life", 1, *(("--clusters", k) if k else ()))
+            few = 0 < len(freed(data)) < (1 if k == 1 else max(k, 4))
+            equal(data["verdict"] == "too few", few, f"{len(freed(data))} objects, {method}, {k} clusters")
+            out = tool("excess", "--plain", "--method", method, *(("--clusters", k) if k else ()), path)[0]
+            equal("Too few objects to tell: " in out, few, out)
+            seen[few, k] += 1
+            apart = [s["mean"] for s in data.get("kmeans", {}).get("silhouettes", []) if s["k"] == data["kmeans"]["k"]]
+            equal(any("hardly apart" in r for r in data["remarks"]), bool(apart) and apart[0] < 0.25, f"remark of silhouette {apart}")
+            blurred += bool(apart) and apart[0] < 0.25
+            if few:
+                equal((data["hits"], data["excessive"], data.get(method)), ([], False, None), "no verdict")
+            elif k == 1 and freed(data):
+                equal(sum(h["sizes"] for h in data["hits"]), len(freed(data)), "all of them")
+    equal({k for few, k in seen if few}, {0, 2, 7}, "too few for all but one cluster")
+    check(blurred > 0, "some clusters are hardly apart")
+
+
+def folded(folder):
     make("ended", folder / "t.pa", 1500, 3, "folded")
     data = excess(folder / "t.pa")
     equal(data["folded"], support.FOLDED[0], "folded deaths")
@@ -577,5 +603,5 @@ def command_line(folder):
 
 support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
              wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, all_live=all_live,
-             odd_heaps=odd_heaps, several=several,
+             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several,
              text_and_pictures=text_and_pictures, command_line=command_line)
