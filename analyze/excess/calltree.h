@@ -17,7 +17,6 @@ typedef struct pfa_call {
 typedef struct pfa_calltree {
     pfa_call_t *list; /* the first is the hit's caller itself */
     size_t count;
-    size_t room;
 } pfa_calltree_t;
 
 /* Makes the tree of a hit, no deeper than the lines that are to be told of it. Calls of a function by itself are one. */
