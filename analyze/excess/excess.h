@@ -39,6 +39,7 @@ typedef struct pfa_excess_options {
     size_t lines;                /* of each call tree */
     size_t most_objects;         /* of more, sizes are put into classes */
     pfa_wrappers_t wrappers;
+    uint32_t given;      /* options, by bits: those of one method are not of the other */
     bool all_objects;    /* in JSON */
     bool plain;          /* no charts on the terminal */
     bool fail;           /* an exit status of its own if there are hits */

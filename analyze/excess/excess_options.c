@@ -1,6 +1,7 @@
 /* Owns the command line of `profalloc excess`. */
 #include "analyze/draw/outfile.h"
 #include "analyze/excess/excess.h"
+#include "analyze/tool/commands.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +34,12 @@ static const char usage[] =
     "  --chart FILE       the ratio chart as SVG\n"
     "  --plain            no charts in the text\n"
     "  --json             for programs\n"
-    "  --objects          all objects in the JSON\n"
+    "  --objects          all objects in the JSON; only with --json\n"
     "  --fail             exit with 3 if there is excessive allocation\n\n"
     "Who frees is known as far as it was recorded: the caller of free, or more with --conf free_depth:N of profalloc run.\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told), 3 see --fail.\n";
 
+/* In the order of the table below. */
 enum {
     METHOD = 1,
     CLUSTERS,
@@ -186,6 +188,7 @@ static bool take_wrappers(pfa_wrappers_t *wrappers, const char *path)
 static bool take_option(void *to, int option, const char *value)
 {
     pfa_excess_options_t *options = to;
+    options->given |= 1u << option;
     switch (option) {
     case METHOD:
     case SCALE:
@@ -213,6 +216,26 @@ static bool take_option(void *to, int option, const char *value)
     }
 }
 
+/* Options of one method have no meaning to the other; nor that of the JSON to the text. */
+static bool fit_together(const pfa_excess_options_t *options, bool json)
+{
+    static const int of_method[][4] = {[PFA_EXCESS_KMEANS] = {CLUSTERS, SCALE, SEED}, [PFA_EXCESS_IQR] = {MU, UNIT}};
+    static const char *const methods[] = {[PFA_EXCESS_KMEANS] = "kmeans", [PFA_EXCESS_IQR] = "iqr"};
+    pfa_excess_method_t other = options->method == PFA_EXCESS_IQR ? PFA_EXCESS_KMEANS : PFA_EXCESS_IQR;
+    for (const int *option = of_method[other]; *option != 0; option++) {
+        if (options->given & 1u << *option) {
+            pfa_tool_say("excess", "--%s is of --method %s, and the method is %s", own_options[*option - 1].name,
+                         methods[other], methods[options->method]);
+            return false;
+        }
+    }
+    if (options->all_objects && !json) {
+        pfa_tool_say("excess", "--objects is of --json: the text has hits alone");
+        return false;
+    }
+    return true;
+}
+
 int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv)
 {
     *request = (pfa_request_t){.command = "excess", .usage = usage, .no_by = true, .no_sort = true};
@@ -220,5 +243,5 @@ int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int a
         .seed = 1, .mu = -1, .min_share = 0.01, .max_life = 0.1, .lines = USUAL_LINES, .most_objects = USUAL_OBJECTS};
     int status = pfa_request_read(request, argc, argv, own_options, take_option, options);
     options->top = request->top;
-    return status;
+    return status >= 0 || fit_together(options, request->json) ? status : PFA_EXIT_USAGE;
 }

@@ -361,8 +361,8 @@ def long_lives(folder):
     make("ended", folder / "t.pa", 700, 1)
     counts = []
     for share in ("100%", "0.1", "1%", "0"):
-        for method in ("kmeans", "iqr"):
-            data = excess(folder / "t.pa", "--method", method, "--max-life", share, "--min-share", 0, "--clusters", 1, "--mu", 0)
+        for method, *options in (("kmeans", "--clusters", 1), ("iqr", "--mu", 0)):
+            data = excess(folder / "t.pa", "--method", method, "--max-life", share, "--min-share", 0, *options)
             (check_clusters if method == "kmeans" else lambda d: check_outliers(d, 0))(data)
             counts.append(data["suspects"])
     check(counts[0] > counts[2] > counts[4] > counts[6] == 0 and counts[1] > counts[5], f"suspects {counts}")
@@ -599,6 +599,11 @@ def command_line(folder):
                   ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "size"), ("--nothing",)):
         _, said = tool("excess", *wrong, folder / "t.pa", status=2)
         check(said != "", f"{wrong} is said to be wrong")
+    for wrong in (("--method", "iqr", "--clusters", 2), ("--scale", "log", "--method", "iqr"), ("--method", "iqr", "--seed", 3),
+                  ("--mu", 2), ("--method", "kmeans", "--unit", "ms"), ("--objects",)):
+        out, said = tool("excess", *wrong, folder / "t.pa", status=2)
+        option = next(w for w in wrong[::-1] if str(w).startswith("--") and w != "--method")
+        check(out == "" and f"{option} is of " in said, f"{wrong}: {said}")
 
 
 support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
