@@ -7,7 +7,7 @@
 
 static uint32_t add_call(pfa_cells_t *calls, uint32_t callee, uint32_t routine, double chunks)
 {
-    pfa_cell_t *call = pfa_cells_get(calls, callee, 0, routine);
+    pfa_cell_t *call = pfa_cells_get(calls, &(pfa_cell_key_t){.from = callee, .to = routine});
     call->sum.chunks += chunks;
     return (uint32_t)(call - calls->list);
 }
@@ -16,13 +16,13 @@ static void add_stack(pfa_cells_t *calls, pfa_routines_t *routines, const pfa_li
                       size_t depth)
 {
     uint32_t at = 0;
-    calls->list[0].sum.chunks += chunks;
     if (lines->count == 0) {
+        add_call(calls, at, PFA_ROUTINE_UNKNOWN, chunks);
         return;
     }
-    for (size_t i = pfa_routines_first(routines, lines) + 1; i < lines->count && depth > 1; i++) {
+    for (size_t i = pfa_routines_first(routines, lines); i < lines->count && depth > 0; i++) {
         uint32_t routine = pfa_routines_of_line(routines, &lines->list[i]);
-        if (routine != calls->list[at].to) {
+        if (routine != calls->list[at].key.to) {
             at = add_call(calls, at, routine, chunks);
             depth--;
         }
@@ -33,8 +33,8 @@ static void add_object(pfa_cells_t *calls, pfa_excess_t *excess, const pfa_objec
 {
     const pfa_cell_t *cells = excess->objects.cells.list;
     for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = cells[i].next) {
-        pfa_stacks_lines(excess->routines.stacks, cells[i].from, lines);
-        add_stack(calls, &excess->routines, lines, cells[i].sum.chunks, excess->options->lines);
+        pfa_stacks_lines(excess->callers.routines.stacks, cells[i].key.from, lines);
+        add_stack(calls, &excess->callers.routines, lines, cells[i].sum.chunks, excess->options->lines);
     }
 }
 
@@ -44,8 +44,8 @@ static int compare_calls(const void *left, const void *right, void *context)
     const pfa_cell_t *calls = context;
     uint32_t a = *(const uint32_t *)left;
     uint32_t b = *(const uint32_t *)right;
-    if (calls[a].from != calls[b].from) {
-        return calls[a].from < calls[b].from ? -1 : 1;
+    if (calls[a].key.from != calls[b].key.from) {
+        return calls[a].key.from < calls[b].key.from ? -1 : 1;
     }
     if (calls[a].sum.chunks != calls[b].sum.chunks) {
         return calls[a].sum.chunks > calls[b].sum.chunks ? -1 : 1;
@@ -61,13 +61,13 @@ static void link_calls(pfa_calltree_t *tree, pfa_cells_t *calls)
     for (size_t i = 0; i < tree->count; i++) {
         order[i] = (uint32_t)i;
         tree->list[i] = (pfa_call_t){.chunks = calls->list[i].sum.chunks,
-                                     .routine = calls->list[i].to,
+                                     .routine = calls->list[i].key.to,
                                      .child = PFA_CALL_NONE,
                                      .next = PFA_CALL_NONE};
     }
     qsort_r(order, tree->count, sizeof *order, compare_calls, calls->list);
     for (size_t i = tree->count; i-- > 0;) {
-        uint32_t callee = calls->list[order[i]].from;
+        uint32_t callee = calls->list[order[i]].key.from;
         if (callee != PFA_CALL_NONE) {
             tree->list[order[i]].next = tree->list[callee].child;
             tree->list[callee].child = order[i];
@@ -80,7 +80,7 @@ void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit
 {
     pfa_lines_t lines = {.list = NULL};
     pfa_cells_t calls = {.list = NULL};
-    add_call(&calls, PFA_CALL_NONE, hit->caller, 0);
+    add_call(&calls, PFA_CALL_NONE, PFA_CALL_NONE, 0); /* which all those that allocate lie below */
     for (size_t i = 0; i < hit->count; i++) {
         add_object(&calls, excess, &excess->objects.list[hit->members[i]], &lines);
     }
@@ -107,7 +107,7 @@ size_t pfa_calltree_walk(const pfa_calltree_t *tree, size_t lines, pfa_calltree_
     place_t *waiting = pfa_memory_get(tree->count + 1, sizeof *waiting);
     size_t count = 0;
     size_t told = 0;
-    waiting[count++] = (place_t){.call = 0};
+    waiting[count++] = (place_t){.call = tree->list[0].child};
     while (count != 0 && told < lines) {
         place_t now = waiting[--count];
         const pfa_call_t *call = &tree->list[now.call];
@@ -122,5 +122,5 @@ size_t pfa_calltree_walk(const pfa_calltree_t *tree, size_t lines, pfa_calltree_
         }
     }
     free(waiting);
-    return tree->count - told;
+    return tree->count - 1 - told;
 }

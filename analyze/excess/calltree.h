@@ -1,4 +1,4 @@
-/* Who calls the caller of a hit, and who calls that, with how many of the hit's chunks came that way: the paper's call
+/* Who calls the functions that allocate a hit's chunks, and who calls that, with how many of the hit's chunks came that way: the paper's call
  * tree. The heaviest way comes first. */
 #ifndef PFA_ANALYZE_EXCESS_CALLTREE_H
 #define PFA_ANALYZE_EXCESS_CALLTREE_H
@@ -15,7 +15,7 @@ typedef struct pfa_call {
 } pfa_call_t;
 
 typedef struct pfa_calltree {
-    pfa_call_t *list; /* the first is the hit's caller itself */
+    pfa_call_t *list; /* the first stands for the hit: its callers are the functions that allocate, mostly one */
     size_t count;
 } pfa_calltree_t;
 

@@ -35,23 +35,23 @@ double pfa_sum_spread(const pfa_sum_t *sum)
     return WIDE * sqrt(sum->variance);
 }
 
-static size_t hash_of(uint32_t from, uint64_t size, uint32_t to)
+static size_t hash_of(const pfa_cell_key_t *key)
 {
-    uint64_t hash = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 32 ^ size) * 0xd6e8feb86659fd93u;
+    uint64_t hash = ((uint64_t)key->from << 32 | key->to) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 32 ^ key->size ^ (uint64_t)key->group << 40) * 0xd6e8feb86659fd93u;
     return (size_t)(hash ^ hash >> 32);
 }
 
-static bool is_cell(const pfa_cell_t *cell, uint32_t from, uint64_t size, uint32_t to)
+static bool is_same(const pfa_cell_key_t *a, const pfa_cell_key_t *b)
 {
-    return cell->from == from && cell->size == size && cell->to == to;
+    return a->from == b->from && a->size == b->size && a->to == b->to && a->group == b->group;
 }
 
-static uint32_t *find_slot(const pfa_cells_t *cells, uint32_t from, uint64_t size, uint32_t to)
+static uint32_t *find_slot(const pfa_cells_t *cells, const pfa_cell_key_t *key)
 {
     size_t mask = cells->slot_count - 1;
-    size_t at = hash_of(from, size, to) & mask;
-    while (cells->slots[at] != 0 && !is_cell(&cells->list[cells->slots[at] - 1], from, size, to)) {
+    size_t at = hash_of(key) & mask;
+    while (cells->slots[at] != 0 && !is_same(&cells->list[cells->slots[at] - 1].key, key)) {
         at = (at + 1) & mask;
     }
     return &cells->slots[at];
@@ -63,21 +63,19 @@ static void grow_slots(pfa_cells_t *cells)
     cells->slot_count = cells->slot_count != 0 ? 2 * cells->slot_count : 1024;
     cells->slots = pfa_memory_get(cells->slot_count, sizeof *cells->slots);
     for (size_t i = 0; i < cells->count; i++) {
-        const pfa_cell_t *cell = &cells->list[i];
-        *find_slot(cells, cell->from, cell->size, cell->to) = (uint32_t)i + 1;
+        *find_slot(cells, &cells->list[i].key) = (uint32_t)i + 1;
     }
 }
 
-pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, uint32_t from, uint64_t size, uint32_t to)
+pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key)
 {
     if (2 * cells->count >= cells->slot_count) {
         grow_slots(cells);
     }
-    uint32_t *slot = find_slot(cells, from, size, to);
+    uint32_t *slot = find_slot(cells, key);
     if (*slot == 0) {
         cells->list = pfa_memory_grow(cells->list, &cells->room, cells->count + 1, sizeof *cells->list);
-        cells->list[cells->count++] =
-            (pfa_cell_t){.size = size, .from = from, .to = to, .low = UINT64_MAX, .next = PFA_CELL_NONE};
+        cells->list[cells->count++] = (pfa_cell_t){.key = *key, .low = UINT64_MAX, .next = PFA_CELL_NONE};
         *slot = (uint32_t)cells->count;
     }
     return &cells->list[*slot - 1];
@@ -98,7 +96,8 @@ void pfa_cells_coarsen(pfa_cells_t *cells, uint64_t (*size_of)(void *to, uint64_
     memset(cells->slots, 0, cells->slot_count * sizeof *cells->slots);
     for (size_t i = 0; i < count; i++) {
         pfa_cell_t old = cells->list[i];
-        pfa_cell_join(pfa_cells_get(cells, old.from, size_of(to, old.size), old.to), &old);
+        old.key.size = size_of(to, old.key.size);
+        pfa_cell_join(pfa_cells_get(cells, &old.key), &old);
     }
 }
 

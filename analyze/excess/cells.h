@@ -1,4 +1,4 @@
-/* Sums of chunks, and a table of them by (from, size, to). For allocation objects and what is made of them. */
+/* Sums of chunks, and a table of them by (from, group, size, to). For allocation objects and what is made of them. */
 #ifndef PFA_ANALYZE_EXCESS_CELLS_H
 #define PFA_ANALYZE_EXCESS_CELLS_H
 
@@ -29,17 +29,22 @@ double pfa_sum_spread(const pfa_sum_t *sum);
 
 #define PFA_CELL_NONE UINT32_MAX
 
+typedef struct pfa_cell_key {
+    uint64_t size;  /* of a class, the largest that it may have */
+    uint32_t from;  /* a stack; of objects, a caller */
+    uint32_t group; /* what --by tells chunks of a stack apart by; else 0 */
+    uint32_t to;    /* a routine */
+} pfa_cell_key_t;
+
 typedef struct pfa_cell {
-    uint64_t size; /* of a class, the largest that it may have */
-    uint32_t from; /* a stack; of objects, a routine */
-    uint32_t to;   /* a routine */
-    uint64_t low;  /* the smallest and the largest size that came about */
+    pfa_cell_key_t key;
+    uint64_t low; /* the smallest and the largest size that came about */
     uint64_t high;
     pfa_sum_t sum;
     uint32_t next; /* of the same object; of an object, its first. PFA_CELL_NONE: no more */
 } pfa_cell_t;
 
-/* A table of cells by from, size and to. */
+/* A table of cells by their keys. */
 typedef struct pfa_cells {
     pfa_cell_t *list;
     size_t count;
@@ -48,8 +53,8 @@ typedef struct pfa_cells {
     size_t slot_count;
 } pfa_cells_t;
 
-/* That with these keys, a new one if there is none; until the next is asked for. */
-pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, uint32_t from, uint64_t size, uint32_t to);
+/* That with this key, a new one if there is none; until the next is asked for. */
+pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key);
 /* Adds what is in another one. */
 void pfa_cell_join(pfa_cell_t *cell, const pfa_cell_t *other);
 /* Puts those into one of which `size_of` makes the same size. */

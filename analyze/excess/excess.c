@@ -36,10 +36,12 @@ static double step_of(const pfa_excess_t *excess, const pfa_event_t *event)
 static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_excess_t *excess = to;
-    pfa_taken_t taken = {.stack = kind->stack,
-                         .destroyer = kind->live ? PFA_ROUTINE_NEVER
-                                                 : pfa_routines_of_stack(&excess->routines, kind->free_stack),
-                         .size = kind->size,
+    uint32_t destroyer =
+        kind->live ? PFA_ROUTINE_NEVER : pfa_routines_of_stack(&excess->callers.routines, kind->free_stack);
+    pfa_taken_t taken = {.key = {.size = kind->size,
+                                 .from = kind->stack,
+                                 .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
+                                 .to = destroyer},
                          .weight = kind->weight,
                          .life = chunk->life,
                          .step = kind->live ? 0 : step_of(excess, chunk->event)};
@@ -93,7 +95,7 @@ static void add_remarks(pfa_excess_t *excess)
     }
     for (size_t i = 0; i < excess->objects.count; i++) {
         const pfa_object_t *object = &excess->objects.list[i];
-        hidden += excess->routines.list[object->destroyer].wrapper ? object->sum.chunks : 0;
+        hidden += excess->callers.routines.list[object->destroyer].wrapper ? object->sum.chunks : 0;
     }
     if (excess->folded > 0) {
         pfa_notes_add(&excess->query->remarks, "%s death%s left out: known in sums only, without size and lifetime",
@@ -122,16 +124,16 @@ static void add_remarks(pfa_excess_t *excess)
 
 static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool json)
 {
-    pfa_excess_t excess = {.options = options, .query = query};
+    pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
     excess.pair_ns = options->pair_ns > 0 ? options->pair_ns : USUAL_PAIR_NS;
-    pfa_routines_begin(&excess.routines, &query->stacks, &options->wrappers);
+    pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
     collect(&excess);
     for (size_t i = 0; i < query->source_count; i++) {
         excess.run_ns += query->sources[i].end_ns - query->sources[i].start_ns;
     }
     int status = query->status;
     if (query->source_count != 0) {
-        pfa_objects_finish(&excess.objects, &excess.routines, least_lifetime(query));
+        pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));
         pfa_excess_detect(&excess);
         add_remarks(&excess);
         (json ? pfa_excess_json : pfa_excess_text)(&excess);
@@ -144,7 +146,7 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
     free(excess.reported);
     free(excess.suspect);
     pfa_objects_free(&excess.objects);
-    pfa_routines_free(&excess.routines);
+    pfa_routines_free(&excess.callers.routines);
     return status;
 }
 

@@ -20,6 +20,14 @@ typedef enum pfa_excess_scale { PFA_SCALE_LINEAR, PFA_SCALE_LOG } pfa_excess_sca
  * four objects are made up between them, and their clusters are single objects, of which a silhouette says nothing. */
 enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4, PFA_EXCESS_LEAST_OBJECTS = 4 };
 
+/* Of hits; all but lifetimes from the largest on. */
+typedef enum pfa_excess_order {
+#define PFA_EXCESS_ORDER(name) PFA_EXCESS_BY_##name,
+#include "analyze/excess/orders.def"
+#undef PFA_EXCESS_ORDER
+    PFA_EXCESS_ORDERS
+} pfa_excess_order_t;
+
 typedef struct pfa_time_unit {
     const char *name;
     double ns;
@@ -28,6 +36,7 @@ typedef struct pfa_time_unit {
 typedef struct pfa_excess_options {
     pfa_excess_method_t method;
     pfa_excess_scale_t scale;
+    pfa_excess_order_t order;
     unsigned clusters; /* 0: chosen by silhouette */
     uint64_t seed;
     double mu;                   /* below 0: the value of the quartiles' distance */
@@ -59,8 +68,9 @@ typedef struct pfa_excess_cluster {
 
 /* Suspects of one caller and destroyer, whatever their sizes. */
 typedef struct pfa_hit {
-    uint32_t caller; /* routines */
+    uint32_t caller; /* callers.h */
     uint32_t destroyer;
+    uint32_t routine;        /* that allocates all of them; PFA_ROUTINE_UNKNOWN: several do */
     const uint32_t *members; /* objects, the smallest size first */
     size_t count;
     uint32_t leader; /* the most frequent of them */
@@ -84,7 +94,7 @@ typedef enum pfa_verdict {
 typedef struct pfa_excess {
     const pfa_excess_options_t *options;
     pfa_query_t *query;
-    pfa_routines_t routines;
+    pfa_callers_t callers;
     pfa_objects_t objects;
     double folded;       /* deaths that are known in sums only: left out */
     uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
@@ -113,6 +123,11 @@ typedef struct pfa_excess {
     double mu;
     double threshold;
 } pfa_excess_t;
+
+extern const char *const pfa_excess_order_names[PFA_EXCESS_ORDERS];
+/* "frequency, lifetime, ..." PFA_EXCESS_ORDERS: there is none of this name. */
+extern const char pfa_excess_orders[];
+pfa_excess_order_t pfa_excess_order_find(const char *name);
 
 extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */

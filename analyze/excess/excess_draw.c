@@ -37,9 +37,16 @@ static const char *keep(picture_t *picture, char *text)
     return text;
 }
 
+static char *name_caller(const pfa_excess_t *excess, uint32_t caller)
+{
+    const char *name = pfa_callers_name(&excess->callers, caller);
+    return pfa_callers_are_routines(&excess->callers) ? pfa_wrappers_bare_name(name)
+                                                      : pfa_memory_copy(name, strlen(name));
+}
+
 static char *name_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    char *caller = pfa_wrappers_bare_name(excess->routines.list[object->caller].name);
+    char *caller = name_caller(excess, object->caller);
     char text[PFA_SIZES_TEXT];
     char *name = NULL;
     int length = asprintf(&name, "%s, %s", caller, pfa_text_sizes(text, object->low, object->high));
@@ -52,10 +59,10 @@ static char *title_of(const pfa_excess_t *excess, const pfa_object_t *object)
     char sizes[PFA_SIZES_TEXT];
     char texts[2][PFA_NUMBER_TEXT];
     char *title = NULL;
-    int length =
-        asprintf(&title, "%s, %s, freed by %s: %s times, %s on average", excess->routines.list[object->caller].name,
-                 pfa_text_sizes(sizes, object->low, object->high), excess->routines.list[object->destroyer].name,
-                 pfa_text_count(texts[0], round(object->sum.chunks)), pfa_text_duration(texts[1], object->lifetime));
+    int length = asprintf(
+        &title, "%s, %s, freed by %s: %s times, %s on average", pfa_callers_name(&excess->callers, object->caller),
+        pfa_text_sizes(sizes, object->low, object->high), excess->callers.routines.list[object->destroyer].name,
+        pfa_text_count(texts[0], round(object->sum.chunks)), pfa_text_duration(texts[1], object->lifetime));
     return length >= 0 ? title : pfa_memory_copy("?", 1);
 }
 

@@ -68,7 +68,7 @@ static void put_iqr(const pfa_excess_t *excess, pfa_json_t *json)
 
 static void put_routine(const pfa_excess_t *excess, pfa_json_t *json, const char *key, uint32_t number)
 {
-    const pfa_routine_t *routine = &excess->routines.list[number];
+    const pfa_routine_t *routine = &excess->callers.routines.list[number];
     pfa_json_begin(json, key, '{');
     pfa_json_text(json, "function", number < PFA_ROUTINE_FIRST ? NULL : routine->name);
     pfa_json_text(json, "module", routine->module);
@@ -77,15 +77,28 @@ static void put_routine(const pfa_excess_t *excess, pfa_json_t *json, const char
     pfa_json_end(json, '}');
 }
 
+static void put_caller(const pfa_excess_t *excess, pfa_json_t *json, uint32_t number)
+{
+    if (pfa_callers_are_routines(&excess->callers)) {
+        put_routine(excess, json, "caller", number);
+        return;
+    }
+    pfa_json_begin(json, "caller", '{');
+    pfa_json_text(json, pfa_callers_kind(&excess->callers), pfa_callers_name(&excess->callers, number));
+    pfa_json_whole(json, "number", number);
+    pfa_json_end(json, '}');
+}
+
 /* Who made chunks, who freed them, how often, and for how long; of an object or of a hit. */
 static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit)
 {
-    put_routine(excess, json, "caller", hit->caller);
+    put_caller(excess, json, hit->caller);
     put_routine(excess, json, "destroyer", hit->destroyer);
     pfa_json_whole(json, "size_low", hit->low);
     pfa_json_whole(json, "size_high", hit->high);
     pfa_json_number(json, "frequency", hit->sum.chunks);
     pfa_json_number(json, "frequency_spread", pfa_sum_spread(&hit->sum));
+    pfa_json_number(json, "bytes", hit->sum.bytes);
     pfa_json_number(json, "lifetime_ns", hit->lifetime);
     pfa_json_number(json, "lifetime_spread_ns", pfa_sum_lifetime_spread(&hit->sum));
     pfa_json_number(json, "life_ns", hit->sum.life);
@@ -116,7 +129,7 @@ static void put_call(void *to, const pfa_call_t *call, size_t level)
 {
     const calls_t *calls = to;
     pfa_json_begin(calls->json, NULL, '{');
-    pfa_json_text(calls->json, "function", calls->excess->routines.list[call->routine].name);
+    pfa_json_text(calls->json, "function", calls->excess->callers.routines.list[call->routine].name);
     pfa_json_number(calls->json, "chunks", call->chunks);
     pfa_json_whole(calls->json, "level", level);
     pfa_json_end(calls->json, '}');
@@ -178,6 +191,8 @@ void pfa_excess_json(pfa_excess_t *excess)
     pfa_json_text(&json, "schema", "profalloc-excess");
     pfa_json_whole(&json, "version", 2);
     pfa_json_text(&json, "method", excess->options->method == PFA_EXCESS_IQR ? "iqr" : "kmeans");
+    pfa_json_text(&json, "by", pfa_callers_kind(&excess->callers));
+    pfa_json_text(&json, "sort", pfa_excess_order_names[excess->options->order]);
     pfa_json_bool(&json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
     pfa_json_text(&json, "verdict", verdicts[excess->verdict]);
     pfa_json_text(&json, "reason", reason);

@@ -26,7 +26,10 @@ static const char usage[] =
     "  --pair-cost NS     what an allocation and its free take; 50, as in a usual allocator\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
     "                     arguments. May be repeated\n"
-    "  --wrappers FILE    the same, one in each line\n" PFA_REQUEST_WHERE_USAGE
+    "  --wrappers FILE    the same, one in each line\n" PFA_REQUEST_WHERE_USAGE PFA_REQUEST_BY_USAGE
+    "                     instead of by the first function outside wrappers\n"
+    "  --sort ORDER       of hits: by frequency (default of kmeans), lifetime (the shortest first), ratio (default of iqr) or\n"
+    "                     bytes\n"
     "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes; 1048576\n"
     "  --top N            so many hits; 10 as text, all of them as JSON\n"
     "  --lines N          so many lines of each call tree; 12\n"
@@ -216,6 +219,20 @@ static bool take_option(void *to, int option, const char *value)
     }
 }
 
+static bool take_order(pfa_excess_options_t *options, const char *name)
+{
+    if (name == NULL) {
+        options->order = options->method == PFA_EXCESS_IQR ? PFA_EXCESS_BY_ratio : PFA_EXCESS_BY_frequency;
+        return true;
+    }
+    options->order = pfa_excess_order_find(name);
+    if (options->order == PFA_EXCESS_ORDERS) {
+        pfa_tool_say("excess", "--sort takes %s, not '%s'", pfa_excess_orders, name);
+        return false;
+    }
+    return true;
+}
+
 /* Options of one method have no meaning to the other; nor that of the JSON to the text. */
 static bool fit_together(const pfa_excess_options_t *options, bool json)
 {
@@ -238,10 +255,11 @@ static bool fit_together(const pfa_excess_options_t *options, bool json)
 
 int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv)
 {
-    *request = (pfa_request_t){.command = "excess", .usage = usage, .no_by = true, .no_sort = true};
+    *request = (pfa_request_t){.command = "excess", .usage = usage};
     *options = (pfa_excess_options_t){
         .seed = 1, .mu = -1, .min_share = 0.01, .max_life = 0.1, .lines = USUAL_LINES, .most_objects = USUAL_OBJECTS};
     int status = pfa_request_read(request, argc, argv, own_options, take_option, options);
     options->top = request->top;
-    return status >= 0 || fit_together(options, request->json) ? status : PFA_EXIT_USAGE;
+    bool good = status >= 0 || (fit_together(options, request->json) && take_order(options, request->sort));
+    return good ? status : PFA_EXIT_USAGE;
 }

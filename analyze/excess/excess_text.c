@@ -43,7 +43,7 @@ static void print_call(void *to, const pfa_call_t *call, size_t level)
     const pfa_excess_t *excess = to;
     char text[PFA_NUMBER_TEXT];
     printf("      %12s  %*s", pfa_text_count(text, round(call->chunks)), (int)(2 * (level < 20 ? level : 20)), "");
-    pfa_place_function(stdout, excess->routines.list[call->routine].name);
+    pfa_place_function(stdout, excess->callers.routines.list[call->routine].name);
     putchar('\n');
 }
 
@@ -60,7 +60,7 @@ static void print_tree(pfa_excess_t *excess, const pfa_hit_t *hit)
 
 static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t number)
 {
-    const pfa_routine_t *routine = &excess->routines.list[number];
+    const pfa_routine_t *routine = &excess->callers.routines.list[number];
     printf("      %s ", role);
     pfa_place_function(stdout, routine->name);
     if (routine->file != NULL) {
@@ -111,7 +111,13 @@ static void print_hit(pfa_excess_t *excess, const pfa_hit_t *hit, size_t rank)
 {
     printf("\n  #%zu  ", rank);
     print_figures(excess, hit);
-    print_routine(excess, "allocated by", hit->caller);
+    if (pfa_callers_are_routines(&excess->callers)) {
+        print_routine(excess, "allocated by", hit->caller);
+    } else {
+        printf("      allocated by %s ", pfa_callers_kind(&excess->callers));
+        pfa_place_function(stdout, pfa_callers_name(&excess->callers, hit->caller));
+        putchar('\n');
+    }
     print_routine(excess, "freed by    ", hit->destroyer);
     print_tree(excess, hit);
     char *advice = pfa_excess_advice(excess, hit);
@@ -123,9 +129,9 @@ static void print_hits(pfa_excess_t *excess)
 {
     size_t top = excess->options->top != 0 ? excess->options->top : USUAL_TOP;
     top = top < excess->hit_count ? top : excess->hit_count;
-    printf("\nExcessive allocation: %zu of %zu caller%s and destroyer%s, by %s\n", top, excess->hit_count,
-           pfa_text_plural((double)excess->hit_count), pfa_text_plural((double)excess->hit_count),
-           excess->options->method == PFA_EXCESS_IQR ? "ratio" : "frequency");
+    printf("\nExcessive allocation: %zu of %zu pair%s of %s and destroyer, by %s\n", top, excess->hit_count,
+           pfa_text_plural((double)excess->hit_count), pfa_callers_kind(&excess->callers),
+           pfa_excess_order_names[excess->options->order]);
     for (size_t i = 0; i < top; i++) {
         print_hit(excess, &excess->hits[i], i + 1);
     }
@@ -136,9 +142,10 @@ void pfa_excess_text(pfa_excess_t *excess)
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_objects_t *objects = &excess->objects;
     char *reason = pfa_excess_reason(excess);
-    printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s",
+    printf("%s allocation object%s (%s, size, destroyer) of %s chunks in %s",
            pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
-           pfa_text_count(texts[1], round(objects->chunks)), pfa_text_duration(texts[2], excess->run_ns));
+           pfa_callers_kind(&excess->callers), pfa_text_count(texts[1], round(objects->chunks)),
+           pfa_text_duration(texts[2], excess->run_ns));
     if (objects->live > 0) {
         size_t kept = objects->count - objects->freed;
         printf("; %s object%s with %s chunks left out: never freed", pfa_text_count(texts[0], (double)kept),

@@ -3,6 +3,7 @@
 #include "analyze/excess/excess.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_same(const pfa_object_t *a, const pfa_object_t *b)
 {
@@ -71,13 +72,73 @@ static pfa_hit_t make_hit(const pfa_excess_t *excess, size_t first)
     return hit;
 }
 
+/* The function that allocates all chunks of a hit. */
+static uint32_t routine_of(pfa_excess_t *excess, const pfa_hit_t *hit)
+{
+    const pfa_cell_t *cells = excess->objects.cells.list;
+    uint32_t routine =
+        pfa_routines_of_stack(&excess->callers.routines, cells[excess->objects.list[hit->members[0]].cells].key.from);
+    for (size_t i = 0; i < hit->count; i++) {
+        uint32_t cell = excess->objects.list[hit->members[i]].cells;
+        for (; cell != PFA_CELL_NONE; cell = cells[cell].next) {
+            if (pfa_routines_of_stack(&excess->callers.routines, cells[cell].key.from) != routine) {
+                return PFA_ROUTINE_UNKNOWN;
+            }
+        }
+    }
+    return routine;
+}
+
+static double by_frequency(const pfa_hit_t *hit)
+{
+    return hit->sum.chunks;
+}
+
+static double by_lifetime(const pfa_hit_t *hit)
+{
+    return -hit->lifetime;
+}
+
+static double by_ratio(const pfa_hit_t *hit)
+{
+    return hit->ratio;
+}
+
+static double by_bytes(const pfa_hit_t *hit)
+{
+    return hit->sum.bytes;
+}
+
+typedef double value_of_t(const pfa_hit_t *hit);
+
+static value_of_t *const values[] = {
+#define PFA_EXCESS_ORDER(name) by_##name,
+#include "analyze/excess/orders.def"
+#undef PFA_EXCESS_ORDER
+};
+
+const char *const pfa_excess_order_names[PFA_EXCESS_ORDERS] = {
+#define PFA_EXCESS_ORDER(name) #name,
+#include "analyze/excess/orders.def"
+#undef PFA_EXCESS_ORDER
+};
+const char pfa_excess_orders[] = "frequency, lifetime, ratio or bytes";
+
+pfa_excess_order_t pfa_excess_order_find(const char *name)
+{
+    pfa_excess_order_t order = 0;
+    while (order < PFA_EXCESS_ORDERS && strcmp(pfa_excess_order_names[order], name) != 0) {
+        order++;
+    }
+    return order;
+}
+
 static int compare_hits(const void *left, const void *right, void *context)
 {
     const pfa_excess_options_t *options = context;
     const pfa_hit_t *a = left;
     const pfa_hit_t *b = right;
-    bool by_ratio = options->method == PFA_EXCESS_IQR;
-    double difference = by_ratio ? b->ratio - a->ratio : b->sum.chunks - a->sum.chunks;
+    double difference = values[options->order](b) - values[options->order](a);
     return difference != 0 ? (difference > 0) - (difference < 0) : (a->leader > b->leader) - (a->leader < b->leader);
 }
 
@@ -91,6 +152,7 @@ void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns)
         if (pfa_excess_cost(excess, hit.sum.chunks) < least_ns) {
             continue;
         }
+        hit.routine = routine_of(excess, &hit);
         excess->hits[excess->hit_count++] = hit;
         for (size_t j = 0; j < hit.count; j++) {
             excess->reported[hit.members[j]] = true;

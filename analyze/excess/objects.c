@@ -31,15 +31,17 @@ static void coarsen(pfa_objects_t *objects, pfa_query_t *query)
 
 void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken)
 {
-    uint64_t size = objects->classes == PFA_SIZE_EXACT ? taken->size : class_of[objects->classes](query, taken->size);
-    pfa_cell_t *cell = pfa_cells_get(&objects->cells, taken->stack, size, taken->destroyer);
-    pfa_cell_join(cell, &(pfa_cell_t){.low = taken->size,
-                                      .high = taken->size,
+    uint64_t size = taken->key.size;
+    pfa_cell_key_t key = taken->key;
+    key.size = objects->classes == PFA_SIZE_EXACT ? size : class_of[objects->classes](query, size);
+    pfa_cell_t *cell = pfa_cells_get(&objects->cells, &key);
+    pfa_cell_join(cell, &(pfa_cell_t){.low = size,
+                                      .high = size,
                                       .sum = {.chunks = taken->weight,
                                               .variance = taken->weight * (taken->weight - 1),
                                               .life = taken->weight * taken->life,
                                               .step = taken->step,
-                                              .bytes = taken->weight * (double)taken->size}});
+                                              .bytes = taken->weight * (double)size}});
     if (objects->cells.count > objects->most && objects->classes < PFA_SIZE_POWERS) {
         coarsen(objects, query);
     }
@@ -55,27 +57,29 @@ static int compare_objects(const void *left, const void *right, void *context)
 {
     const pfa_object_t *a = left;
     const pfa_object_t *b = right;
-    const pfa_routines_t *routines = context;
+    const pfa_callers_t *callers = context;
+    const pfa_routine_t *routines = callers->routines.list;
     if (is_freed(a) != is_freed(b)) {
         return is_freed(a) ? -1 : 1;
     }
     if (a->sum.chunks != b->sum.chunks) {
         return a->sum.chunks > b->sum.chunks ? -1 : 1;
     }
-    int order = strcmp(routines->list[a->caller].name, routines->list[b->caller].name);
+    int order = strcmp(pfa_callers_name(callers, a->caller), pfa_callers_name(callers, b->caller));
     order = order != 0 ? order : (a->low > b->low) - (a->low < b->low);
-    order = order != 0 ? order : strcmp(routines->list[a->destroyer].name, routines->list[b->destroyer].name);
+    order = order != 0 ? order : strcmp(routines[a->destroyer].name, routines[b->destroyer].name);
     order = order != 0 ? order : (a->lifetime > b->lifetime) - (a->lifetime < b->lifetime);
     order = order != 0 ? order : (a->caller > b->caller) - (a->caller < b->caller);
     return order != 0 ? order : (a->destroyer > b->destroyer) - (a->destroyer < b->destroyer);
 }
 
 /* Puts the cells of each object into one, with a list of them. */
-static void join_cells(pfa_cells_t *cells, pfa_routines_t *routines, pfa_cells_t *joined)
+static void join_cells(pfa_cells_t *cells, pfa_callers_t *callers, pfa_cells_t *joined)
 {
     for (size_t i = 0; i < cells->count; i++) {
         pfa_cell_t *cell = &cells->list[i];
-        pfa_cell_t *joint = pfa_cells_get(joined, pfa_routines_of_stack(routines, cell->from), cell->size, cell->to);
+        pfa_cell_key_t key = {.size = cell->key.size, .from = pfa_callers_of(callers, cell), .to = cell->key.to};
+        pfa_cell_t *joint = pfa_cells_get(joined, &key);
         pfa_cell_join(joint, cell);
         cell->next = joint->next;
         joint->next = (uint32_t)i;
@@ -87,22 +91,22 @@ static pfa_object_t make_object(const pfa_cell_t *joint, double least)
     double lifetime = pfa_sum_lifetime(&joint->sum, least);
     return (pfa_object_t){.low = joint->low,
                           .high = joint->high,
-                          .caller = joint->from,
-                          .destroyer = joint->to,
+                          .caller = joint->key.from,
+                          .destroyer = joint->key.to,
                           .cells = joint->next,
                           .sum = joint->sum,
                           .lifetime = lifetime,
                           .ratio = joint->sum.chunks / lifetime};
 }
 
-void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least)
+void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double least)
 {
     pfa_cells_t joined = {.list = NULL};
     objects->least = least;
     free(objects->cells.slots);
     objects->cells.slots = NULL;
     objects->cells.slot_count = 0;
-    join_cells(&objects->cells, routines, &joined);
+    join_cells(&objects->cells, callers, &joined);
     objects->list = pfa_memory_get(joined.count + 1, sizeof *objects->list);
     objects->count = joined.count;
     for (size_t i = 0; i < joined.count; i++) {
@@ -113,7 +117,7 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double
         objects->live += is_freed(&object) ? 0 : object.sum.chunks;
     }
     pfa_cells_free(&joined);
-    qsort_r(objects->list, objects->count, sizeof *objects->list, compare_objects, routines);
+    qsort_r(objects->list, objects->count, sizeof *objects->list, compare_objects, callers);
 }
 
 void pfa_objects_free(pfa_objects_t *objects)

@@ -8,9 +8,7 @@
 #ifndef PFA_ANALYZE_EXCESS_OBJECTS_H
 #define PFA_ANALYZE_EXCESS_OBJECTS_H
 
-#include "analyze/excess/cells.h"
-#include "analyze/excess/routines.h"
-#include "analyze/query/query.h"
+#include "analyze/excess/callers.h"
 
 typedef enum pfa_size_class {
     PFA_SIZE_EXACT,
@@ -21,8 +19,8 @@ typedef enum pfa_size_class {
 typedef struct pfa_object {
     uint64_t low; /* sizes; the same unless they are in classes */
     uint64_t high;
-    uint32_t caller;    /* routines */
-    uint32_t destroyer; /* PFA_ROUTINE_NEVER: its chunks are alive at the end */
+    uint32_t caller;    /* callers.h */
+    uint32_t destroyer; /* a routine; PFA_ROUTINE_NEVER: its chunks are alive at the end */
     uint32_t cells;     /* the first of its cells */
     uint32_t cluster;
     pfa_sum_t sum;   /* its chunks are its frequency */
@@ -44,9 +42,7 @@ typedef struct pfa_objects {
 
 /* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`. */
 typedef struct pfa_taken {
-    uint32_t stack;
-    uint32_t destroyer;
-    uint64_t size;
+    pfa_cell_key_t key; /* with its own size */
     double weight;
     double life;
     double step;
@@ -54,7 +50,7 @@ typedef struct pfa_taken {
 
 void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken);
 /* Makes the list of the cells; `least` as above. */
-void pfa_objects_finish(pfa_objects_t *objects, pfa_routines_t *routines, double least);
+void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double least);
 void pfa_objects_free(pfa_objects_t *objects);
 
 #endif

@@ -66,10 +66,10 @@ char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
     if (hit->high == 0) {
         return make_text("Nothing is asked for: return before allocating when the length is 0.");
     }
-    if (hit->caller == hit->destroyer) {
+    if (hit->routine == hit->destroyer && hit->routine != PFA_ROUTINE_UNKNOWN) {
         return advice_of_own(hit);
     }
-    if (excess->routines.list[hit->destroyer].wrapper || hit->destroyer == PFA_ROUTINE_UNKNOWN) {
+    if (excess->callers.routines.list[hit->destroyer].wrapper || hit->destroyer == PFA_ROUTINE_UNKNOWN) {
         return make_text(
             "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
             "--conf free_depth:8.");

@@ -49,15 +49,16 @@ def first_outside(lines, wrappers):
 
 class Object:
     def __init__(self):
-        self.frequency = self.life = self.variance = self.step = 0
+        self.frequency = self.life = self.variance = self.step = self.bytes = 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
         self.stacks = set()
 
-    def take(self, weight, life, step, way):
+    def take(self, weight, size, life, step, way):
         self.frequency += weight
         self.life += weight * life
         self.variance += weight * (weight - 1)
         self.step = max(self.step, step)
+        self.bytes += weight * size
         self.ways[tuple(way)] += weight
 
     def join(self, other):
@@ -65,6 +66,7 @@ class Object:
         self.life += other.life
         self.variance += other.variance
         self.step = max(self.step, other.step)
+        self.bytes += other.bytes
 
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
@@ -85,30 +87,35 @@ def events_of(path):
     return deaths + live
 
 
-def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0):
+def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0, caller=lambda event, function: function):
     stacks = lines_of_nodes(path)
     objects = collections.defaultdict(Object)
     for event in filter(where, events_of(path)):
         dead = event["type"] == "death"
         way = first_outside(stacks[event["stack"]], wrappers)
-        key = way[0], event["size"], first_outside(stacks[event["free_stack"]], wrappers)[0] if dead else NEVER
+        key = caller(event, way[0]), event["size"], first_outside(stacks[event["free_stack"]], wrappers)[0] if dead else NEVER
         life = event["free_time"] - event["alloc_time"] if dead else seconds * 1e9 + 1000000 - event["alloc_time"]
         step = LEAST_STEP if dead and life < COUNTED else 0
         if dead and 2**shift > LEAST_STEP and (event["free_time"] | event["alloc_time"]) % 2**shift == 0:
             step = 2**shift
-        objects[key].take(event["weight"], life, step, way)
+        objects[key].take(event["weight"], event["size"], life, step, way)
         objects[key].stacks.add(event["stack"])
     for each in objects.values():
         each.finish()
     return objects
 
 
+def caller_of(data):
+    """The function, or with --by what it is called and its number."""
+    return tuple(data["caller"].values()) if "number" in data["caller"] else data["caller"]["function"]
+
+
 def key_of(data):
-    return data["caller"]["function"], data["size_high"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+    return caller_of(data), data["size_high"], NEVER if data["never_freed"] else data["destroyer"]["function"]
 
 
 def pair_of(data):
-    return data["caller"]["function"], data["destroyer"]["function"]
+    return caller_of(data), data["destroyer"]["function"]
 
 
 def scaled(values, scale):
@@ -174,6 +181,7 @@ def check_objects(data, reference):
         truth = reference[key]
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
         equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
+        equal(ours["bytes"], truth.bytes, f"bytes of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
         equal(ours["lifetime_spread_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
@@ -205,6 +213,7 @@ def check_hit(hit, found):
     equal(hit["frequency_spread"], math.hypot(*(o["frequency_spread"] for o in found)), "spread of a hit", 1e-9)
     life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
+    equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
 
@@ -401,17 +410,16 @@ def wrappers(folder):
     tool("excess", "--wrappers", folder / "absent", path, status=2)
 
 
-def tree_of(ways, start):
-    """(function, chunks, level) of all calls that lead to `start`; a function that calls itself is one."""
-    root = [start, 0, {}]
+def tree_of(ways):
+    """(function, chunks, level) of all calls that lead to allocations; a function that calls itself is one."""
+    root = [None, 0, {}]
     for way, chunks in ways.items():
         at = root
-        at[1] += chunks
-        for function in way[1:]:
+        for function in way:
             if function != at[0]:
                 at = at[2].setdefault(function, [function, 0, {}])
                 at[1] += chunks
-    told, waiting = collections.Counter(), [(root, 0)]
+    told, waiting = collections.Counter(), [(first, 0) for first in root[2].values()]
     while waiting:
         (name, chunks, callers), level = waiting.pop()
         told[name, chunks, level] += 1
@@ -480,7 +488,7 @@ def call_trees(folder):
             for one in (o for o in data["objects"] if o["reported"] and pair_of(o) == pair_of(hit)):
                 ways += reference[key_of(one)].ways
             equal(collections.Counter((c["function"], c["chunks"], c["level"]) for c in hit["calls"]),
-                  tree_of(ways, hit["caller"]["function"]), f"calls to {pair_of(hit)}")
+                  tree_of(ways), f"calls to {pair_of(hit)}")
             equal((hit["calls"][0]["chunks"], hit["calls_left_out"]), (hit["frequency"], 0), "the first call")
             for call, caller in zip(hit["calls"], hit["calls"][1:]):
                 check(caller["level"] != call["level"] or caller["chunks"] <= call["chunks"], "heavier ones first")
@@ -495,6 +503,69 @@ def where(folder):
                               ("live and size >= 100", lambda e: e["type"] == "live" and e["size"] >= 100)):
         data = excess(path, "--where", expression)
         check_objects(data, objects_of(path, data["files"][0]["seconds"], where=holds))
+
+
+def size_name(size):
+    if size <= 1024:
+        return str(size)
+    part = 1 << (size - 1).bit_length() - 4
+    high = (size - 1) // part * part + part
+    return f"{high - part + 1}-{high}"
+
+
+KEYS = {"function": lambda event, function: function,
+        "file": lambda event, function: "(no file is known)" if function.startswith("?") else "make_sites.c",
+        "module": lambda event, function: "(no module is known)" if function.startswith("?") else "make_trace",
+        "size": lambda event, function: size_name(event["size"]),
+        "thread": lambda event, function: f"worker-{event['thread']} ({1000 + event['thread']})",
+        "tag": lambda event, function: "?" if event["tag"] else "(no tag)"}
+
+
+def by(folder):
+    """Callers are what --by tells apart: objects, hits and their calls."""
+    path = folder / "t.pa"
+    make("ended", path, 1500, 8, "sampled")
+    seconds = excess(path)["files"][0]["seconds"]
+    for key, name in KEYS.items():
+        data = excess(path, "--by", key, "--clusters", 1, "--min-share", 0, "--lines", 1000)
+        equal(data["by"], key, "key")
+        reference = objects_of(path, seconds, caller=name)
+        names = {caller_of(o): o["caller"][key].rsplit("/", 1)[-1] for o in data["objects"]}
+        equal(len(set(names.values())), len(names), f"each {key} once")
+        known = {(c, *rest): reference[names[c], *rest] for c in names for n, *rest in reference if n == names[c]}
+        check_objects(data, known)
+        check_clusters(data)
+        for hit in data["hits"]:
+            ways = collections.Counter()
+            for one in (o for o in data["objects"] if o["reported"] and pair_of(o) == pair_of(hit)):
+                ways += known[key_of(one)].ways
+            ours = collections.Counter({(c["function"], c["level"]): 0 for c in hit["calls"]})
+            for call in hit["calls"]:
+                ours[call["function"], call["level"]] += call["chunks"]
+            for (function, chunks, level), times in tree_of(ways).items():
+                ours[function, level] -= chunks * times
+            check(all(abs(left) < 1e-6 for left in ours.values()), f"calls of {key} {pair_of(hit)}: {ours}")
+        check(f"allocated by {key} " in tool("excess", "--by", key, "--clusters", 1, "--min-share", 0, path)[0], "text")
+    data = excess(path, "--by", "stack")
+    equal(data["chunks"], sum(o.frequency for o in reference.values()), "chunks by stack", 1e-9)
+    equal(len({o["caller"]["number"] for o in data["objects"]}), len({event["stack"] for event in events_of(path)}), "each stack is a caller")
+    equal(excess(path)["by"], "caller", "which is said")
+
+
+def sort(folder):
+    path = folder / "t.pa"
+    make("ended", path, 1500, 8)
+    usual = excess(path, "--clusters", 1, "--min-share", 0)
+    equal(usual["sort"], "frequency", "usual order")
+    equal(excess(path, "--method", "iqr")["sort"], "ratio", "usual order of outliers")
+    orders = {}
+    for order, field, sign in (("frequency", "frequency", -1), ("lifetime", "lifetime_ns", 1), ("ratio", "ratio_per_ms", -1), ("bytes", "bytes", -1)):
+        data = excess(path, "--clusters", 1, "--min-share", 0, "--by", "stack", "--sort", order)
+        values = [sign * h[field] for h in data["hits"]]
+        check(len(values) > 20 and values == sorted(values), f"hits by {order}: {values}")
+        orders[order] = tuple(str(pair_of(h)) for h in data["hits"])
+        check(f"and destroyer, by {order}" in tool("excess", "--clusters", 1, "--min-share", 0, "--sort", order, path)[0], "which is said")
+    equal(len(set(orders.values())), 4, "orders differ")
 
 
 def all_live(folder):
@@ -596,9 +667,12 @@ def command_line(folder):
     tool("excess", status=2)
     for wrong in (("--method", "guess"), ("--clusters", "0"), ("--clusters", "65"), ("--clusters", "2.5"), ("--scale", "square"),
                   ("--seed", "-1"), ("--mu", "-1"), ("--mu", "x"), ("--unit", "m"), ("--min-share", "101%"), ("--min-share", "2"),
-                  ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "size"), ("--nothing",)):
+                  ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "colour"), ("--sort", "colour"),
+                  ("--max-objects", "0"), ("--nothing",)):
         _, said = tool("excess", *wrong, folder / "t.pa", status=2)
         check(said != "", f"{wrong} is said to be wrong")
+    check("--by takes one of these" in tool("excess", "--by", "colour", folder / "t.pa", status=2)[1], "keys are told")
+    check("--sort takes frequency, lifetime, ratio or bytes" in tool("excess", "--sort", "colour", folder / "t.pa", status=2)[1], "so are orders")
     for wrong in (("--method", "iqr", "--clusters", 2), ("--scale", "log", "--method", "iqr"), ("--method", "iqr", "--seed", 3),
                   ("--mu", 2), ("--method", "kmeans", "--unit", "ms"), ("--objects",)):
         out, said = tool("excess", *wrong, folder / "t.pa", status=2)
@@ -607,6 +681,6 @@ def command_line(folder):
 
 
 support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
-             wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, all_live=all_live,
+             wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, by=by, sort=sort, all_live=all_live,
              odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several,
              text_and_pictures=text_and_pictures, command_line=command_line)
