@@ -23,14 +23,14 @@ double pfa_sum_lifetime(const pfa_sum_t *sum, double least)
     return fmax(fmax(sum->life, sum->step) / sum->chunks, least);
 }
 
-double pfa_sum_lifetime_spread(const pfa_sum_t *sum)
+double pfa_sum_lifetime_within(const pfa_sum_t *sum)
 {
     double each = (sum->variance + sum->chunks) / sum->chunks; /* the mean of w w by that of w */
     double variance = each * sum->step * fmin(fmax(sum->life, sum->step), sum->chunks * sum->step / 4);
     return fmin(WIDE * sqrt(variance) / sum->chunks, sum->step);
 }
 
-double pfa_sum_spread(const pfa_sum_t *sum)
+double pfa_sum_within(const pfa_sum_t *sum)
 {
     return WIDE * sqrt(sum->variance);
 }

@@ -23,9 +23,9 @@ void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other);
  * chunks together are one step. */
 double pfa_sum_lifetime(const pfa_sum_t *sum, double least);
 /* Half the width of the interval that has the true mean with 95 %, as far as steps are to blame: not above one. */
-double pfa_sum_lifetime_spread(const pfa_sum_t *sum);
+double pfa_sum_lifetime_within(const pfa_sum_t *sum);
 /* Likewise of the true number of chunks; 0 unless sampled. */
-double pfa_sum_spread(const pfa_sum_t *sum);
+double pfa_sum_within(const pfa_sum_t *sum);
 
 #define PFA_CELL_NONE UINT32_MAX
 

@@ -97,12 +97,14 @@ static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_
     pfa_json_whole(json, "size_low", hit->low);
     pfa_json_whole(json, "size_high", hit->high);
     pfa_json_number(json, "frequency", hit->sum.chunks);
-    pfa_json_number(json, "frequency_spread", pfa_sum_spread(&hit->sum));
     pfa_json_number(json, "bytes", hit->sum.bytes);
     pfa_json_number(json, "lifetime_ns", hit->lifetime);
-    pfa_json_number(json, "lifetime_spread_ns", pfa_sum_lifetime_spread(&hit->sum));
     pfa_json_number(json, "life_ns", hit->sum.life);
     pfa_json_number(json, "step_ns", hit->sum.step);
+    pfa_json_begin(json, "within", '{');
+    pfa_json_number(json, "frequency", pfa_sum_within(&hit->sum));
+    pfa_json_number(json, "lifetime_ns", pfa_sum_lifetime_within(&hit->sum));
+    pfa_json_end(json, '}');
     pfa_json_number(json, "ratio_per_ms", hit->ratio * 1e6);
 }
 

@@ -89,12 +89,9 @@ static void print_figures(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
     double cost = pfa_excess_cost(excess, hit->sum.chunks);
-    double within = pfa_sum_lifetime_spread(&hit->sum);
-    printf("%s", pfa_text_count(texts[0], round(hit->sum.chunks)));
-    if (excess->query->sampled) {
-        printf(" ±%s", pfa_text_count(texts[0], round(pfa_sum_spread(&hit->sum))));
-    }
-    printf(" times ");
+    double within = pfa_sum_lifetime_within(&hit->sum);
+    printf("%s%s times ", pfa_text_count(texts[0], round(hit->sum.chunks)),
+           pfa_text_within(texts[1], hit->sum.chunks, hit->sum.variance));
     print_sizes(excess, hit);
     printf(", alive for %s", pfa_text_duration(texts[0], hit->lifetime));
     if (within > 0) {

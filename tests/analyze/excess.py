@@ -183,8 +183,8 @@ def check_objects(data, reference):
         equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
         equal(ours["bytes"], truth.bytes, f"bytes of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
-        equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
-        equal(ours["lifetime_spread_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
+        equal(ours["within"]["frequency"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
+        equal(ours["within"]["lifetime_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
         equal(ours["life_ns"], truth.life, f"lives of {key}", 1e-9)
         equal(ours["step_ns"], truth.step, f"step of {key}")
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
@@ -210,7 +210,7 @@ def check_hit(hit, found):
     equal((hit["size_low"], hit["size_high"]), (min(o["size_low"] for o in found), max(o["size_high"] for o in found)), "sizes")
     equal(hit["sizes"], len(found), "number of sizes")
     equal(hit["frequency"], chunks, "frequency of a hit", 1e-9)
-    equal(hit["frequency_spread"], math.hypot(*(o["frequency_spread"] for o in found)), "spread of a hit", 1e-9)
+    equal(hit["within"]["frequency"], math.hypot(*(o["within"]["frequency"] for o in found)), "spread of a hit", 1e-9)
     life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
@@ -291,7 +291,7 @@ def objects(folder):
         data = excess(folder / "t.pa")
         check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"]))
         equal(data["sampled"], "sampled" in words, "sampled")
-        check(("sampled" in words) == any(o["frequency_spread"] > 0 for o in data["objects"]), "spread of what is sampled")
+        check(("sampled" in words) == any(o["within"]["frequency"] > 0 for o in data["objects"]), "spread of what is sampled")
 
 
 def cut_means(folder):
@@ -307,9 +307,9 @@ def cut_means(folder):
         check(len(told) >= least, f"{len(told)} objects")
         for key, ours in told.items():
             off = abs(ours["life_ns"] - truth[key]["life_ns"]) / ours["frequency"]
-            within += abs(ours["lifetime_ns"] - truth[key]["lifetime_ns"]) <= ours["lifetime_spread_ns"]
+            within += abs(ours["lifetime_ns"] - truth[key]["lifetime_ns"]) <= ours["within"]["lifetime_ns"]
             check(off <= step, f"{key} is off by {off}, more than a step")
-            sure.append(ours["lifetime_spread_ns"])
+            sure.append(ours["within"]["lifetime_ns"])
         check(within >= 0.93 * len(told), f"{within} of {len(told)} means are within their intervals")
         check(max(sure) <= step and (not words or max(sure) < step / 10), f"intervals of up to {max(sure)}")
         lives = [sum(o["life_ns"] for o in objects.values()) for objects in (told, truth)]
@@ -655,6 +655,9 @@ def text_and_pictures(folder):
         check("Frequency and lifetime" not in tool("excess", "--plain", folder / "t.pa")[0], "no charts if not wanted")
         for picture in (diagram, chart):
             equal(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg", str(picture))
+        top = excess(folder / "t.pa", "--method", method, *options)["hits"][0]
+        percent = 100 * top["within"]["frequency"] / top["frequency"]
+        check(f" ±{percent:.{1 if percent < 10 else 0}f} % times " in out, f"±{percent} in\n{out}")
     check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
     tool("excess", "--diagram", folder / "absent" / "d.svg", folder / "t.pa", status=1)
 

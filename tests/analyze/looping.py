@@ -18,12 +18,12 @@ def build(folder):
     return program
 
 
-def record(folder, way, conf="sample:1"):
+def record(folder, way, conf="sample:1", program=None):
     trace = folder / f"{way}.pa"
     trace.unlink(missing_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_") and k != "LD_PRELOAD"}
     env |= {"PROFALLOC_CONF": f"prof:true,{conf},out:{trace}", "LD_PRELOAD": os.environ["PROFALLOC_LIB"]}
-    subprocess.run([build(folder), way], env=env, timeout=300, check=True)
+    subprocess.run([program or build(folder), way], env=env, timeout=300, check=True)
     return trace
 
 
@@ -74,4 +74,18 @@ def clean(folder):
         check("No excessive allocation" in tool("excess", "--plain", "--method", method, trace)[0], "which is said")
 
 
-support.main(many_sizes=many_sizes, one_size=one_size, clean=clean)
+def sampled(folder):
+    """Of samples of the same program, the true frequency is within its interval about 95 times of 100."""
+    program, runs, right, total = build(folder), 40, 0, 0.0
+    for _ in range(runs):
+        data = excess(record(folder, "sizes", "sample:64K", program), "--clusters", 1)
+        hit = next(h for h in data["hits"] if h["caller"]["function"] == "render")
+        check(0 < hit["within"]["frequency"] < hit["frequency"] / 4, f"an interval that says something: {hit['within']}")
+        right += abs(hit["frequency"] - TURNS) <= hit["within"]["frequency"]
+        total += hit["frequency"]
+    check(right >= 0.8 * runs, f"{right} of {runs} intervals have the truth")
+    check(abs(total / runs / TURNS - 1) < 0.03, f"{total / runs} on average")
+    print(f"{right} of {runs} intervals have the truth")
+
+
+support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, clean=clean)
