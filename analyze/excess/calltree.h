@@ -1,5 +1,5 @@
-/* Who calls the functions that allocate a hit's chunks, and who calls that, with how many of the hit's chunks came that way: the paper's call
- * tree. The heaviest way comes first. */
+/* Who calls the functions that allocate a hit's chunks, and who calls that, with how many of these chunks came that way: the
+ * paper's call tree. The heaviest way comes first. */
 #ifndef PFA_ANALYZE_EXCESS_CALLTREE_H
 #define PFA_ANALYZE_EXCESS_CALLTREE_H
 

@@ -81,44 +81,59 @@ static double least_lifetime(const pfa_query_t *query)
     return least;
 }
 
-/* What is good to know about the figures. */
-static void add_remarks(pfa_excess_t *excess)
+/* Of objects whose destroyer is an allocation wrapper. */
+static double hidden_chunks(const pfa_excess_t *excess)
 {
-    char texts[3][PFA_NUMBER_TEXT];
     double hidden = 0;
-    if (excess->longest_step > 1000) {
-        pfa_notes_add(
-            &excess->query->remarks,
-            "times were written in steps of %s: mean lifetimes are right within what ± says of them, those of "
-            "few chunks are rough; record with --conf time_step:1 for exact ones",
-            pfa_text_duration(texts[2], excess->longest_step));
-    }
     for (size_t i = 0; i < excess->objects.count; i++) {
         const pfa_object_t *object = &excess->objects.list[i];
         hidden += excess->callers.routines.list[object->destroyer].wrapper ? object->sum.chunks : 0;
     }
-    if (excess->folded > 0) {
-        pfa_notes_add(&excess->query->remarks, "%s death%s left out: known in sums only, without size and lifetime",
-                      pfa_text_count(texts[0], round(excess->folded)), excess->folded > 1 ? "s are" : " is");
+    return hidden;
+}
+
+/* What is good to know about the figures: about chunks, */
+static void remark_chunks(pfa_excess_t *excess)
+{
+    pfa_notes_t *remarks = &excess->query->remarks;
+    char text[PFA_NUMBER_TEXT];
+    double hidden = hidden_chunks(excess);
+    if (excess->longest_step > 1000) {
+        pfa_notes_add(
+            remarks,
+            "times were written in steps of %s: mean lifetimes are right within what ± says of them, those of "
+            "few chunks are rough; record with --conf time_step:1 for exact ones",
+            pfa_text_duration(text, excess->longest_step));
     }
+    if (excess->folded > 0) {
+        pfa_notes_add(remarks, "%s death%s left out: known in sums only, without size and lifetime",
+                      pfa_text_count(text, round(excess->folded)), excess->folded > 1 ? "s are" : " is");
+    }
+    if (hidden > 0) {
+        pfa_notes_add(remarks,
+                      "of %s chunk%s no more is known of who freed them than an allocation wrapper; record with a "
+                      "larger --conf free_depth:N to see its callers",
+                      pfa_text_count(text, round(hidden)), pfa_text_plural(round(hidden)));
+    }
+}
+
+/* and about objects. */
+static void remark_objects(pfa_excess_t *excess)
+{
+    pfa_notes_t *remarks = &excess->query->remarks;
+    char text[PFA_NUMBER_TEXT];
     if (excess->objects.classes != PFA_SIZE_EXACT) {
-        pfa_notes_add(&excess->query->remarks,
+        pfa_notes_add(remarks,
                       "stacks, sizes and destroyers come in more than %s ways (--max-objects): sizes are told %s",
-                      pfa_text_count(texts[0], (double)excess->options->most_objects),
+                      pfa_text_count(text, (double)excess->options->most_objects),
                       excess->objects.classes == PFA_SIZE_POWERS ? "by powers of two"
                                                                  : "above 1,024 bytes by eighths of a power of two");
     }
     if (excess->k > 1 && excess->silhouettes[excess->k] < APART) {
         pfa_notes_add(
-            &excess->query->remarks,
+            remarks,
             "the clusters are hardly apart (silhouette %.2f, and 1 is best): which objects are in which says little",
             excess->silhouettes[excess->k]);
-    }
-    if (hidden > 0) {
-        pfa_notes_add(&excess->query->remarks,
-                      "of %s chunk%s no more is known of who freed them than an allocation wrapper; record with a "
-                      "larger --conf free_depth:N to see its callers",
-                      pfa_text_count(texts[1], round(hidden)), pfa_text_plural(round(hidden)));
     }
 }
 
@@ -135,7 +150,8 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
     if (query->source_count != 0) {
         pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));
         pfa_excess_detect(&excess);
-        add_remarks(&excess);
+        remark_chunks(&excess);
+        remark_objects(&excess);
         (json ? pfa_excess_json : pfa_excess_text)(&excess);
         int error = pfa_excess_draw(&excess);
         status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;

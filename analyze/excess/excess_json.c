@@ -178,38 +178,49 @@ static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
     pfa_json_end(json, ']');
 }
 
-void pfa_excess_json(pfa_excess_t *excess)
+static void put_verdict(const pfa_excess_t *excess, pfa_json_t *json)
 {
     static const char *const verdicts[] = {
         [PFA_EXCESS_FOUND] = "excessive",       [PFA_EXCESS_NOTHING] = "no chunks",
         [PFA_EXCESS_NO_FREE] = "nothing freed", [PFA_EXCESS_FEW] = "too few",
         [PFA_EXCESS_NO_CLUSTER] = "no cluster", [PFA_EXCESS_NO_OUTLIER] = "no outlier",
         [PFA_EXCESS_LITTLE] = "too little"};
+    char *reason = pfa_excess_reason(excess);
+    pfa_json_bool(json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
+    pfa_json_text(json, "verdict", verdicts[excess->verdict]);
+    pfa_json_text(json, "reason", reason);
+    free(reason);
+}
+
+static void put_sums(const pfa_excess_t *excess, pfa_json_t *json)
+{
     static const char *const size_classes[] = {
         [PFA_SIZE_EXACT] = "exact", [PFA_SIZE_EIGHTHS] = "eighths", [PFA_SIZE_POWERS] = "powers"};
+    pfa_json_number(json, "run_ns", excess->run_ns);
+    pfa_json_number(json, "pair_ns", excess->pair_ns);
+    pfa_json_number(json, "min_share", excess->options->min_share);
+    pfa_json_number(json, "max_life", excess->options->max_life);
+    pfa_json_whole(json, "object_count", excess->objects.count);
+    pfa_json_number(json, "chunks", excess->objects.chunks);
+    pfa_json_number(json, "never_freed", excess->objects.live);
+    pfa_json_whole(json, "objects_left_out", excess->objects.count - excess->objects.freed);
+    pfa_json_number(json, "folded", excess->folded);
+    pfa_json_text(json, "size_classes", size_classes[excess->objects.classes]);
+    pfa_json_whole(json, "suspects", excess->suspect_count);
+    pfa_json_number(json, "suspects_ns", excess->suspect_ns);
+}
+
+void pfa_excess_json(pfa_excess_t *excess)
+{
     pfa_json_t json = {.to = stdout};
-    char *reason = pfa_excess_reason(excess);
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-excess");
     pfa_json_whole(&json, "version", 2);
     pfa_json_text(&json, "method", excess->options->method == PFA_EXCESS_IQR ? "iqr" : "kmeans");
     pfa_json_text(&json, "by", pfa_callers_kind(&excess->callers));
     pfa_json_text(&json, "sort", pfa_excess_order_names[excess->options->order]);
-    pfa_json_bool(&json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
-    pfa_json_text(&json, "verdict", verdicts[excess->verdict]);
-    pfa_json_text(&json, "reason", reason);
-    pfa_json_number(&json, "run_ns", excess->run_ns);
-    pfa_json_number(&json, "pair_ns", excess->pair_ns);
-    pfa_json_number(&json, "min_share", excess->options->min_share);
-    pfa_json_number(&json, "max_life", excess->options->max_life);
-    pfa_json_whole(&json, "object_count", excess->objects.count);
-    pfa_json_number(&json, "chunks", excess->objects.chunks);
-    pfa_json_number(&json, "never_freed", excess->objects.live);
-    pfa_json_whole(&json, "objects_left_out", excess->objects.count - excess->objects.freed);
-    pfa_json_number(&json, "folded", excess->folded);
-    pfa_json_text(&json, "size_classes", size_classes[excess->objects.classes]);
-    pfa_json_whole(&json, "suspects", excess->suspect_count);
-    pfa_json_number(&json, "suspects_ns", excess->suspect_ns);
+    put_verdict(excess, &json);
+    put_sums(excess, &json);
     if (excess->k != 0) {
         put_kmeans(excess, &json);
     } else if (excess->unit != NULL) {
@@ -218,5 +229,4 @@ void pfa_excess_json(pfa_excess_t *excess)
     put_lists(excess, &json);
     pfa_query_tell_json(excess->query, &json);
     pfa_json_end(&json, '}');
-    free(reason);
 }

@@ -117,7 +117,7 @@ static bool read_choice(const char *text, const char *first, const char *second,
     return *is_second || strcmp(text, first) == 0;
 }
 
-static bool take_number(pfa_excess_options_t *options, int option, const char *value)
+static bool take_whole(pfa_excess_options_t *options, int option, const char *value)
 {
     double number;
     switch (option) {
@@ -133,15 +133,6 @@ static bool take_number(pfa_excess_options_t *options, int option, const char *v
         }
         options->seed = (uint64_t)number;
         return true;
-    case MU:
-        return pfa_request_number(value, 0, 1e30, &options->mu) || refuse("--mu takes a number from 0 on", value);
-    case MIN_SHARE:
-        return read_share(value, &options->min_share) || refuse("--min-share takes a share such as 0.01 or 1%", value);
-    case MAX_LIFE:
-        return read_share(value, &options->max_life) || refuse("--max-life takes a share such as 0.1 or 10%", value);
-    case PAIR_COST:
-        return pfa_request_number(value, 1e-3, 1e9, &options->pair_ns) ||
-               refuse("--pair-cost takes a number of nanoseconds", value);
     case MAX_OBJECTS:
         if (!read_whole(value, 1, 1e9, &number)) {
             return refuse("--max-objects takes a number from 1 on", value);
@@ -154,6 +145,23 @@ static bool take_number(pfa_excess_options_t *options, int option, const char *v
         }
         options->lines = (size_t)number;
         return true;
+    }
+}
+
+static bool take_number(pfa_excess_options_t *options, int option, const char *value)
+{
+    switch (option) {
+    case MU:
+        return pfa_request_number(value, 0, 1e30, &options->mu) || refuse("--mu takes a number from 0 on", value);
+    case MIN_SHARE:
+        return read_share(value, &options->min_share) || refuse("--min-share takes a share such as 0.01 or 1%", value);
+    case MAX_LIFE:
+        return read_share(value, &options->max_life) || refuse("--max-life takes a share such as 0.1 or 10%", value);
+    case PAIR_COST:
+        return pfa_request_number(value, 1e-3, 1e9, &options->pair_ns) ||
+               refuse("--pair-cost takes a number of nanoseconds", value);
+    default:
+        return take_whole(options, option, value);
     }
 }
 
