@@ -1,83 +1,91 @@
-/* Owns call trees. See analyze/excess/calltree.h. */
+/* Owns call trees. See analyze/excess/calltree.h.
+ *
+ * Calls are summed in a table of cells by callee and caller, and put in order afterwards: a function may have thousands of callers. */
 #include "analyze/excess/calltree.h"
 
 #include <stdlib.h>
 
-static uint32_t add(pfa_calltree_t *tree, uint32_t routine)
+static uint32_t add_call(pfa_cells_t *calls, uint32_t callee, uint32_t routine, double chunks)
 {
-    tree->list = pfa_memory_grow(tree->list, &tree->room, tree->count + 1, sizeof *tree->list);
-    tree->list[tree->count] = (pfa_call_t){.routine = routine, .child = PFA_CALL_NONE, .next = PFA_CALL_NONE};
-    return (uint32_t)tree->count++;
+    pfa_cell_t *call = pfa_cells_get(calls, &(pfa_cell_key_t){.from = callee, .to = routine});
+    call->sum.chunks += chunks;
+    return (uint32_t)(call - calls->list);
 }
 
-static uint32_t find_caller(pfa_calltree_t *tree, uint32_t callee, uint32_t routine)
-{
-    uint32_t at = tree->list[callee].child;
-    while (at != PFA_CALL_NONE && tree->list[at].routine != routine) {
-        at = tree->list[at].next;
-    }
-    if (at == PFA_CALL_NONE) {
-        at = add(tree, routine);
-        tree->list[at].next = tree->list[callee].child;
-        tree->list[callee].child = at;
-    }
-    return at;
-}
-
-static void add_stack(pfa_calltree_t *tree, pfa_routines_t *routines, const pfa_lines_t *lines, double chunks,
+static void add_stack(pfa_cells_t *calls, pfa_routines_t *routines, const pfa_lines_t *lines, double chunks,
                       size_t depth)
 {
     uint32_t at = 0;
-    tree->list[0].chunks += chunks;
     if (lines->count == 0) {
+        add_call(calls, at, PFA_ROUTINE_UNKNOWN, chunks);
         return;
     }
-    for (size_t i = pfa_routines_first(routines, lines) + 1; i < lines->count && depth > 1; i++) {
+    for (size_t i = pfa_routines_first(routines, lines); i < lines->count && depth > 0; i++) {
         uint32_t routine = pfa_routines_of_line(routines, &lines->list[i]);
-        if (routine != tree->list[at].routine) {
-            at = find_caller(tree, at, routine);
-            tree->list[at].chunks += chunks;
+        if (routine != calls->list[at].key.to) {
+            at = add_call(calls, at, routine, chunks);
             depth--;
         }
     }
 }
 
-/* Of equally heavy ones, the one that was met first. */
-static bool is_before(const pfa_calltree_t *tree, uint32_t a, uint32_t b)
+static void add_object(pfa_cells_t *calls, pfa_excess_t *excess, const pfa_object_t *object, pfa_lines_t *lines)
 {
-    return tree->list[a].chunks > tree->list[b].chunks || (tree->list[a].chunks == tree->list[b].chunks && a < b);
-}
-
-/* Insertion into a sorted list: a function seldom has many callers. */
-static void sort_callers(pfa_calltree_t *tree, pfa_call_t *call)
-{
-    uint32_t sorted = PFA_CALL_NONE;
-    while (call->child != PFA_CALL_NONE) {
-        uint32_t taken = call->child;
-        uint32_t *at = &sorted;
-        call->child = tree->list[taken].next;
-        while (*at != PFA_CALL_NONE && is_before(tree, *at, taken)) {
-            at = &tree->list[*at].next;
-        }
-        tree->list[taken].next = *at;
-        *at = taken;
+    const pfa_cell_t *cells = excess->objects.cells.list;
+    for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = cells[i].next) {
+        pfa_stacks_lines(excess->callers.routines.stacks, cells[i].key.from, lines);
+        add_stack(calls, &excess->callers.routines, lines, cells[i].sum.chunks, excess->options->lines);
     }
-    call->child = sorted;
 }
 
-void pfa_calltree_make(pfa_calltree_t *tree, pfa_routines_t *routines, const pfa_objects_t *objects,
-                       const pfa_object_t *object, size_t depth)
+/* Callers of the same together, the heaviest first; of equally heavy ones, that which was met first. */
+static int compare_calls(const void *left, const void *right, void *context)
+{
+    const pfa_cell_t *calls = context;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    if (calls[a].key.from != calls[b].key.from) {
+        return calls[a].key.from < calls[b].key.from ? -1 : 1;
+    }
+    if (calls[a].sum.chunks != calls[b].sum.chunks) {
+        return calls[a].sum.chunks > calls[b].sum.chunks ? -1 : 1;
+    }
+    return (a > b) - (a < b);
+}
+
+static void link_calls(pfa_calltree_t *tree, pfa_cells_t *calls)
+{
+    uint32_t *order = pfa_memory_get(calls->count, sizeof *order);
+    tree->count = calls->count;
+    tree->list = pfa_memory_get(tree->count, sizeof *tree->list);
+    for (size_t i = 0; i < tree->count; i++) {
+        order[i] = (uint32_t)i;
+        tree->list[i] = (pfa_call_t){.chunks = calls->list[i].sum.chunks,
+                                     .routine = calls->list[i].key.to,
+                                     .child = PFA_CALL_NONE,
+                                     .next = PFA_CALL_NONE};
+    }
+    qsort_r(order, tree->count, sizeof *order, compare_calls, calls->list);
+    for (size_t i = tree->count; i-- > 0;) {
+        uint32_t callee = calls->list[order[i]].key.from;
+        if (callee != PFA_CALL_NONE) {
+            tree->list[order[i]].next = tree->list[callee].child;
+            tree->list[callee].child = order[i];
+        }
+    }
+    free(order);
+}
+
+void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     pfa_lines_t lines = {.list = NULL};
-    *tree = (pfa_calltree_t){.list = NULL};
-    add(tree, object->caller);
-    for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = objects->cells.list[i].next) {
-        pfa_stacks_lines(routines->stacks, objects->cells.list[i].from, &lines);
-        add_stack(tree, routines, &lines, objects->cells.list[i].chunks, depth);
+    pfa_cells_t calls = {.list = NULL};
+    add_call(&calls, PFA_CALL_NONE, PFA_CALL_NONE, 0); /* which all those that allocate lie below */
+    for (size_t i = 0; i < hit->count; i++) {
+        add_object(&calls, excess, &excess->objects.list[hit->members[i]], &lines);
     }
-    for (size_t i = 0; i < tree->count; i++) {
-        sort_callers(tree, &tree->list[i]);
-    }
+    link_calls(tree, &calls);
+    pfa_cells_free(&calls);
     pfa_lines_free(&lines);
 }
 
@@ -99,7 +107,7 @@ size_t pfa_calltree_walk(const pfa_calltree_t *tree, size_t lines, pfa_calltree_
     place_t *waiting = pfa_memory_get(tree->count + 1, sizeof *waiting);
     size_t count = 0;
     size_t told = 0;
-    waiting[count++] = (place_t){.call = 0};
+    waiting[count++] = (place_t){.call = tree->list[0].child};
     while (count != 0 && told < lines) {
         place_t now = waiting[--count];
         const pfa_call_t *call = &tree->list[now.call];
@@ -114,5 +122,5 @@ size_t pfa_calltree_walk(const pfa_calltree_t *tree, size_t lines, pfa_calltree_
         }
     }
     free(waiting);
-    return tree->count - told;
+    return tree->count - 1 - told;
 }

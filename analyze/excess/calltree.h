@@ -1,9 +1,9 @@
-/* Who calls the caller of an object, and who calls that, with how many of the object's chunks came that way: the paper's call
- * tree. The heaviest way comes first. */
+/* Who calls the functions that allocate a hit's chunks, and who calls that, with how many of these chunks came that way: the
+ * paper's call tree. The heaviest way comes first. */
 #ifndef PFA_ANALYZE_EXCESS_CALLTREE_H
 #define PFA_ANALYZE_EXCESS_CALLTREE_H
 
-#include "analyze/excess/objects.h"
+#include "analyze/excess/excess.h"
 
 #define PFA_CALL_NONE UINT32_MAX
 
@@ -15,14 +15,12 @@ typedef struct pfa_call {
 } pfa_call_t;
 
 typedef struct pfa_calltree {
-    pfa_call_t *list; /* the first is the object's caller itself */
+    pfa_call_t *list; /* the first stands for the hit: its callers are the functions that allocate, mostly one */
     size_t count;
-    size_t room;
 } pfa_calltree_t;
 
-/* Makes the tree of an object, no deeper than `depth`. Calls of a function by itself are one. */
-void pfa_calltree_make(pfa_calltree_t *tree, pfa_routines_t *routines, const pfa_objects_t *objects,
-                       const pfa_object_t *object, size_t depth);
+/* Makes the tree of a hit, no deeper than the lines that are to be told of it. Calls of a function by itself are one. */
+void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit_t *hit);
 void pfa_calltree_free(pfa_calltree_t *tree);
 
 /* Calls `tell` with at most `lines` calls, each caller below what it calls; `level` grows where a function has several

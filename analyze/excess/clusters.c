@@ -1,5 +1,6 @@
 /* Owns the detection by clusters: objects as points of frequency and lifetime, the number of clusters, and the cluster with
- * the highest mean frequency and the lowest mean lifetime of all.
+ * the highest mean frequency and the lowest mean lifetime of all. Objects that were never freed have no lifetime yet: as
+ * points at the far end of the scale they would only push all others together.
  *
  * Both axes are scaled to 0..1, so that neither unit decides. That is linear unless asked otherwise: a logarithmic scale sets
  * objects that are rare and live even shorter apart from the frequent ones, which then are not the shortest. How often that
@@ -33,15 +34,16 @@ static double place(const span_t *span, double value)
 static pfa_spot_t *make_points(const pfa_excess_t *excess)
 {
     const pfa_objects_t *objects = &excess->objects;
-    pfa_spot_t *points = pfa_memory_get(objects->count, sizeof *points);
+    pfa_spot_t *points = pfa_memory_get(objects->freed, sizeof *points);
     span_t x = {.low = INFINITY, .high = -INFINITY};
     span_t y = x;
-    for (size_t i = 0; i < objects->count; i++) {
-        points[i] = (pfa_spot_t){scaled(excess, objects->list[i].frequency), scaled(excess, objects->list[i].lifetime)};
+    for (size_t i = 0; i < objects->freed; i++) {
+        points[i] =
+            (pfa_spot_t){scaled(excess, objects->list[i].sum.chunks), scaled(excess, objects->list[i].lifetime)};
         widen(&x, points[i].x);
         widen(&y, points[i].y);
     }
-    for (size_t i = 0; i < objects->count; i++) {
+    for (size_t i = 0; i < objects->freed; i++) {
         points[i] = (pfa_spot_t){place(&x, points[i].x), place(&y, points[i].y)};
     }
     return points;
@@ -77,11 +79,11 @@ static unsigned choose_k(pfa_excess_t *excess, const pfa_spot_t *points, size_t 
 static void sum_clusters(pfa_excess_t *excess, const uint32_t *labels)
 {
     pfa_objects_t *objects = &excess->objects;
-    for (size_t i = 0; i < objects->count; i++) {
+    for (size_t i = 0; i < objects->freed; i++) {
         pfa_excess_cluster_t *cluster = &excess->clusters[labels[i]];
         objects->list[i].cluster = labels[i];
         cluster->members++;
-        cluster->frequency += objects->list[i].frequency;
+        cluster->frequency += objects->list[i].sum.chunks;
         cluster->lifetime += objects->list[i].lifetime;
     }
     for (unsigned k = 0; k < excess->k; k++) {
@@ -108,19 +110,19 @@ void pfa_excess_cluster(pfa_excess_t *excess)
 {
     const pfa_objects_t *objects = &excess->objects;
     pfa_spot_t *points = make_points(excess);
-    uint32_t *labels = pfa_memory_get(objects->count, sizeof *labels);
+    uint32_t *labels = pfa_memory_get(objects->freed, sizeof *labels);
     pfa_clusters_t clusters;
     unsigned wanted = excess->options->clusters;
-    wanted = wanted != 0 ? wanted : choose_k(excess, points, objects->count);
-    pfa_kmeans_fit(points, objects->count, wanted, excess->options->seed, labels, &clusters);
+    wanted = wanted != 0 ? wanted : choose_k(excess, points, objects->freed);
+    pfa_kmeans_fit(points, objects->freed, wanted, excess->options->seed, labels, &clusters);
     excess->k = clusters.count;
     excess->settled = clusters.settled;
     if (excess->k > 1 && isnan(excess->silhouettes[excess->k])) {
-        excess->silhouettes[excess->k] = pfa_silhouette(points, objects->count, labels, excess->k);
+        excess->silhouettes[excess->k] = pfa_silhouette(points, objects->freed, labels, excess->k);
     }
     sum_clusters(excess, labels);
     find_extremes(excess);
-    for (size_t i = 0; i < objects->count; i++) {
+    for (size_t i = 0; i < objects->freed; i++) {
         excess->suspect[i] = excess->most_frequent == excess->shortest && labels[i] == excess->shortest &&
                              pfa_excess_may_be(excess, &objects->list[i]);
     }

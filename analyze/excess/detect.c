@@ -1,8 +1,8 @@
 /* Owns the verdict: which suspects of a method are worth a developer's time.
  *
  * Beyond the paper: some cluster is always the most frequent, and some ratio the largest, however little a program allocates.
- * So suspects are hits only if their calls together take min_share of the run time, and of these only such that take a tenth
- * of that by themselves. And what lives for more than max_life of a run is no short-lived object, whatever the others are:
+ * So suspects are hits only if their calls together take min_share of the run time, and of these only such whose caller and
+ * destroyer take a tenth of that, with all sizes. And what lives for more than max_life of a run is no short-lived object, whatever the others are:
  * most of its chunks are there at the same time, so that a pool or a free list would have nothing to hand out again, which is
  * the paper's own reason to ask for short lives. */
 #include "analyze/excess/excess.h"
@@ -10,23 +10,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TOGETHER = 10 }; /* times what one has to take */
+enum { TOGETHER = 10 }; /* times what one hit has to take */
 
-double pfa_excess_cost(const pfa_excess_t *excess, const pfa_object_t *object)
+double pfa_excess_cost(const pfa_excess_t *excess, double frequency)
 {
-    return object->frequency * excess->pair_ns;
+    return frequency * excess->pair_ns;
 }
 
 /* Little's law. */
-double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object)
+double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    return excess->run_ns > 0 ? object->frequency * object->lifetime / excess->run_ns : 0;
+    return excess->run_ns > 0 ? hit->sum.chunks * hit->lifetime / excess->run_ns : 0;
 }
 
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     double run = excess->run_ns / (double)excess->query->source_count;
-    return object->destroyer != PFA_ROUTINE_NEVER && object->lifetime <= excess->options->max_life * run;
+    return object->lifetime <= excess->options->max_life * run;
+}
+
+/* A single cluster has all objects: there is nothing to tell apart. */
+size_t pfa_excess_needed(const pfa_excess_options_t *options)
+{
+    size_t clusters = options->method == PFA_EXCESS_KMEANS ? options->clusters : 0;
+    return clusters == 1 || clusters > PFA_EXCESS_LEAST_OBJECTS ? clusters : PFA_EXCESS_LEAST_OBJECTS;
 }
 
 static void sum_suspects(pfa_excess_t *excess)
@@ -34,33 +41,8 @@ static void sum_suspects(pfa_excess_t *excess)
     for (size_t i = 0; i < excess->objects.count; i++) {
         if (excess->suspect[i]) {
             excess->suspect_count++;
-            excess->suspect_ns += pfa_excess_cost(excess, &excess->objects.list[i]);
+            excess->suspect_ns += pfa_excess_cost(excess, excess->objects.list[i].sum.chunks);
         }
-    }
-}
-
-static int compare_ratios(const void *left, const void *right, void *context)
-{
-    const pfa_object_t *objects = context;
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    if (objects[a].ratio != objects[b].ratio) {
-        return objects[a].ratio > objects[b].ratio ? -1 : 1;
-    }
-    return (a > b) - (a < b);
-}
-
-/* By frequency, as the objects are; outliers by ratio. */
-static void list_hits(pfa_excess_t *excess, double least_ns)
-{
-    excess->hits = pfa_memory_get(excess->suspect_count + 1, sizeof *excess->hits);
-    for (size_t i = 0; i < excess->objects.count; i++) {
-        if (excess->suspect[i] && pfa_excess_cost(excess, &excess->objects.list[i]) >= least_ns) {
-            excess->hits[excess->hit_count++] = (uint32_t)i;
-        }
-    }
-    if (excess->options->method == PFA_EXCESS_IQR) {
-        qsort_r(excess->hits, excess->hit_count, sizeof *excess->hits, compare_ratios, excess->objects.list);
     }
 }
 
@@ -70,8 +52,13 @@ void pfa_excess_detect(pfa_excess_t *excess)
         excess->silhouettes[k] = NAN;
     }
     excess->suspect = pfa_memory_get(excess->objects.count + 1, sizeof *excess->suspect);
-    if (excess->objects.count == 0) {
-        excess->verdict = PFA_EXCESS_NOTHING;
+    excess->reported = pfa_memory_get(excess->objects.count + 1, sizeof *excess->reported);
+    if (excess->objects.freed == 0) {
+        excess->verdict = excess->objects.count == 0 ? PFA_EXCESS_NOTHING : PFA_EXCESS_NO_FREE;
+        return;
+    }
+    if (excess->objects.freed < pfa_excess_needed(excess->options)) {
+        excess->verdict = PFA_EXCESS_FEW;
         return;
     }
     bool by_clusters = excess->options->method == PFA_EXCESS_KMEANS;
@@ -83,7 +70,7 @@ void pfa_excess_detect(pfa_excess_t *excess)
         return;
     }
     if (excess->suspect_ns >= wanted) {
-        list_hits(excess, wanted / TOGETHER);
+        pfa_excess_list_hits(excess, wanted / TOGETHER);
     }
     excess->verdict = excess->hit_count != 0 ? PFA_EXCESS_FOUND : PFA_EXCESS_LITTLE;
 }

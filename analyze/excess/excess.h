@@ -9,15 +9,24 @@
 #include "analyze/excess/kmeans.h"
 #include "analyze/excess/objects.h"
 #include "analyze/excess/quartiles.h"
-#include "analyze/query/query.h"
+#include "analyze/query/request.h"
 
 #include <stdio.h>
 
 typedef enum pfa_excess_method { PFA_EXCESS_KMEANS, PFA_EXCESS_IQR } pfa_excess_method_t;
 typedef enum pfa_excess_scale { PFA_SCALE_LINEAR, PFA_SCALE_LOG } pfa_excess_scale_t;
 
-/* A diagram of frequency and lifetime has four quarters; more clusters than that cut a quarter into slices. */
-enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4 };
+/* A diagram of frequency and lifetime has four quarters; more clusters than that cut a quarter into slices. Quartiles of fewer than
+ * four objects are made up between them, and their clusters are single objects, of which a silhouette says nothing. */
+enum { PFA_EXCESS_LEAST_K = 2, PFA_EXCESS_MOST_K = 4, PFA_EXCESS_LEAST_OBJECTS = 4 };
+
+/* Of hits; all but lifetimes from the largest on. */
+typedef enum pfa_excess_order {
+#define PFA_EXCESS_ORDER(name) PFA_EXCESS_BY_##name,
+#include "analyze/excess/orders.def"
+#undef PFA_EXCESS_ORDER
+    PFA_EXCESS_ORDERS
+} pfa_excess_order_t;
 
 typedef struct pfa_time_unit {
     const char *name;
@@ -27,6 +36,7 @@ typedef struct pfa_time_unit {
 typedef struct pfa_excess_options {
     pfa_excess_method_t method;
     pfa_excess_scale_t scale;
+    pfa_excess_order_t order;
     unsigned clusters; /* 0: chosen by silhouette */
     uint64_t seed;
     double mu;                   /* below 0: the value of the quartiles' distance */
@@ -36,12 +46,18 @@ typedef struct pfa_excess_options {
     double pair_ns;              /* what an allocation and its free take; 0: as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
-    bool all_objects;            /* in JSON */
-    bool plain;                  /* no charts on the terminal */
-    bool fail;                   /* an exit status of its own if there are hits */
-    const char *diagram;         /* files for pictures; NULL: none */
+    size_t most_objects;         /* of more, sizes are put into classes */
+    pfa_wrappers_t wrappers;
+    uint32_t given;      /* options, by bits: those of one method are not of the other */
+    bool all_objects;    /* in JSON */
+    bool plain;          /* no charts on the terminal */
+    bool fail;           /* an exit status of its own if there are hits */
+    const char *diagram; /* files for pictures; NULL: none */
     const char *chart;
 } pfa_excess_options_t;
+
+/* Reads the command line. -1: go on; else the status to end with. */
+int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv);
 
 /* A cluster on the unscaled values, of which the two conditions speak. */
 typedef struct pfa_excess_cluster {
@@ -50,9 +66,26 @@ typedef struct pfa_excess_cluster {
     double lifetime;
 } pfa_excess_cluster_t;
 
+/* Suspects of one caller and destroyer, whatever their sizes. */
+typedef struct pfa_hit {
+    uint32_t caller; /* callers.h */
+    uint32_t destroyer;
+    uint32_t routine;        /* that allocates all of them; PFA_ROUTINE_UNKNOWN: several do */
+    const uint32_t *members; /* objects, the smallest size first */
+    size_t count;
+    uint32_t leader; /* the most frequent of them */
+    uint64_t low;    /* sizes */
+    uint64_t high;
+    pfa_sum_t sum;   /* of all together */
+    double lifetime; /* the mean */
+    double ratio;
+} pfa_hit_t;
+
 typedef enum pfa_verdict {
     PFA_EXCESS_FOUND,
-    PFA_EXCESS_NOTHING,    /* there are no objects */
+    PFA_EXCESS_NOTHING,    /* there are no objects, */
+    PFA_EXCESS_NO_FREE,    /* or none that was freed */
+    PFA_EXCESS_FEW,        /* so few were that none can be told from others */
     PFA_EXCESS_NO_CLUSTER, /* none has both the highest frequency and the lowest lifetime */
     PFA_EXCESS_NO_OUTLIER,
     PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
@@ -61,7 +94,7 @@ typedef enum pfa_verdict {
 typedef struct pfa_excess {
     const pfa_excess_options_t *options;
     pfa_query_t *query;
-    pfa_routines_t routines;
+    pfa_callers_t callers;
     pfa_objects_t objects;
     double folded;       /* deaths that are known in sums only: left out */
     uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
@@ -70,10 +103,12 @@ typedef struct pfa_excess {
     double run_ns;       /* of all recordings together */
     double pair_ns;
     pfa_verdict_t verdict;
-    bool *suspect; /* by number of the object */
+    bool *suspect;  /* by number of the object */
+    bool *reported; /* likewise: in a hit */
     size_t suspect_count;
     double suspect_ns; /* what their calls take */
-    uint32_t *hits;    /* objects, the worst first */
+    uint32_t *members; /* suspects, as hits have them */
+    pfa_hit_t *hits;   /* the worst first */
     size_t hit_count;
     /* k-means */
     unsigned k;
@@ -89,23 +124,33 @@ typedef struct pfa_excess {
     double threshold;
 } pfa_excess_t;
 
+extern const char *const pfa_excess_order_names[PFA_EXCESS_ORDERS];
+/* "frequency, lifetime, ..." PFA_EXCESS_ORDERS: there is none of this name. */
+extern const char pfa_excess_orders[];
+pfa_excess_order_t pfa_excess_order_find(const char *name);
+
 extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
-/* Whether an object may be excessive at all: it was freed, and it lived short. */
+/* How many objects have to be freed for the method to tell one from another. */
+size_t pfa_excess_needed(const pfa_excess_options_t *options);
+/* Whether an object that was freed may be excessive at all: it lived short. */
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object);
-/* Marks suspects by one method or the other; there is at least one object. */
+/* Marks suspects by one method or the other, among objects that were freed; there is at least one. */
 void pfa_excess_cluster(pfa_excess_t *excess);
 void pfa_excess_outliers(pfa_excess_t *excess);
-/* Finds the hits and the verdict. */
+/* Finds the hits and the verdict; and of suspects, the hits that take at least so much time. */
 void pfa_excess_detect(pfa_excess_t *excess);
+void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns);
+/* An object as if it were a hit by itself. */
+pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 
-/* Of an object: what its calls take, nanoseconds; how many are alive on average. */
-double pfa_excess_cost(const pfa_excess_t *excess, const pfa_object_t *object);
-double pfa_excess_alive(const pfa_excess_t *excess, const pfa_object_t *object);
+/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average. */
+double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
+double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of what to do about it; the caller frees it. */
-char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object);
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */
 char *pfa_excess_reason(const pfa_excess_t *excess);
 
@@ -115,6 +160,9 @@ void pfa_excess_json(pfa_excess_t *excess);
 int pfa_excess_draw(const pfa_excess_t *excess);
 void pfa_excess_show(const pfa_excess_t *excess);
 
+/* "48 bytes", "16 to 1,024 bytes" */
+enum { PFA_SIZES_TEXT = 2 * PFA_NUMBER_TEXT + 16 };
+const char *pfa_text_sizes(char text[PFA_SIZES_TEXT], uint64_t low, uint64_t high);
 /* "1.25 us" */
 const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns);
 

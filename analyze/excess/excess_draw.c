@@ -37,61 +37,69 @@ static const char *keep(picture_t *picture, char *text)
     return text;
 }
 
+static char *name_caller(const pfa_excess_t *excess, uint32_t caller)
+{
+    const char *name = pfa_callers_name(&excess->callers, caller);
+    return pfa_callers_are_routines(&excess->callers) ? pfa_wrappers_bare_name(name)
+                                                      : pfa_memory_copy(name, strlen(name));
+}
+
 static char *name_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    char *caller = pfa_wrappers_bare_name(excess->routines.list[object->caller].name);
-    char text[PFA_NUMBER_TEXT];
+    char *caller = name_caller(excess, object->caller);
+    char text[PFA_SIZES_TEXT];
     char *name = NULL;
-    int length = asprintf(&name, "%s, %s bytes", caller, pfa_text_count(text, (double)object->size));
+    int length = asprintf(&name, "%s, %s", caller, pfa_text_sizes(text, object->low, object->high));
     free(caller);
     return length >= 0 ? name : pfa_memory_copy("?", 1);
 }
 
 static char *title_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    char texts[3][PFA_NUMBER_TEXT];
+    char sizes[PFA_SIZES_TEXT];
+    char texts[2][PFA_NUMBER_TEXT];
     char *title = NULL;
     int length = asprintf(
-        &title, "%s, %s bytes, freed by %s: %s times, %s on average", excess->routines.list[object->caller].name,
-        pfa_text_count(texts[0], (double)object->size), excess->routines.list[object->destroyer].name,
-        pfa_text_count(texts[1], round(object->frequency)), pfa_text_duration(texts[2], object->lifetime));
+        &title, "%s, %s, freed by %s: %s times, %s on average", pfa_callers_name(&excess->callers, object->caller),
+        pfa_text_sizes(sizes, object->low, object->high), excess->callers.routines.list[object->destroyer].name,
+        pfa_text_count(texts[0], round(object->sum.chunks)), pfa_text_duration(texts[1], object->lifetime));
     return length >= 0 ? title : pfa_memory_copy("?", 1);
 }
 
 static void add_dot(const pfa_excess_t *excess, picture_t *picture, size_t number, bool label)
 {
     const pfa_object_t *object = &excess->objects.list[number];
-    picture->dots[picture->count++] = (pfa_dot_t){.x = object->frequency,
+    picture->dots[picture->count++] = (pfa_dot_t){.x = object->sum.chunks,
                                                   .y = object->lifetime * 1e-9,
                                                   .title = keep(picture, title_of(excess, object)),
                                                   .label = label ? keep(picture, name_of(excess, object)) : NULL};
 }
 
-/* All objects, or hits among some of the others, chosen by chance. */
+/* All objects that were freed, or the most frequent of hits among some of the others, chosen by chance. */
 static picture_t make_diagram(const pfa_excess_t *excess)
 {
-    size_t count = excess->objects.count;
+    size_t count = excess->objects.freed;
     size_t few = DOTS_MOST;
     size_t labels = excess->hit_count < LABELS ? excess->hit_count : LABELS;
-    bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
+    bool *named = pfa_memory_get(count + 1, sizeof *named);
     uint32_t *chosen = pfa_random_choose(count, &few, excess->options->seed);
     picture_t picture = {.dots = pfa_memory_get(few + labels + 1, sizeof *picture.dots),
                          .texts = pfa_memory_get(2 * (few + labels) + 1, sizeof *picture.texts)};
     for (size_t i = 0; i < labels; i++) {
-        is_hit[excess->hits[i]] = true;
+        named[excess->hits[i].leader] = true;
     }
     for (size_t i = 0; i < few; i++) {
-        if (!is_hit[chosen[i]]) {
+        if (!named[chosen[i]]) {
             add_dot(excess, &picture, chosen[i], false);
         }
     }
     for (size_t i = 0; i < labels; i++) {
-        add_dot(excess, &picture, excess->hits[i], true);
+        add_dot(excess, &picture, excess->hits[i].leader, true);
     }
     snprintf(picture.note, sizeof picture.note, "%zu of %zu allocation objects; excessive ones are named",
              picture.count, count);
     free(chosen);
-    free(is_hit);
+    free(named);
     return picture;
 }
 
@@ -119,15 +127,11 @@ static int compare_ratios(const void *left, const void *right, void *context)
 /* The objects with the largest ratios. */
 static picture_t make_chart(const pfa_excess_t *excess, size_t most)
 {
-    size_t count = excess->objects.count;
+    size_t count = excess->objects.freed;
     uint32_t *order = pfa_memory_get(count + 1, sizeof *order);
-    bool *is_hit = pfa_memory_get(count + 1, sizeof *is_hit);
     double factor = excess->unit != NULL ? excess->unit->ns : 1e6;
     for (size_t i = 0; i < count; i++) {
         order[i] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < excess->hit_count; i++) {
-        is_hit[excess->hits[i]] = true;
     }
     qsort_r(order, count, sizeof *order, compare_ratios, excess->objects.list);
     most = most < count ? most : count;
@@ -138,10 +142,9 @@ static picture_t make_chart(const pfa_excess_t *excess, size_t most)
         picture.bars[picture.count] = (pfa_bar_t){.name = keep(&picture, name_of(excess, object)),
                                                   .title = keep(&picture, title_of(excess, object)),
                                                   .value = object->ratio * factor,
-                                                  .marked = is_hit[order[picture.count]]};
+                                                  .marked = excess->reported[order[picture.count]]};
     }
     snprintf(picture.note, sizeof picture.note, "the largest %zu of %zu", most, count);
-    free(is_hit);
     free(order);
     return picture;
 }

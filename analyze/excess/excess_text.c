@@ -43,14 +43,14 @@ static void print_call(void *to, const pfa_call_t *call, size_t level)
     const pfa_excess_t *excess = to;
     char text[PFA_NUMBER_TEXT];
     printf("      %12s  %*s", pfa_text_count(text, round(call->chunks)), (int)(2 * (level < 20 ? level : 20)), "");
-    pfa_place_function(stdout, excess->routines.list[call->routine].name);
+    pfa_place_function(stdout, excess->callers.routines.list[call->routine].name);
     putchar('\n');
 }
 
-static void print_tree(pfa_excess_t *excess, const pfa_object_t *object)
+static void print_tree(pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     pfa_calltree_t tree;
-    pfa_calltree_make(&tree, &excess->routines, &excess->objects, object, excess->options->lines);
+    pfa_calltree_make(&tree, excess, hit);
     size_t left = pfa_calltree_walk(&tree, excess->options->lines, print_call, excess);
     if (left != 0) {
         printf("      %12s  and %zu more call%s\n", "", left, pfa_text_plural((double)left));
@@ -60,7 +60,7 @@ static void print_tree(pfa_excess_t *excess, const pfa_object_t *object)
 
 static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t number)
 {
-    const pfa_routine_t *routine = &excess->routines.list[number];
+    const pfa_routine_t *routine = &excess->callers.routines.list[number];
     printf("      %s ", role);
     pfa_place_function(stdout, routine->name);
     if (routine->file != NULL) {
@@ -72,25 +72,52 @@ static void print_routine(const pfa_excess_t *excess, const char *role, uint32_t
     putchar('\n');
 }
 
-static void print_hit(pfa_excess_t *excess, const pfa_object_t *object, size_t rank)
+static void print_sizes(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    char texts[4][PFA_NUMBER_TEXT];
-    double share = excess->run_ns > 0 ? pfa_excess_cost(excess, object) / excess->run_ns : 0;
-    printf("\n  #%zu  %s", rank, pfa_text_count(texts[0], round(object->frequency)));
-    if (excess->query->sampled) {
-        printf(" ±%s", pfa_text_count(texts[0], round(pfa_object_spread(object))));
+    char range[PFA_SIZES_TEXT];
+    char text[PFA_NUMBER_TEXT];
+    printf("%s", pfa_text_sizes(range, hit->low, hit->high));
+    if (hit->low != hit->high) {
+        printf(", %s %s", pfa_text_count(text, (double)hit->count),
+               excess->objects.classes == PFA_SIZE_EXACT ? "sizes"
+               : hit->count == 1                         ? "class of sizes"
+                                                         : "classes of sizes");
     }
-    printf(" times %s byte%s, alive for %s on average; calls take about %s, %.3g %% of the run\n",
-           pfa_text_count(texts[1], (double)object->size), pfa_text_plural((double)object->size),
-           pfa_text_duration(texts[2], object->lifetime), pfa_text_duration(texts[3], pfa_excess_cost(excess, object)),
-           100 * share);
+}
+
+static void print_figures(const pfa_excess_t *excess, const pfa_hit_t *hit)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    double cost = pfa_excess_cost(excess, hit->sum.chunks);
+    double within = pfa_sum_lifetime_within(&hit->sum);
+    printf("%s%s times ", pfa_text_count(texts[0], round(hit->sum.chunks)),
+           pfa_text_within(texts[1], hit->sum.chunks, hit->sum.variance));
+    print_sizes(excess, hit);
+    printf(", alive for %s", pfa_text_duration(texts[0], hit->lifetime));
+    if (within > 0) {
+        printf(" ±%s", pfa_text_duration(texts[0], within));
+    }
+    printf(" on average; calls take about %s, %.3g %% of the run\n", pfa_text_duration(texts[1], cost),
+           excess->run_ns > 0 ? 100 * cost / excess->run_ns : 0);
     if (excess->options->method == PFA_EXCESS_IQR) {
-        printf("      ratio %.6g per %s\n", object->ratio * excess->unit->ns, excess->unit->name);
+        printf("      ratio %.6g per %s\n", hit->ratio * excess->unit->ns, excess->unit->name);
     }
-    print_routine(excess, "allocated by", object->caller);
-    print_routine(excess, "freed by    ", object->destroyer);
-    print_tree(excess, object);
-    char *advice = pfa_excess_advice(excess, object);
+}
+
+static void print_hit(pfa_excess_t *excess, const pfa_hit_t *hit, size_t rank)
+{
+    printf("\n  #%zu  ", rank);
+    print_figures(excess, hit);
+    if (pfa_callers_are_routines(&excess->callers)) {
+        print_routine(excess, "allocated by", hit->caller);
+    } else {
+        printf("      allocated by %s ", pfa_callers_kind(&excess->callers));
+        pfa_place_function(stdout, pfa_callers_name(&excess->callers, hit->caller));
+        putchar('\n');
+    }
+    print_routine(excess, "freed by    ", hit->destroyer);
+    print_tree(excess, hit);
+    char *advice = pfa_excess_advice(excess, hit);
     printf("      %s\n", advice);
     free(advice);
 }
@@ -99,11 +126,11 @@ static void print_hits(pfa_excess_t *excess)
 {
     size_t top = excess->options->top != 0 ? excess->options->top : USUAL_TOP;
     top = top < excess->hit_count ? top : excess->hit_count;
-    printf("\nExcessive allocation: %zu of %zu object%s, by %s\n", top, excess->hit_count,
-           pfa_text_plural((double)excess->hit_count),
-           excess->options->method == PFA_EXCESS_IQR ? "ratio" : "frequency");
+    printf("\nExcessive allocation: %zu of %zu pair%s of %s and destroyer, by %s\n", top, excess->hit_count,
+           pfa_text_plural((double)excess->hit_count), pfa_callers_kind(&excess->callers),
+           pfa_excess_order_names[excess->options->order]);
     for (size_t i = 0; i < top; i++) {
-        print_hit(excess, &excess->objects.list[excess->hits[i]], i + 1);
+        print_hit(excess, &excess->hits[i], i + 1);
     }
 }
 
@@ -112,23 +139,30 @@ void pfa_excess_text(pfa_excess_t *excess)
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_objects_t *objects = &excess->objects;
     char *reason = pfa_excess_reason(excess);
-    printf("%s allocation object%s (caller, size, destroyer) of %s chunks in %s",
+    printf("%s allocation object%s (%s, size, destroyer) of %s chunks in %s",
            pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
-           pfa_text_count(texts[1], round(objects->chunks)), pfa_text_duration(texts[2], excess->run_ns));
-    printf("; %s never freed\n", pfa_text_count(texts[0], round(objects->live)));
+           pfa_callers_kind(&excess->callers), pfa_text_count(texts[1], round(objects->chunks)),
+           pfa_text_duration(texts[2], excess->run_ns));
+    if (objects->live > 0) {
+        size_t kept = objects->count - objects->freed;
+        printf("; %s object%s with %s chunks left out: never freed", pfa_text_count(texts[0], (double)kept),
+               pfa_text_plural((double)kept), pfa_text_count(texts[1], round(objects->live)));
+    }
+    putchar('\n');
     if (excess->k != 0) {
         print_clusters(excess);
     } else if (excess->unit != NULL) {
         print_quartiles(excess);
     }
-    if (!excess->options->plain && objects->count != 0) {
+    if (!excess->options->plain && objects->freed != 0) {
         pfa_excess_show(excess);
     }
     if (excess->verdict == PFA_EXCESS_FOUND) {
         print_hits(excess);
         printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free (--pair-cost).\n", reason, excess->pair_ns);
     } else {
-        printf("\nNo excessive allocation: %s.\n", reason);
+        printf("\n%s: %s.\n", excess->verdict == PFA_EXCESS_FEW ? "Too few objects to tell" : "No excessive allocation",
+               reason);
     }
     free(reason);
     pfa_query_tell(excess->query, stdout);

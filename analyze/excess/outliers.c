@@ -42,11 +42,11 @@ static const pfa_time_unit_t *choose_unit(double distance)
 
 static pfa_quartiles_t quartiles_by_ns(const pfa_objects_t *objects)
 {
-    double *ratios = pfa_memory_get(objects->count, sizeof *ratios);
-    for (size_t i = 0; i < objects->count; i++) {
+    double *ratios = pfa_memory_get(objects->freed, sizeof *ratios);
+    for (size_t i = 0; i < objects->freed; i++) {
         ratios[i] = objects->list[i].ratio;
     }
-    pfa_quartiles_t quartiles = pfa_quartiles_of(ratios, objects->count);
+    pfa_quartiles_t quartiles = pfa_quartiles_of(ratios, objects->freed);
     free(ratios);
     return quartiles;
 }
@@ -61,7 +61,7 @@ void pfa_excess_outliers(pfa_excess_t *excess)
         (pfa_quartiles_t){.first = by_ns.first * factor, .third = by_ns.third * factor, .range = by_ns.range * factor};
     excess->mu = excess->options->mu >= 0 ? excess->options->mu : excess->quartiles.range;
     excess->threshold = excess->quartiles.third + excess->mu * excess->quartiles.range;
-    for (size_t i = 0; i < objects->count; i++) {
+    for (size_t i = 0; i < objects->freed; i++) {
         excess->suspect[i] =
             objects->list[i].ratio * factor > excess->threshold && pfa_excess_may_be(excess, &objects->list[i]);
     }

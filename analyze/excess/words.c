@@ -19,6 +19,18 @@ const char *pfa_text_duration(char text[PFA_NUMBER_TEXT], double ns)
     return text;
 }
 
+const char *pfa_text_sizes(char text[PFA_SIZES_TEXT], uint64_t low, uint64_t high)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    pfa_text_count(texts[0], (double)low);
+    if (low == high) {
+        snprintf(text, PFA_SIZES_TEXT, "%s byte%s", texts[0], pfa_text_plural((double)low));
+    } else {
+        snprintf(text, PFA_SIZES_TEXT, "%s to %s bytes", texts[0], pfa_text_count(texts[1], (double)high));
+    }
+    return text;
+}
+
 __attribute__((format(printf, 1, 2))) static char *make_text(const char *format, ...)
 {
     char *text = NULL;
@@ -35,18 +47,29 @@ static double slots_for(double alive)
     return ceil(2 * alive) + 1;
 }
 
-char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_object_t *object)
+static char *advice_of_own(const pfa_hit_t *hit)
+{
+    char text[PFA_NUMBER_TEXT];
+    const char *instead = hit->high <= FEW_BYTES ? "use a local array" : "move the allocation out of its loop";
+    return hit->count == 1
+               ? make_text("The same function allocates and frees it: %s, or keep one chunk from call to call.",
+                           instead)
+               : make_text(
+                     "The same function allocates and frees them: %s, or keep one chunk of %s bytes from call to call.",
+                     instead, pfa_text_count(text, (double)hit->high));
+}
+
+char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
-    double alive = pfa_excess_alive(excess, object);
-    if (object->size == 0) {
+    double alive = pfa_excess_alive(excess, hit);
+    if (hit->high == 0) {
         return make_text("Nothing is asked for: return before allocating when the length is 0.");
     }
-    if (object->caller == object->destroyer) {
-        return make_text("The same function allocates and frees it: %s, or keep one chunk from call to call.",
-                         object->size <= FEW_BYTES ? "use a local array" : "move the allocation out of its loop");
+    if (hit->routine == hit->destroyer && hit->routine != PFA_ROUTINE_UNKNOWN) {
+        return advice_of_own(hit);
     }
-    if (excess->routines.list[object->destroyer].wrapper || object->destroyer == PFA_ROUTINE_UNKNOWN) {
+    if (excess->callers.routines.list[hit->destroyer].wrapper || hit->destroyer == PFA_ROUTINE_UNKNOWN) {
         return make_text(
             "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
             "--conf free_depth:8.");
@@ -63,8 +86,7 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
     const pfa_excess_cluster_t *frequent = &excess->clusters[excess->most_frequent];
     if (excess->most_frequent == excess->shortest) {
         return make_text(
-            "the most frequent and shortest-lived objects were never freed, or live for more than %.3g %% of "
-            "the run time (--max-life)",
+            "the most frequent and shortest-lived objects live for more than %.3g %% of the run time (--max-life)",
             100 * excess->options->max_life);
     }
     return make_text("the cluster with the highest mean frequency (%s) lives for %s on average, and another for %s",
@@ -73,7 +95,18 @@ static char *reason_of_clusters(const pfa_excess_t *excess)
                      pfa_text_duration(texts[2], excess->clusters[excess->shortest].lifetime));
 }
 
-/* Together or each by itself. */
+static char *reason_of_few(const pfa_excess_t *excess)
+{
+    const pfa_objects_t *objects = &excess->objects;
+    double cost = pfa_excess_cost(excess, objects->chunks - objects->live);
+    return make_text(
+        "%zu object%s freed, and it takes %zu to tell the frequent and short-lived from the others; calls for all take "
+        "about %.3g %% of the run time, and --method kmeans --clusters 1 judges them together",
+        objects->freed, objects->freed == 1 ? " was" : "s were", pfa_excess_needed(excess->options),
+        excess->run_ns > 0 ? 100 * cost / excess->run_ns : 0);
+}
+
+/* Together or each caller and destroyer by itself. */
 static char *reason_of_little(const pfa_excess_t *excess, double share)
 {
     char text[PFA_NUMBER_TEXT];
@@ -81,8 +114,8 @@ static char *reason_of_little(const pfa_excess_t *excess, double share)
     pfa_text_count(text, (double)excess->suspect_count);
     if (share >= wanted) {
         return make_text(
-            "calls for %s objects take about %.3g %% of the run time, and for each of them less than %.3g %% "
-            "(a tenth of --min-share)",
+            "calls for %s objects take about %.3g %% of the run time, and for those of any one caller and destroyer "
+            "less than %.3g %% (a tenth of --min-share)",
             text, 100 * share, 10 * wanted);
     }
     return make_text(
@@ -98,6 +131,10 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
     switch (excess->verdict) {
     case PFA_EXCESS_NOTHING:
         return make_text("there are no chunks");
+    case PFA_EXCESS_NO_FREE:
+        return make_text("no chunk was freed");
+    case PFA_EXCESS_FEW:
+        return reason_of_few(excess);
     case PFA_EXCESS_NO_CLUSTER:
         return reason_of_clusters(excess);
     case PFA_EXCESS_NO_OUTLIER:

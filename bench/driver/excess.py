@@ -126,11 +126,16 @@ def measure(programs, runs, rows):
     return seconds
 
 
+def sizes_of(hit):
+    low, high = hit["size_low"], hit["size_high"]
+    return f"{low} bytes" if low == high else f"{low} to {high} bytes, {hit['sizes']} sizes"
+
+
 def describe(told):
     if not told["excessive"]:
         return "nothing"
     worst = told["hits"][0]
-    return f"{len(told['hits'])}: {worst['caller']['function'].split('(')[0]}, {worst['size']} bytes, {worst['frequency']:,.0f} times"
+    return f"{len(told['hits'])}: {worst['caller']['function'].split('(')[0]}, {sizes_of(worst)}, {worst['frequency']:,.0f} times"
 
 
 def found_table(programs, answers):
@@ -165,7 +170,7 @@ def judge(verdicts, answers, pairs, seconds):
 
     (sqlite, lookaside), (requests, fixed) = pairs
     by_sqlite = reported(sqlite.name, lambda h: h["caller"]["function"] in SQLITE_ALLOCATES)
-    by_empty = reported(requests.name, lambda h: h["size"] == 0 and "ServiceContextList" in h["caller"]["function"])
+    by_empty = reported(requests.name, lambda h: h["size_high"] == 0 and "ServiceContextList" in h["caller"]["function"])
     for name, found in ((sqlite.name, by_sqlite), (requests.name, by_empty)):
         for method, is_there in found.items():
             verdicts.add(f"{name}: {method} reports it", "yes", "yes" if is_there else "no", is_there)

@@ -6,6 +6,7 @@ import fnmatch
 import json
 import math
 import random
+import resource
 import statistics
 import subprocess
 import xml.etree.ElementTree
@@ -48,19 +49,30 @@ def first_outside(lines, wrappers):
 
 class Object:
     def __init__(self):
-        self.frequency = self.life = self.variance = self.step = 0
+        self.frequency = self.life = self.variance = self.step = self.bytes = 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
+        self.stacks = set()
 
-    def take(self, weight, life, step, way):
+    def take(self, weight, size, life, step, way):
         self.frequency += weight
         self.life += weight * life
         self.variance += weight * (weight - 1)
         self.step = max(self.step, step)
+        self.bytes += weight * size
         self.ways[tuple(way)] += weight
+
+    def join(self, other):
+        self.frequency += other.frequency
+        self.life += other.life
+        self.variance += other.variance
+        self.step = max(self.step, other.step)
+        self.bytes += other.bytes
 
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
         self.ratio = self.frequency / self.lifetime
+        each = min(max(self.life, self.step) * self.step, self.frequency * self.step**2 / 4)
+        self.doubt = min(1.96 * math.sqrt(each * (1 + self.variance / self.frequency)) / self.frequency, self.step)
 
 
 def events_of(path):
@@ -75,25 +87,35 @@ def events_of(path):
     return deaths + live
 
 
-def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0):
+def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0, caller=lambda event, function: function):
     stacks = lines_of_nodes(path)
     objects = collections.defaultdict(Object)
     for event in filter(where, events_of(path)):
         dead = event["type"] == "death"
         way = first_outside(stacks[event["stack"]], wrappers)
-        key = way[0], event["size"], first_outside(stacks[event["free_stack"]], wrappers)[0] if dead else NEVER
+        key = caller(event, way[0]), event["size"], first_outside(stacks[event["free_stack"]], wrappers)[0] if dead else NEVER
         life = event["free_time"] - event["alloc_time"] if dead else seconds * 1e9 + 1000000 - event["alloc_time"]
         step = LEAST_STEP if dead and life < COUNTED else 0
         if dead and 2**shift > LEAST_STEP and (event["free_time"] | event["alloc_time"]) % 2**shift == 0:
             step = 2**shift
-        objects[key].take(event["weight"], life, step, way)
+        objects[key].take(event["weight"], event["size"], life, step, way)
+        objects[key].stacks.add(event["stack"])
     for each in objects.values():
         each.finish()
     return objects
 
 
+def caller_of(data):
+    """The function, or with --by what it is called and its number."""
+    return tuple(data["caller"].values()) if "number" in data["caller"] else data["caller"]["function"]
+
+
 def key_of(data):
-    return data["caller"]["function"], data["size"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+    return caller_of(data), data["size_high"], NEVER if data["never_freed"] else data["destroyer"]["function"]
+
+
+def pair_of(data):
+    return caller_of(data), data["destroyer"]["function"]
 
 
 def scaled(values, scale):
@@ -158,16 +180,41 @@ def check_objects(data, reference):
     for key, ours in told.items():
         truth = reference[key]
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
+        equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
+        equal(ours["bytes"], truth.bytes, f"bytes of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
-        equal(ours["frequency_spread"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
+        equal(ours["within"]["frequency"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
+        equal(ours["within"]["lifetime_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
+        equal(ours["life_ns"], truth.life, f"lives of {key}", 1e-9)
+        equal(ours["step_ns"], truth.step, f"step of {key}")
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
-    order = [o["frequency"] for o in data["objects"]]
-    equal(order, sorted(order, reverse=True), "by frequency")
+    order = [(o["never_freed"], -o["frequency"]) for o in data["objects"]]
+    equal(order, sorted(order), "freed ones by frequency, then the others")
+    equal(data["objects_left_out"], sum(o["never_freed"] for o in data["objects"]), "those that are left out")
+    equal(data["never_freed"], sum(o.frequency for k, o in reference.items() if k[2] == NEVER), "their chunks", 1e-9)
     equal(data["chunks"], sum(o.frequency for o in reference.values()), "chunks", 1e-9)
 
 
+def freed(data):
+    """What takes part in clusters and quartiles."""
+    return [o for o in data["objects"] if not o["never_freed"]]
+
+
 def may_be(data, told):
-    return not told["never_freed"] and told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+    return told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+
+
+def check_hit(hit, found):
+    """`found` are its objects."""
+    chunks = sum(o["frequency"] for o in found)
+    equal((hit["size_low"], hit["size_high"]), (min(o["size_low"] for o in found), max(o["size_high"] for o in found)), "sizes")
+    equal(hit["sizes"], len(found), "number of sizes")
+    equal(hit["frequency"], chunks, "frequency of a hit", 1e-9)
+    equal(hit["within"]["frequency"], math.hypot(*(o["within"]["frequency"] for o in found)), "spread of a hit", 1e-9)
+    life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
+    equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
+    equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
+    equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
 
 def check_hits(data, suspects, by):
@@ -176,15 +223,23 @@ def check_hits(data, suspects, by):
     taken = sum(o["frequency"] for o in suspects) * data["pair_ns"]
     equal(data["suspects"], len(suspects), "suspects")
     equal({key_of(o) for o in data["objects"] if o["suspect"]}, {key_of(o) for o in suspects}, "which are suspects")
-    hits = [o for o in suspects if o["frequency"] * data["pair_ns"] >= wanted / 10] if taken >= wanted else []
-    equal({key_of(h) for h in data["hits"]}, {key_of(o) for o in hits}, "hits")
+    pairs = collections.defaultdict(list)
+    for each in suspects if taken >= wanted else []:
+        pairs[pair_of(each)].append(each)
+    hits = {p: found for p, found in pairs.items() if sum(o["frequency"] for o in found) * data["pair_ns"] >= wanted / 10}
+    equal({pair_of(h) for h in data["hits"]}, set(hits), "hits")
+    equal(len(data["hits"]), len(hits), "each caller and destroyer once")
+    for hit in data["hits"]:
+        check_hit(hit, hits[pair_of(hit)])
+    equal({key_of(o) for o in data["objects"] if o["reported"]}, {key_of(o) for found in hits.values() for o in found}, "which are in hits")
     order = [h[by] for h in data["hits"]]
     equal(order, sorted(order, reverse=True), f"hits by {by}")
     equal(data["excessive"], bool(hits), "verdict")
 
 
 def check_clusters(data, scale="linear", dice=None):
-    objects, told = data["objects"], data["kmeans"]
+    objects, told = freed(data), data["kmeans"]
+    check(all(o["cluster"] is None for o in data["objects"] if o["never_freed"]), "what was never freed is in no cluster")
     points = list(zip(scaled([o["frequency"] for o in objects], scale), scaled([o["lifetime_ns"] for o in objects], scale)))
     labels = [int(o["cluster"]) - 1 for o in objects]
     k = told["k"]
@@ -213,7 +268,7 @@ def check_clusters(data, scale="linear", dice=None):
 
 
 def check_outliers(data, mu=None):
-    told, objects = data["iqr"], data["objects"]
+    told, objects = data["iqr"], freed(data)
     names = [f"{n}{u}" for u in ("ns", "us", "ms", "s") for n in ("", "10", "100")]
     factor = 10**names.index(told["unit"]) / 1e6  # from per ms
     ratios = [o["ratio_per_ms"] * factor for o in objects]
@@ -236,7 +291,29 @@ def objects(folder):
         data = excess(folder / "t.pa")
         check_objects(data, objects_of(folder / "t.pa", data["files"][0]["seconds"]))
         equal(data["sampled"], "sampled" in words, "sampled")
-        check(("sampled" in words) == any(o["frequency_spread"] > 0 for o in data["objects"]), "spread of what is sampled")
+        check(("sampled" in words) == any(o["within"]["frequency"] > 0 for o in data["objects"]), "spread of what is sampled")
+
+
+def cut_means(folder):
+    """Means of cut times are right within what is said of them: against the same heap with whole times."""
+    step = 2**13
+    for words, least in ((("size=64",), 9), ((), 1000)):  # many chunks in each object, and few
+        within, sure = 0, []
+        make("ended", folder / "whole.pa", 20000, 5, *words)
+        make("ended", folder / "cut.pa", 20000, 5, "shift=13", *words)
+        truth = {key_of(o): o for o in freed(excess(folder / "whole.pa"))}
+        told = {key_of(o): o for o in freed(excess(folder / "cut.pa"))}
+        equal(set(told), set(truth), "the same objects")
+        check(len(told) >= least, f"{len(told)} objects")
+        for key, ours in told.items():
+            off = abs(ours["life_ns"] - truth[key]["life_ns"]) / ours["frequency"]
+            within += abs(ours["lifetime_ns"] - truth[key]["lifetime_ns"]) <= ours["within"]["lifetime_ns"]
+            check(off <= step, f"{key} is off by {off}, more than a step")
+            sure.append(ours["within"]["lifetime_ns"])
+        check(within >= 0.93 * len(told), f"{within} of {len(told)} means are within their intervals")
+        check(max(sure) <= step and (not words or max(sure) < step / 10), f"intervals of up to {max(sure)}")
+        lives = [sum(o["life_ns"] for o in objects.values()) for objects in (told, truth)]
+        equal(lives[0] / lives[1], 1, "of all together", 0.01)
 
 
 def cut_times(folder):
@@ -277,7 +354,7 @@ def guard(folder):
     make("ended", folder / "t.pa", 700, 1)
     whole = excess(folder / "t.pa", "--clusters", 2, "--min-share", 0)
     check_clusters(whole)
-    equal(len(whole["hits"]), whole["suspects"], "all suspects are hits")
+    equal(sum(h["sizes"] for h in whole["hits"]), whole["suspects"], "all suspects are in hits")
     share = whole["suspects_ns"] / whole["run_ns"]
     for factor, some in ((0.99, True), (1.01, False)):
         data = excess(folder / "t.pa", "--clusters", 2, "--pair-cost", 0.1, "--min-share", repr(share * factor * 0.1 / PAIR))
@@ -293,8 +370,8 @@ def long_lives(folder):
     make("ended", folder / "t.pa", 700, 1)
     counts = []
     for share in ("100%", "0.1", "1%", "0"):
-        for method in ("kmeans", "iqr"):
-            data = excess(folder / "t.pa", "--method", method, "--max-life", share, "--min-share", 0, "--clusters", 1, "--mu", 0)
+        for method, *options in (("kmeans", "--clusters", 1), ("iqr", "--mu", 0)):
+            data = excess(folder / "t.pa", "--method", method, "--max-life", share, "--min-share", 0, *options)
             (check_clusters if method == "kmeans" else lambda d: check_outliers(d, 0))(data)
             counts.append(data["suspects"])
     check(counts[0] > counts[2] > counts[4] > counts[6] == 0 and counts[1] > counts[5], f"suspects {counts}")
@@ -333,22 +410,71 @@ def wrappers(folder):
     tool("excess", "--wrappers", folder / "absent", path, status=2)
 
 
-def tree_of(ways, start):
-    """(function, chunks, level) of all calls that lead to `start`; a function that calls itself is one."""
-    root = [start, 0, {}]
+def tree_of(ways):
+    """(function, chunks, level) of all calls that lead to allocations; a function that calls itself is one."""
+    root = [None, 0, {}]
     for way, chunks in ways.items():
         at = root
-        at[1] += chunks
-        for function in way[1:]:
+        for function in way:
             if function != at[0]:
                 at = at[2].setdefault(function, [function, 0, {}])
                 at[1] += chunks
-    told, waiting = collections.Counter(), [(root, 0)]
+    told, waiting = collections.Counter(), [(first, 0) for first in root[2].values()]
     while waiting:
         (name, chunks, callers), level = waiting.pop()
         told[name, chunks, level] += 1
         waiting += [(c, level + (len(callers) > 1)) for c in callers.values()]
     return told
+
+
+def class_of(size, classes):
+    """What sizes of one class have in common."""
+    if classes == "exact" or size < 2 or (classes == "eighths" and size <= 1024):
+        return size
+    power = (size - 1).bit_length()  # of the power of two that is not below
+    return (power, 8 * (size - 1) >> power - 1) if classes == "eighths" else power
+
+
+def joined(exact, classes):
+    """Objects whose sizes are in one class; by the largest of them."""
+    found = collections.defaultdict(list)
+    for (caller, size, destroyer), one in exact.items():
+        found[caller, class_of(size, classes), destroyer].append((size, one))
+    objects = {}
+    for (caller, _, destroyer), members in found.items():
+        whole = Object()
+        for _, one in members:
+            whole.join(one)
+        whole.finish()
+        whole.low, high = min(s for s, _ in members), max(s for s, _ in members)
+        objects[caller, high, destroyer] = whole
+    return objects
+
+
+def size_classes(folder):
+    """Of too many objects, sizes are put into classes, whenever in the walk that happens."""
+    path, where, seen = folder / "t.pa", ("--where", "freed and size > 1024"), set()
+    make("ended", path, 40000, 6)
+    exact = objects_of(path, excess(path)["files"][0]["seconds"], where=lambda e: e["type"] == "death" and e["size"] > 1024)
+    cells = sum(len(one.stacks) for one in exact.values())
+    for most in (1, 100, cells // 2, cells - 1, cells):
+        data = excess(path, *where, "--max-objects", most)
+        seen.add(data["size_classes"])
+        check_objects(data, joined(exact, data["size_classes"]))
+        equal(data["size_classes"] == "exact", most == cells, "whether there is room for all sizes")
+        equal(any("--max-objects" in r for r in data["remarks"]), most != cells, "which is said")
+    equal(seen, {"exact", "eighths", "powers"}, "ways to tell sizes")
+    out = tool("excess", "--plain", "--clusters", 1, "--min-share", 0, "--max-objects", 100, *where, path)[0]
+    check("classes of sizes, alive for" in out, out)
+
+
+def many_sizes(folder):
+    """Memory does not grow with the number of sizes: a gibibyte if it did."""
+    make("big", folder / "t.pa", 4_000_000, 1, "wide")
+    data = json.loads(tool("excess", "--json", folder / "t.pa")[0])
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    equal((data["chunks"], data["size_classes"]), (4_000_000, "eighths"), "all of them")
+    check(memory < 400, f"{memory} MiB")
 
 
 def call_trees(folder):
@@ -358,8 +484,11 @@ def call_trees(folder):
         data = excess(path, "--lines", 1000, "--clusters", 1, "--min-share", 0, *options)
         reference = objects_of(path, data["files"][0]["seconds"], patterns)
         for hit in data["hits"]:
+            ways = collections.Counter()
+            for one in (o for o in data["objects"] if o["reported"] and pair_of(o) == pair_of(hit)):
+                ways += reference[key_of(one)].ways
             equal(collections.Counter((c["function"], c["chunks"], c["level"]) for c in hit["calls"]),
-                  tree_of(reference[key_of(hit)].ways, hit["caller"]["function"]), f"calls to {key_of(hit)}")
+                  tree_of(ways), f"calls to {pair_of(hit)}")
             equal((hit["calls"][0]["chunks"], hit["calls_left_out"]), (hit["frequency"], 0), "the first call")
             for call, caller in zip(hit["calls"], hit["calls"][1:]):
                 check(caller["level"] != call["level"] or caller["chunks"] <= call["chunks"], "heavier ones first")
@@ -376,6 +505,69 @@ def where(folder):
         check_objects(data, objects_of(path, data["files"][0]["seconds"], where=holds))
 
 
+def size_name(size):
+    if size <= 1024:
+        return str(size)
+    part = 1 << (size - 1).bit_length() - 4
+    high = (size - 1) // part * part + part
+    return f"{high - part + 1}-{high}"
+
+
+KEYS = {"function": lambda event, function: function,
+        "file": lambda event, function: "(no file is known)" if function.startswith("?") else "make_sites.c",
+        "module": lambda event, function: "(no module is known)" if function.startswith("?") else "make_trace",
+        "size": lambda event, function: size_name(event["size"]),
+        "thread": lambda event, function: f"worker-{event['thread']} ({1000 + event['thread']})",
+        "tag": lambda event, function: "?" if event["tag"] else "(no tag)"}
+
+
+def by(folder):
+    """Callers are what --by tells apart: objects, hits and their calls."""
+    path = folder / "t.pa"
+    make("ended", path, 1500, 8, "sampled")
+    seconds = excess(path)["files"][0]["seconds"]
+    for key, name in KEYS.items():
+        data = excess(path, "--by", key, "--clusters", 1, "--min-share", 0, "--lines", 1000)
+        equal(data["by"], key, "key")
+        reference = objects_of(path, seconds, caller=name)
+        names = {caller_of(o): o["caller"][key].rsplit("/", 1)[-1] for o in data["objects"]}
+        equal(len(set(names.values())), len(names), f"each {key} once")
+        known = {(c, *rest): reference[names[c], *rest] for c in names for n, *rest in reference if n == names[c]}
+        check_objects(data, known)
+        check_clusters(data)
+        for hit in data["hits"]:
+            ways = collections.Counter()
+            for one in (o for o in data["objects"] if o["reported"] and pair_of(o) == pair_of(hit)):
+                ways += known[key_of(one)].ways
+            ours = collections.Counter({(c["function"], c["level"]): 0 for c in hit["calls"]})
+            for call in hit["calls"]:
+                ours[call["function"], call["level"]] += call["chunks"]
+            for (function, chunks, level), times in tree_of(ways).items():
+                ours[function, level] -= chunks * times
+            check(all(abs(left) < 1e-6 for left in ours.values()), f"calls of {key} {pair_of(hit)}: {ours}")
+        check(f"allocated by {key} " in tool("excess", "--by", key, "--clusters", 1, "--min-share", 0, path)[0], "text")
+    data = excess(path, "--by", "stack")
+    equal(data["chunks"], sum(o.frequency for o in reference.values()), "chunks by stack", 1e-9)
+    equal(len({o["caller"]["number"] for o in data["objects"]}), len({event["stack"] for event in events_of(path)}), "each stack is a caller")
+    equal(excess(path)["by"], "caller", "which is said")
+
+
+def sort(folder):
+    path = folder / "t.pa"
+    make("ended", path, 1500, 8)
+    usual = excess(path, "--clusters", 1, "--min-share", 0)
+    equal(usual["sort"], "frequency", "usual order")
+    equal(excess(path, "--method", "iqr")["sort"], "ratio", "usual order of outliers")
+    orders = {}
+    for order, field, sign in (("frequency", "frequency", -1), ("lifetime", "lifetime_ns", 1), ("ratio", "ratio_per_ms", -1), ("bytes", "bytes", -1)):
+        data = excess(path, "--clusters", 1, "--min-share", 0, "--by", "stack", "--sort", order)
+        values = [sign * h[field] for h in data["hits"]]
+        check(len(values) > 20 and values == sorted(values), f"hits by {order}: {values}")
+        orders[order] = tuple(str(pair_of(h)) for h in data["hits"])
+        check(f"and destroyer, by {order}" in tool("excess", "--clusters", 1, "--min-share", 0, "--sort", order, path)[0], "which is said")
+    equal(len(set(orders.values())), 4, "orders differ")
+
+
 def all_live(folder):
     """What was never freed is never excessive."""
     path = folder / "t.pa"
@@ -383,9 +575,14 @@ def all_live(folder):
     for method in ("kmeans", "iqr"):
         data = excess(path, "--method", method, "--min-share", 0, "--where", "live")
         check(data["objects"] and all(o["never_freed"] for o in data["objects"]), "all are alive")
-        equal((data["hits"], data["excessive"], data["suspects"]), ([], False, 0), "no hits")
-        data = excess(path, "--method", method, "--min-share", 0)
-        check(not any(h["never_freed"] for h in data["hits"]), "hits were freed")
+        equal((data["hits"], data["verdict"], data["suspects"]), ([], "nothing freed", 0), "no hits")
+        check("no chunk was freed" in tool("excess", "--method", method, "--where", "live", path)[0], "which is said")
+        # The others are judged as if those were not there.
+        whole, some = (excess(path, "--method", method, "--min-share", 0, *more) for more in ((), ("--where", "freed")))
+        equal(whole["hits"], some["hits"], "hits")
+        equal(whole.get(method), some.get(method), "clusters and quartiles")
+        check(whole["objects_left_out"] > 0 == some["objects_left_out"], "what was left out")
+        check(f"{whole['objects_left_out']:,} objects with" in tool("excess", "--method", method, path)[0], "which is said")
 
 
 def odd_heaps(folder):
@@ -398,6 +595,32 @@ def odd_heaps(folder):
                 equal(data["verdict"] == "no chunks", count == 0, "nothing to tell of")
                 out, _ = tool("excess", "--method", method, folder / "t.pa")
                 check(("there are no chunks" in out) == (count == 0), out)
+
+
+def few_objects(folder):
+    """Of fewer than four there is no verdict, nor of fewer than clusters; a single cluster has them all."""
+    path, seen, blurred = folder / "t.pa", collections.Counter(), 0
+    for count in range(1, 12):
+        make("ended", path, count, 2)
+        for method, k in (("kmeans", 0), ("kmeans", 1), ("kmeans", 2), ("kmeans", 7), ("iqr", 0)):
+            data = excess(path, "--method", method, "--min-share", 0, "--max-life", 1, *(("--clusters", k) if k else ()))
+            few = 0 < len(freed(data)) < (1 if k == 1 else max(k, 4))
+            equal(data["verdict"] == "too few", few, f"{len(freed(data))} objects, {method}, {k} clusters")
+            out = tool("excess", "--plain", "--method", method, *(("--clusters", k) if k else ()), path)[0]
+            equal("Too few objects to tell: " in out, few, out)
+            seen[few, k] += 1
+            apart = [s["mean"] for s in data.get("kmeans", {}).get("silhouettes", []) if s["k"] == data["kmeans"]["k"]]
+            equal(any("hardly apart" in r for r in data["remarks"]), bool(apart) and apart[0] < 0.25, f"remark of silhouette {apart}")
+            blurred += bool(apart) and apart[0] < 0.25
+            if few:
+                equal((data["hits"], data["excessive"], data.get(method)), ([], False, None), "no verdict")
+            elif k == 1 and freed(data):
+                equal(sum(h["sizes"] for h in data["hits"]), len(freed(data)), "all of them")
+    equal({k for few, k in seen if few}, {0, 2, 7}, "too few for all but one cluster")
+    check(blurred > 0, "some clusters are hardly apart")
+
+
+def folded(folder):
     make("ended", folder / "t.pa", 1500, 3, "folded")
     data = excess(folder / "t.pa")
     equal(data["folded"], support.FOLDED[0], "folded deaths")
@@ -422,9 +645,9 @@ def several(folder):
 
 def text_and_pictures(folder):
     make("ended", folder / "t.pa", 1500, 3, "sampled")
-    for method in ("kmeans", "iqr"):
+    for method, *options in (("kmeans", "--clusters", 1), ("iqr",)):
         diagram, chart = folder / "d.svg", folder / "c.svg"
-        out, _ = tool("excess", "--method", method, "--top", 2, "--diagram", diagram, "--chart", chart, folder / "t.pa")
+        out, _ = tool("excess", "--method", method, *options, "--top", 2, "--diagram", diagram, "--chart", chart, folder / "t.pa")
         for wanted in ("Excessive allocation: 2 of", "  #2  ", "allocated by ", "freed by ", "Frequency and lifetime", "Ratio of",
                        "±", "Why: "):
             check(wanted in out, f"{wanted} in\n{out}")
@@ -432,6 +655,9 @@ def text_and_pictures(folder):
         check("Frequency and lifetime" not in tool("excess", "--plain", folder / "t.pa")[0], "no charts if not wanted")
         for picture in (diagram, chart):
             equal(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg", str(picture))
+        top = excess(folder / "t.pa", "--method", method, *options)["hits"][0]
+        percent = 100 * top["within"]["frequency"] / top["frequency"]
+        check(f" ±{percent:.{1 if percent < 10 else 0}f} % times " in out, f"±{percent} in\n{out}")
     check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
     tool("excess", "--diagram", folder / "absent" / "d.svg", folder / "t.pa", status=1)
 
@@ -444,11 +670,20 @@ def command_line(folder):
     tool("excess", status=2)
     for wrong in (("--method", "guess"), ("--clusters", "0"), ("--clusters", "65"), ("--clusters", "2.5"), ("--scale", "square"),
                   ("--seed", "-1"), ("--mu", "-1"), ("--mu", "x"), ("--unit", "m"), ("--min-share", "101%"), ("--min-share", "2"),
-                  ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "size"), ("--nothing",)):
+                  ("--min-share", "%"), ("--max-life", "x"), ("--pair-cost", "0"), ("--lines", "0"), ("--top", "0"), ("--by", "colour"), ("--sort", "colour"),
+                  ("--max-objects", "0"), ("--nothing",)):
         _, said = tool("excess", *wrong, folder / "t.pa", status=2)
         check(said != "", f"{wrong} is said to be wrong")
+    check("--by takes one of these" in tool("excess", "--by", "colour", folder / "t.pa", status=2)[1], "keys are told")
+    check("--sort takes frequency, lifetime, ratio or bytes" in tool("excess", "--sort", "colour", folder / "t.pa", status=2)[1], "so are orders")
+    for wrong in (("--method", "iqr", "--clusters", 2), ("--scale", "log", "--method", "iqr"), ("--method", "iqr", "--seed", 3),
+                  ("--mu", 2), ("--method", "kmeans", "--unit", "ms"), ("--objects",)):
+        out, said = tool("excess", *wrong, folder / "t.pa", status=2)
+        option = next(w for w in wrong[::-1] if str(w).startswith("--") and w != "--method")
+        check(out == "" and f"{option} is of " in said, f"{wrong}: {said}")
 
 
-support.main(objects=objects, cut_times=cut_times, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
-             wrappers=wrappers, call_trees=call_trees, where=where, all_live=all_live, odd_heaps=odd_heaps, several=several,
+support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
+             wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, by=by, sort=sort, all_live=all_live,
+             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several,
              text_and_pictures=text_and_pictures, command_line=command_line)

@@ -42,7 +42,7 @@ void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
         bool longer = i > chunks / 2 && i < chunks / 2 + 20000;
         bool stays = i % 50000 == 49999;
         uint64_t life = (longer ? 30000 : 1) + (random >> 32) % 2000;
-        uint64_t size = 16 * (1 + random % 256);
+        uint64_t size = made->wide ? 1 + random % (64 << 20) : 16 * (1 + random % 256);
         pfa_event_t event = {.alloc_time = heap->start + 10 * i,
                              .free_time = heap->start + 10 * (i + life),
                              .size_flags = size << PFA_RECORD_SIZE_SHIFT,

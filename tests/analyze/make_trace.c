@@ -38,6 +38,7 @@
  *          boot=N    the machine had been up for so many nanoseconds more
  *          size=N    all chunks are of this size
  *          alive     no chunk dies
+ *          wide      (big) sizes of up to 64 MiB, hardly any of them twice
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
  * bytes, chunks alive. */
@@ -387,6 +388,7 @@ int main(int argc, char **argv)
     made.gap = has(words, "gap");
     made.times = has(words, "timed") ? measured : made.times;
     made.alive = has(words, "alive");
+    made.wide = has(words, "wide");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);

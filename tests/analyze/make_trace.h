@@ -51,6 +51,7 @@ typedef struct made {
     bool told;   /* which modules are instrumented */
     bool gap;    /* the final picture is without */
     bool alive;  /* no chunk dies */
+    bool wide;   /* hardly any size comes twice */
     bool sized;  /* all chunks are of this */
     uint64_t size;
     unsigned bits;  /* of their counters */

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""profalloc excess on real programs (tests/analyze/looping.c): a loop with many sizes is one hit, and a clean program has none."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import support
+from support import check, equal, tool
+
+SOURCE = Path(os.environ["PROFALLOC_SOURCE_DIR"]) / "tests/analyze/looping.c"
+TURNS, LOW, HIGH = 200 * 5000, 16, 1024
+
+
+def build(folder):
+    program = folder / "looping"
+    subprocess.run([os.environ["CC"], "-g", "-O1", str(SOURCE), "-o", str(program)], check=True)
+    return program
+
+
+def record(folder, way, conf="sample:1", program=None):
+    trace = folder / f"{way}.pa"
+    trace.unlink(missing_ok=True)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_") and k != "LD_PRELOAD"}
+    env |= {"PROFALLOC_CONF": f"prof:true,{conf},out:{trace}", "LD_PRELOAD": os.environ["PROFALLOC_LIB"]}
+    subprocess.run([program or build(folder), way], env=env, timeout=300, check=True)
+    return trace
+
+
+def excess(trace, *options):
+    return json.loads(tool("excess", "--json", *options, trace)[0])
+
+
+def check_frequency(hit, data):
+    """On a busy machine some deaths are known in sums only."""
+    check(TURNS - data["folded"] <= hit["frequency"] <= TURNS, f"{hit['frequency']} times, {data['folded']} in sums only")
+
+
+def many_sizes(folder):
+    """None of the sizes takes a tenth of the share, and all of them together are worth a change."""
+    trace = record(folder, "sizes")
+    data = excess(trace, "--objects")
+    equal([h["caller"]["function"] for h in data["hits"]], ["render"], "the only hit")
+    hit = data["hits"][0]
+    check_frequency(hit, data)
+    equal((hit["size_low"], hit["size_high"]), (LOW, HIGH), "all sizes")
+    equal(hit["sizes"], HIGH - LOW + 1, "number of sizes")
+    equal(hit["destroyer"]["function"], "render", "who frees")
+    least = data["min_share"] * data["run_ns"] / 10
+    sizes = [o for o in data["objects"] if o["caller"]["function"] == "render"]
+    check(all(o["frequency"] * data["pair_ns"] < least for o in sizes), "each by itself takes too little")
+    text = tool("excess", "--plain", trace)[0]
+    check(f"{hit['frequency']:,} times 16 to 1,024 bytes, 1,009 sizes, alive for" in text, text)
+    check("use a local array, or keep one chunk of 1,024 bytes from call to call" in text, text)
+    equal([c["function"] for c in hit["calls"][:3]], ["render", "run_job", "main"], "calls")
+
+
+def one_size(folder):
+    trace = record(folder, "one")
+    for method in ("kmeans", "iqr"):
+        data = excess(trace, "--method", method)
+        equal([(h["caller"]["function"], h["size_low"], h["size_high"], h["sizes"]) for h in data["hits"]], [("render", 48, 48, 1)],
+              f"hits by {method}")
+        check_frequency(data["hits"][0], data)
+        text = tool("excess", "--plain", "--method", method, trace)[0]
+        check(f"{data['hits'][0]['frequency']:,} times 48 bytes, alive for" in text, text)
+
+
+def clean(folder):
+    trace = record(folder, "clean")
+    for method in ("kmeans", "iqr"):
+        data = excess(trace, "--method", method)
+        equal((data["hits"], data["excessive"]), ([], False), f"nothing by {method}")
+        check("No excessive allocation" in tool("excess", "--plain", "--method", method, trace)[0], "which is said")
+
+
+def sampled(folder):
+    """Of samples of the same program, the true frequency is within its interval about 95 times of 100."""
+    program, runs, right, total = build(folder), 40, 0, 0.0
+    for _ in range(runs):
+        data = excess(record(folder, "sizes", "sample:64K", program), "--clusters", 1)
+        hit = next(h for h in data["hits"] if h["caller"]["function"] == "render")
+        check(0 < hit["within"]["frequency"] < hit["frequency"] / 4, f"an interval that says something: {hit['within']}")
+        right += abs(hit["frequency"] - TURNS) <= hit["within"]["frequency"]
+        total += hit["frequency"]
+    check(right >= 0.8 * runs, f"{right} of {runs} intervals have the truth")
+    check(abs(total / runs / TURNS - 1) < 0.03, f"{total / runs} on average")
+    print(f"{right} of {runs} intervals have the truth")
+
+
+support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, clean=clean)
