@@ -32,7 +32,7 @@ typedef struct pfa_pair {
     bool loose;                       /* it was matched by more than its identity */
     pfa_fate_t fate;
     pfa_sums_t *sums; /* by run: the base's, then the new ones */
-    pfa_change_t changes[PFA_METRICS];
+    pfa_change_t changes[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* means are NaN where they are not known */
 } pfa_pair_t;
 
@@ -45,7 +45,7 @@ typedef struct pfa_comparison {
     bool per_second; /* what flows is divided by the run's seconds */
     pfa_pair_t *pairs;
     size_t count;
-    pfa_change_t totals[PFA_METRICS];
+    pfa_change_t totals[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* geometric means over all points */
     /* By how much the bytes live at the end are significantly more, added up over the points where they are: what is less
      * elsewhere does not make good for it. */
@@ -68,15 +68,15 @@ void pfa_comparison_free(pfa_comparison_t *comparison);
 void pfa_comparison_make(pfa_comparison_t *comparison);
 /* Numbers of the pairs with the largest growth (`sign` 1) or shrinking (-1) in a metric first; with 0 the largest value on either
  * side. Equal ones by name. The caller frees them. */
-uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_metric_t metric, int sign);
+uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_diff_metric_t metric, int sign);
 /* Whether a score is known on both sides, and fell by more than is left untold. */
 bool pfa_pair_is_worse(const pfa_pair_t *pair);
 const char *pfa_fate_name(pfa_fate_t fate);
 
 /* What texts and JSON of diff and gate share. (analyze/diff/tell.c) */
-const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value);
+const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value);
 /* With its sign, always. */
-const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value);
+const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value);
 /* "+12.3 %", "new". */
 const char *pfa_tell_percent(char text[PFA_NUMBER_TEXT], const pfa_change_t *change);
 void pfa_tell_side(FILE *to, const pfa_comparison_t *comparison, unsigned side);

@@ -50,7 +50,7 @@ static const struct option own[] = {
 
 static bool take_limit(pfa_gate_t *gate, unsigned number, const char *value)
 {
-    bool is_bytes = pfa_metrics[pfa_limits[number].metric].is_bytes;
+    bool is_bytes = pfa_diff_metrics[pfa_limits[number].metric].is_bytes;
     if (pfa_limit_parse(&gate->limits[number], value, is_bytes)) {
         return true;
     }

@@ -121,7 +121,7 @@ static void put_stack(writing_t *writing, const pfa_pair_t *pair)
     pfa_json_end(json, ']');
 }
 
-static char *sentence(const pfa_gate_t *gate, const pfa_finding_t *finding, const pfa_pair_t *pair)
+static char *sentence(const pfa_gate_t *gate, const pfa_outcome_t *outcome, const pfa_pair_t *pair)
 {
     char *text = NULL;
     size_t size = 0;
@@ -130,9 +130,9 @@ static char *sentence(const pfa_gate_t *gate, const pfa_finding_t *finding, cons
         return NULL;
     }
     if (pair != NULL) {
-        pfa_gate_point_sentence(to, finding, gate, pair);
+        pfa_gate_point_sentence(to, outcome, gate, pair);
     } else {
-        pfa_gate_sentence(to, finding, gate);
+        pfa_gate_sentence(to, outcome, gate);
     }
     fclose(to);
     return text;
@@ -148,23 +148,23 @@ static void put_fingerprint(pfa_json_t *json, const char *value)
     }
 }
 
-static void begin_result(writing_t *writing, const pfa_finding_t *finding, size_t rule, const pfa_pair_t *pair)
+static void begin_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule, const pfa_pair_t *pair)
 {
     pfa_json_t *json = &writing->json;
-    char *text = sentence(writing->gate, finding, pair);
+    char *text = sentence(writing->gate, outcome, pair);
     pfa_json_begin(json, NULL, '{');
-    pfa_json_text(json, "ruleId", pfa_limits[finding->number].option);
+    pfa_json_text(json, "ruleId", pfa_limits[outcome->number].option);
     pfa_json_whole(json, "ruleIndex", rule);
     pfa_json_text(json, "level", "error");
     put_message(json, text != NULL ? text : "a limit is exceeded");
     free(text);
 }
 
-static void put_point_result(writing_t *writing, const pfa_finding_t *finding, size_t rule, const pfa_pair_t *pair)
+static void put_point_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule, const pfa_pair_t *pair)
 {
     char id[64];
-    snprintf(id, sizeof id, "%s:%016" PRIx64, pfa_limits[finding->number].option, pair->shown->identity);
-    begin_result(writing, finding, rule, pair);
+    snprintf(id, sizeof id, "%s:%016" PRIx64, pfa_limits[outcome->number].option, pair->shown->identity);
+    begin_result(writing, outcome, rule, pair);
     pfa_json_begin(&writing->json, "locations", '[');
     put_pair_location(writing, pair, NULL);
     pfa_json_end(&writing->json, ']');
@@ -174,28 +174,28 @@ static void put_point_result(writing_t *writing, const pfa_finding_t *finding, s
 }
 
 /* A total is at no place: it is told at the point that grew most, and the others beside it. */
-static void put_total_result(writing_t *writing, const pfa_finding_t *finding, size_t rule)
+static void put_total_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule)
 {
     const pfa_pair_t *pairs = writing->gate->comparison.pairs;
-    size_t count = finding->point_count < writing->gate->top ? finding->point_count : writing->gate->top;
-    begin_result(writing, finding, rule, NULL);
+    size_t count = outcome->point_count < writing->gate->top ? outcome->point_count : writing->gate->top;
+    begin_result(writing, outcome, rule, NULL);
     pfa_json_begin(&writing->json, "locations", '[');
     if (count != 0) {
-        put_pair_location(writing, &pairs[finding->points[0]], NULL);
+        put_pair_location(writing, &pairs[outcome->points[0]], NULL);
     }
     pfa_json_end(&writing->json, ']');
     pfa_json_begin(&writing->json, "relatedLocations", '[');
     for (size_t i = 0; i < count; i++) {
-        const pfa_pair_t *pair = &pairs[finding->points[i]];
-        char *text = sentence(writing->gate, finding, pair);
+        const pfa_pair_t *pair = &pairs[outcome->points[i]];
+        char *text = sentence(writing->gate, outcome, pair);
         put_pair_location(writing, pair, text != NULL ? text : pair->shown->name);
         free(text);
     }
     pfa_json_end(&writing->json, ']');
     if (count != 0) {
-        put_stack(writing, &pairs[finding->points[0]]);
+        put_stack(writing, &pairs[outcome->points[0]]);
     }
-    put_fingerprint(&writing->json, pfa_limits[finding->number].option);
+    put_fingerprint(&writing->json, pfa_limits[outcome->number].option);
     pfa_json_end(&writing->json, '}');
 }
 
@@ -203,17 +203,17 @@ static void put_results(writing_t *writing)
 {
     const pfa_gate_t *gate = writing->gate;
     pfa_json_begin(&writing->json, "results", '[');
-    for (size_t i = 0; i < gate->finding_count; i++) {
-        const pfa_finding_t *finding = &gate->findings[i];
-        if (finding->verdict != PFA_JUDGED_EXCEEDED) {
+    for (size_t i = 0; i < gate->outcome_count; i++) {
+        const pfa_outcome_t *outcome = &gate->outcomes[i];
+        if (outcome->verdict != PFA_JUDGED_EXCEEDED) {
             continue;
         }
-        if (pfa_limits[finding->number].scope != PFA_SCOPE_POINT) {
-            put_total_result(writing, finding, i);
+        if (pfa_limits[outcome->number].scope != PFA_SCOPE_POINT) {
+            put_total_result(writing, outcome, i);
             continue;
         }
-        for (size_t j = 0; j < finding->point_count; j++) {
-            put_point_result(writing, finding, i, &gate->comparison.pairs[finding->points[j]]);
+        for (size_t j = 0; j < outcome->point_count; j++) {
+            put_point_result(writing, outcome, i, &gate->comparison.pairs[outcome->points[j]]);
         }
     }
     pfa_json_end(&writing->json, ']');
@@ -227,14 +227,14 @@ static void put_tool(writing_t *writing)
     pfa_json_text(json, "name", "profalloc");
     pfa_json_text(json, "version", PFA_VERSION);
     pfa_json_begin(json, "rules", '[');
-    for (size_t i = 0; i < writing->gate->finding_count; i++) {
-        const pfa_finding_t *finding = &writing->gate->findings[i];
+    for (size_t i = 0; i < writing->gate->outcome_count; i++) {
+        const pfa_outcome_t *outcome = &writing->gate->outcomes[i];
         char text[256];
         pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "id", pfa_limits[finding->number].option);
+        pfa_json_text(json, "id", pfa_limits[outcome->number].option);
         pfa_json_begin(json, "shortDescription", '{');
-        snprintf(text, sizeof text, "At most %s more than in the base: %s", writing->gate->limits[finding->number].text,
-                 pfa_limits[finding->number].meaning);
+        snprintf(text, sizeof text, "At most %s more than in the base: %s", writing->gate->limits[outcome->number].text,
+                 pfa_limits[outcome->number].meaning);
         pfa_json_text(json, "text", text);
         pfa_json_end(json, '}');
         pfa_json_end(json, '}');

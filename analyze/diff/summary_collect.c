@@ -17,18 +17,18 @@ typedef struct collecting {
 
 static void fill_metrics(pfa_sums_t *sums, const pfa_point_t *point)
 {
-    sums->values[PFA_METRIC_bytes] = point->bytes_freed + point->live_bytes;
-    sums->values[PFA_METRIC_count] = point->frees + point->live_chunks;
-    sums->values[PFA_METRIC_peak] = point->peak_bytes;
-    sums->values[PFA_METRIC_peak_count] = point->peak_chunks;
-    sums->values[PFA_METRIC_live] = point->live_bytes;
-    sums->values[PFA_METRIC_live_count] = point->live_chunks;
-    sums->variances[PFA_METRIC_bytes] = point->bytes_variance;
-    sums->variances[PFA_METRIC_count] = point->chunks_variance;
-    sums->variances[PFA_METRIC_peak] = point->peak_variance;
-    sums->variances[PFA_METRIC_peak_count] = point->peak_chunks_variance;
-    sums->variances[PFA_METRIC_live] = point->live_variance;
-    sums->variances[PFA_METRIC_live_count] = point->live_chunks_variance;
+    sums->values[PFA_DIFF_METRIC_bytes] = point->bytes_freed + point->live_bytes;
+    sums->values[PFA_DIFF_METRIC_count] = point->frees + point->live_chunks;
+    sums->values[PFA_DIFF_METRIC_peak] = point->peak_bytes;
+    sums->values[PFA_DIFF_METRIC_peak_count] = point->peak_chunks;
+    sums->values[PFA_DIFF_METRIC_live] = point->live_bytes;
+    sums->values[PFA_DIFF_METRIC_live_count] = point->live_chunks;
+    sums->variances[PFA_DIFF_METRIC_bytes] = point->bytes_variance;
+    sums->variances[PFA_DIFF_METRIC_count] = point->chunks_variance;
+    sums->variances[PFA_DIFF_METRIC_peak] = point->peak_variance;
+    sums->variances[PFA_DIFF_METRIC_peak_count] = point->peak_chunks_variance;
+    sums->variances[PFA_DIFF_METRIC_live] = point->live_variance;
+    sums->variances[PFA_DIFF_METRIC_live_count] = point->live_chunks_variance;
 }
 
 static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t number)
@@ -36,8 +36,8 @@ static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t n
     for (size_t i = 0; i < PFA_SCORES && number < memoro->point_count; i++) {
         const pfa_memoro_point_t *point = &memoro->points[number];
         if (point->rows > 0 && !isnan(point->scores[i])) {
-            sums->scored[i] = point->scores[i] * sums->values[PFA_METRIC_count];
-            sums->scored_chunks[i] = sums->values[PFA_METRIC_count];
+            sums->scored[i] = point->scores[i] * sums->values[PFA_DIFF_METRIC_count];
+            sums->scored_chunks[i] = sums->values[PFA_DIFF_METRIC_count];
         }
     }
 }
@@ -97,6 +97,23 @@ static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, 
     return point;
 }
 
+static void add_sizes(pfa_summary_point_t *point, const pfa_report_t *report, uint32_t number)
+{
+    static const uint32_t metrics[PFA_SIZED] = {[PFA_SIZED_ALL] = PFA_DIFF_METRIC_bytes,
+                                                [PFA_SIZED_PEAK] = PFA_DIFF_METRIC_peak,
+                                                [PFA_SIZED_LIVE] = PFA_DIFF_METRIC_live};
+    for (unsigned i = 0; i < PFA_SIZED && number < report->point_sizes_room; i++) {
+        for (uint32_t class = 0; class < PFA_SIZES; class ++) {
+            const pfa_size_class_t *from = &report->point_sizes[number].of[i][class];
+            if (from->chunks > 0) {
+                (void)pfa_summary_add_sizes(
+                    point, &(pfa_size_sum_t){
+                               .metric = metrics[i], .class = class, .chunks = from->chunks, .bytes = from->bytes});
+            }
+        }
+    }
+}
+
 static void add_points(collecting_t *collecting)
 {
     pfa_report_t *report = &collecting->report;
@@ -108,16 +125,17 @@ static void add_points(collecting_t *collecting)
         pfa_sums_t sums = {.values = {0}};
         fill_metrics(&sums, &report->points[numbers[i]]);
         fill_scores(&sums, &report->memoro, numbers[i]);
-        if (sums.values[PFA_METRIC_count] > 0) {
+        if (sums.values[PFA_DIFF_METRIC_count] > 0) {
             pfa_summary_point_t *point = put_group(collecting, numbers[i], &lines);
             point->stacks++;
             pfa_sums_add(&point->sums, &sums);
+            add_sizes(point, report, numbers[i]);
             pfa_sums_add(&collecting->summary->totals, &sums);
         }
         pfa_progress_step(&progress, 1);
     }
     fill_total_scores(&collecting->summary->totals, &report->memoro);
-    collecting->summary->totals.values[PFA_METRIC_peak] = pfa_report_peak(report).bytes;
+    collecting->summary->totals.values[PFA_DIFF_METRIC_peak] = pfa_report_peak(report).bytes;
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
     free(numbers);
@@ -175,7 +193,7 @@ int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, ch
         return status;
     }
     pfa_thresholds_t thresholds = pfa_thresholds_standard();
-    pfa_report_collect(&collecting.report, &query, &thresholds);
+    pfa_report_collect_sized(&collecting.report, &query, &thresholds);
     status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
     if (status < 0) {
         add_points(&collecting);

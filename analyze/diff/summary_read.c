@@ -75,10 +75,10 @@ static const char *keep(reading_t *reading, const char *text)
 static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
 {
     char *name = next_word(&rest);
-    pfa_metric_t metric = name != NULL ? pfa_metric_find(name) : PFA_METRICS;
+    pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
     double value;
     double variance;
-    if (metric == PFA_METRICS) {
+    if (metric == PFA_DIFF_METRICS) {
         return fail(reading, "there is no such metric");
     }
     if (!read_number(next_word(&rest), &value) || !read_number(next_word(&rest), &variance) || rest != NULL) {
@@ -183,6 +183,23 @@ static bool read_value(reading_t *reading, char *rest)
                               : fail(reading, "there is no point that this value could be of");
 }
 
+static bool read_sizes(reading_t *reading, char *rest)
+{
+    char *name = next_word(&rest);
+    pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
+    pfa_size_sum_t sizes = {.metric = metric};
+    uint64_t class;
+    if (!reading->has_point || metric == PFA_DIFF_METRICS || !pfa_diff_metrics[metric].is_bytes) {
+        return fail(reading, "there is no point, or no such metric in bytes, that these sizes could be of");
+    }
+    if (!read_whole(next_word(&rest), 10, 63, &class) || !read_number(next_word(&rest), &sizes.chunks) ||
+        !read_number(next_word(&rest), &sizes.bytes) || rest != NULL) {
+        return fail(reading, "a class of sizes, chunks and bytes are expected");
+    }
+    sizes.class = (uint32_t) class;
+    return pfa_summary_add_sizes(&reading->point, &sizes) || fail(reading, "this class of sizes is there twice");
+}
+
 static bool read_point(reading_t *reading, char *rest)
 {
     uint64_t stacks;
@@ -262,7 +279,8 @@ static const word_t words[] = {{"by", read_by},       {"where", read_where},
                                {"file", read_file},   {"total", read_total},
                                {"point", read_point}, {"value", read_value},
                                {"frame", read_frame}, {"end", read_end},
-                               {"score", read_score}, {"total-score", read_total_score}};
+                               {"score", read_score}, {"total-score", read_total_score},
+                               {"sizes", read_sizes}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)
@@ -365,6 +383,9 @@ bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, siz
     }
     if (reading.from != NULL) {
         fclose(reading.from);
+    }
+    if (reading.has_point) {
+        free(reading.point.sizes);
     }
     pfa_lines_free(&reading.lines);
     free(reading.named);

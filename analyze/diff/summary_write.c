@@ -28,9 +28,9 @@ static void put_word(FILE *to, const char *word, const char *text)
 
 static void put_sums(FILE *to, const char *word, const char *score, const pfa_sums_t *sums)
 {
-    for (size_t i = 0; i < PFA_METRICS; i++) {
+    for (size_t i = 0; i < PFA_DIFF_METRICS; i++) {
         if (sums->values[i] != 0 || sums->variances[i] != 0) {
-            fprintf(to, "%s %s %.17g %.17g\n", word, pfa_metrics[i].name, sums->values[i], sums->variances[i]);
+            fprintf(to, "%s %s %.17g %.17g\n", word, pfa_diff_metrics[i].name, sums->values[i], sums->variances[i]);
         }
     }
     for (size_t i = 0; i < PFA_SCORES; i++) {
@@ -62,6 +62,11 @@ static void put_point(FILE *to, const pfa_summary_point_t *point)
         put_line(to, &point->lines.list[i]);
     }
     put_sums(to, "value", "score", &point->sums);
+    for (size_t i = 0; i < point->size_count; i++) {
+        const pfa_size_sum_t *sizes = &point->sizes[i];
+        fprintf(to, "sizes %s %" PRIu32 " %.17g %.17g\n", pfa_diff_metrics[sizes->metric].name, sizes->class,
+                sizes->chunks, sizes->bytes);
+    }
 }
 
 static void put_run(FILE *to, const pfa_summary_t *run)

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value)
+const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value)
 {
-    return pfa_metrics[metric].is_bytes ? pfa_text_bytes(text, value) : pfa_text_count(text, value);
+    return pfa_diff_metrics[metric].is_bytes ? pfa_text_bytes(text, value) : pfa_text_count(text, value);
 }
 
-const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value)
+const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value)
 {
     char number[PFA_NUMBER_TEXT];
     (void)pfa_tell_value(number, metric, value);
@@ -166,8 +166,8 @@ void pfa_tell_pair_json(pfa_json_t *json, const pfa_pair_t *pair)
     pfa_json_whole(json, "in_new", pair->there[PFA_NEW]);
     pfa_json_whole(json, "stacks", pair->stacks);
     pfa_json_bool(json, "loosely_matched", pair->loose);
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        pfa_tell_change_json(json, pfa_metrics[i].name, &pair->changes[i]);
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
+        pfa_tell_change_json(json, pfa_diff_metrics[i].name, &pair->changes[i]);
     }
     pfa_tell_scores_json(json, pair->scores);
     if (pair->shown->lines.count != 0) {

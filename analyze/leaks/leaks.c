@@ -105,7 +105,7 @@ static bool take_option(void *to, int option, const char *value)
 static bool has_leak(const pfa_leaks_t *leaks)
 {
     for (size_t i = 0; i < leaks->finding_count; i++) {
-        if (leaks->findings[i].verdict == PFA_VERDICT_LEAK) {
+        if (leaks->findings[i].verdict == PFA_LEAK_VERDICT_LEAK) {
             return true;
         }
     }

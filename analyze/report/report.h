@@ -37,6 +37,13 @@ typedef struct pfa_size_class {
     double bytes;
 } pfa_size_class_t;
 
+/* The chunks of one point by size: all of them, those at the peak, and those that are live. */
+typedef enum pfa_sized { PFA_SIZED_ALL, PFA_SIZED_PEAK, PFA_SIZED_LIVE, PFA_SIZED } pfa_sized_t;
+
+typedef struct pfa_point_sizes {
+    pfa_size_class_t of[PFA_SIZED][PFA_SIZES];
+} pfa_point_sizes_t;
+
 typedef struct pfa_thread_total {
     uint32_t file; /* in files */
     uint32_t number;
@@ -71,6 +78,9 @@ typedef struct pfa_report {
     bool maps_are_merged; /* some of them have words that were only between others */
     pfa_memoro_t memoro;  /* scores and inferences */
     pfa_size_class_t sizes[PFA_SIZES];
+    bool wants_point_sizes;
+    pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
+    size_t point_sizes_room;
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
@@ -81,6 +91,8 @@ typedef struct pfa_report {
 
 /* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The same, and the sizes of each point. */
+void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* The sum of all points. */
 pfa_point_t pfa_report_sum(const pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);

@@ -4,6 +4,7 @@ that are built twice, in which the same points have to be found again."""
 import json
 import math
 import os
+import statistics
 import subprocess
 
 import support
@@ -22,12 +23,12 @@ def diff(*arguments, **options):
 
 
 def sums(chunks):
-    """Values and variances of a run: of all, and by stack."""
+    """Values and variances of a run, and {class of sizes: [chunks, bytes]}: of all, and by stack."""
     _, when = support.peak_of(chunks)
     by = {}
     for c in chunks:
         for key in (None, c.stack):
-            values = by.setdefault(key, {m: [0, 0] for m in METRICS})
+            values = by.setdefault(key, {m: [0, 0, {}] for m in METRICS})
             each = c.weight * (c.weight - 1)
             alive = c.born <= when and (not c.died or when < c.died)
             for name, count, counts in (("bytes", "count", True), ("peak", "peak_count", alive), ("live", "live_count", not c.died)):
@@ -36,32 +37,39 @@ def sums(chunks):
                     values[name][1] += each * c.size ** 2
                     values[count][0] += c.weight
                     values[count][1] += each
+                    for sizes in (values[name][2], values[count][2]):
+                        size = sizes.setdefault((key or c.stack, c.size.bit_length()), [0, 0])
+                        size[0] += c.weight
+                        size[1] += c.weight * c.size
     return by
 
 
-def student(freedom):
-    """The quantile of 97.5 %, by integrating the density."""
+def student(freedom, share):
+    """A quantile, by integrating the density."""
     def density(x):
         return math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi) * (
             1 + x * x / freedom) ** (-(freedom + 1) / 2)
 
     total, x, step = 0.5, 0.0, 1e-3
-    while total < 0.975:
+    while total < share:
         total += step / 6 * (density(x) + 4 * density(x + step / 2) + density(x + step))
         x += step
+        step = max(step, x / 1000)  # few degrees have long tails
     return x
 
 
 QUANTILES = {}
 
 
-def quantile(freedom):
+def quantile(freedom, together=1):
+    """That all of so many differences are within, with 95 %."""
+    share = 1 - 0.025 / together
     if math.isinf(freedom):
-        return 1.959964
-    freedom = max(1, math.floor(freedom)) if freedom <= 30 else round(freedom, 1)
-    if freedom not in QUANTILES:
-        QUANTILES[freedom] = student(freedom)
-    return QUANTILES[freedom]
+        return statistics.NormalDist().inv_cdf(share)
+    freedom = max(1, math.floor(freedom)) if freedom <= 200 else round(freedom)
+    if (freedom, share) not in QUANTILES:
+        QUANTILES[freedom, share] = student(freedom, share)
+    return QUANTILES[freedom, share]
 
 
 def spread(values):
@@ -69,20 +77,24 @@ def spread(values):
     return sum((v - mean) ** 2 for v in values) / (len(values) - 1) if max(values) > min(values) else 0
 
 
+def missed(classes, metric):
+    """The variance that samples would make of a sum over these chunks."""
+    total = 0
+    for chunks, size in classes.values():
+        if size > 0:
+            weight = 1 / (1 - math.exp(-size / chunks / PERIOD))
+            total += chunks * (weight - 1) * ((size / chunks) ** 2 if metric in ("bytes", "peak", "live") else 1)
+    return total
+
+
 def expect(sides, sampled, metric):
-    """A change from [(value, variance) of each metric] of each side's runs: base, new, margin."""
+    """A change from [(value, variance) of each metric] of each side's runs: base, new, margin, and the margin of all metrics."""
     means = {m: [sum(run[m][0] for run in side) / len(side) for side in sides] for m in METRICS}
-    group = METRICS.index(metric) // 2 * 2
     variances, freedom = [], []
     for i, side in enumerate(sides):
         n, other = len(side), sides[1 - i]
         own = sum(run[metric][1] for run in side) / n ** 2
-        size_of, count_of = means[METRICS[group]][1 - i], means[METRICS[group + 1]][1 - i]
-        unseen = 0
-        if sampled[i] and size_of > 0:
-            size = size_of / count_of
-            each = 1 / (1 - math.exp(-size / PERIOD)) - 1
-            unseen = each * (size * size_of if metric in ("bytes", "peak", "live") else count_of) / n
+        unseen = sum(missed(run[metric][2], metric) for run in other) / len(other) / n if sampled[i] else 0
         between = spread([run[metric][0] for run in side]) / n if n > 1 else spread([run[metric][0] for run in other]) if len(other) > 1 else 0
         variances.append(max(own, unseen, between))
         freedom.append((n if n > 1 else len(other)) - 1 if between > 0 else math.inf)
@@ -92,12 +104,13 @@ def expect(sides, sampled, metric):
     else:
         parts = sum(v * v / f for v, f in zip(variances, freedom))
         degrees = sum(variances) ** 2 / parts if parts > 0 else math.inf
-    margin = quantile(degrees) * math.sqrt(sum(variances)) if sum(variances) > 0 else 0
-    return means[metric][0], means[metric][1], margin
+    error = math.sqrt(sum(variances))
+    return means[metric][0], means[metric][1], *(quantile(degrees, n) * error if error > 0 else 0 for n in (1, len(METRICS)))
 
 
 def check_change(ours, sides, sampled, metric, what):
-    base, new, margin = expect(sides, sampled, metric)
+    """Whether the change is sure: None if that hangs on rounding."""
+    base, new, margin, wide = expect(sides, sampled, metric)
     equal(ours["base"], base, f"{what}: base", 1e-9)
     equal(ours["new"], new, f"{what}: new", 1e-9)
     equal(ours["margin"], margin, f"{what}: margin", 2e-3)
@@ -109,6 +122,8 @@ def check_change(ours, sides, sampled, metric, what):
         equal(ours["percent"], None, f"{what}: percent")
     else:
         equal(ours["percent"], percent, f"{what}: percent", 1e-6)
+    near = abs(abs(new - base) - wide) <= 0.01 * wide + 1e-6 * max(base, new) and wide > 0
+    return None if near else abs(new - base) > max(wide, 1e-9 * max(base, new))
 
 
 def stack_number(point):
@@ -119,7 +134,7 @@ def stack_number(point):
     return NODE_FIRST + 2 * (lines - 1) if first == "plain_site" else NODE_FIRST + lines - 1
 
 
-ZERO = {m: [0, 0] for m in METRICS}
+ZERO = {m: [0, 0, {}] for m in METRICS}
 
 
 def check_diff(data, sides, sampled):
@@ -129,25 +144,24 @@ def check_diff(data, sides, sampled):
         check_change(data["totals"][m], [[run.get(None, ZERO) for run in side] for side in runs], sampled, m, f"total {m}")
     stacks = {s for side in runs for run in side for s in run if s is not None}
     told = set()
-    leaked = 0
+    leaked = []
     for point in data["points"]:
         number = stack_number(point)
         check(number not in told, "each point once")
         told.add(number)
         values = [[run.get(number, ZERO) for run in side] for side in runs]
-        for m in METRICS:
-            check_change(point[m], values, sampled, m, f"stack {number} {m}")
+        sure = [check_change(point[m], values, sampled, m, f"stack {number} {m}") for m in METRICS]
         there = [sum(number in run for run in side) for side in runs]
         equal([point["in_base"], point["in_new"]], there, "runs it is in")
-        significant = any(point[m]["significant"] for m in METRICS)
-        fate = "not significant" if not significant else "new" if not there[0] else "gone" if not there[1] else "changed"
-        equal(point["fate"], fate, f"fate of {number}")
-        leaked += max(0, point["live"]["difference"]) if point["live"]["significant"] else 0
-    equal(data["leaked"], leaked, "leaked", 1e-9)
+        fate = "not significant" if not any(sure) else "new" if not there[0] else "gone" if not there[1] else "changed"
+        check(point["fate"] == fate or (None in sure and True not in sure), f"fate of {number}: {point['fate']}, expected {fate}")
+        leaked.append((sure[METRICS.index("live")], max(0, point["live"]["difference"])))
+    if all(sure is not None for sure, _ in leaked):
+        equal(data["leaked"], sum(more for sure, more in leaked if sure), "leaked", 1e-9)
     equal(data["same"]["points"], len(stacks - told), "points that are the same")
     for number in stacks - told:
         for m in METRICS:
-            base, new, _ = expect([[run.get(number, ZERO) for run in side] for side in runs], sampled, m)
+            base, new, *_ = expect([[run.get(number, ZERO) for run in side] for side in runs], sampled, m)
             equal(new, base, f"stack {number} is the same in {m}", 1e-8)
     for m in METRICS:
         everything = data["same"][m] + sum(p[m]["new"] for p in data["points"])
@@ -493,5 +507,66 @@ def sampled(folder):
     check("sampled: one in" in text and "+-" in text, text)
 
 
-support.main(made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
+# Each place allocates as the digits of its number say: how many small, middle and large chunks, of which some stay.
+MIXED = """#include <stdlib.h>
+#define KEEP __attribute__((noinline))
+static void *volatile kept[1 << 16];
+static size_t kept_count;
+#define PLACE(number, counts) \\
+    KEEP static int place_##number(void) \\
+    { \\
+        static const int many[] = {counts}; \\
+        static const size_t sizes[] = {8, 48, 200, 3000, 60000, 1000000}; \\
+        for (int i = 0; i < 6; i++) \\
+            for (int j = 0; j < many[i] * TIMES(number); j++) { \\
+                void *volatile p = malloc(sizes[i] + (size_t)j %% 8); \\
+                if (j %% 4 == 0) \\
+                    kept[kept_count++] = p; \\
+                else \\
+                    free(p); \\
+            } \\
+        return 1; \\
+    }
+#define LIST(...) __VA_ARGS__
+%s
+int main(void)
+{
+    return %s == 0;
+}
+"""
+COUNTS = [(300, 0, 0, 0, 0, 5), (1000, 30, 0, 0, 3, 0), (0, 0, 100, 10, 0, 1), (2000, 0, 0, 40, 0, 0), (40, 40, 40, 40, 4, 0), (0, 800, 0, 0, 0, 2),
+          (100, 0, 0, 200, 0, 0), (0, 0, 0, 0, 30, 1), (600, 600, 60, 6, 6, 0), (0, 5, 0, 0, 0, 8), (3000, 0, 1, 0, 0, 0), (500, 100, 20, 4, 2, 1)]
+
+
+def mixed(folder):
+    """A program with chunks of all sizes at each place, sampled again and again: what is the same is told as changed no more often
+    than is said, and what is not the same is."""
+    if not HAS_LIBRARY:
+        return
+    numbers = range(3 * len(COUNTS))
+    places = "".join(f"PLACE({n}, LIST({', '.join(map(str, COUNTS[n % len(COUNTS)]))}))\n" for n in numbers)
+    text = MIXED % (places, " + ".join(f"place_{n}()" for n in numbers))
+    program = build(folder, "same", text, "-O1", "-DTIMES(n)=1")
+    traces = []
+    for i in range(60):
+        traces.append(record(program, "--sample", "4096").rename(folder / f"{i}.pa"))
+    whole = record(program)
+    pairs = list(zip(traces[::2], traces[1::2])) + [(whole, trace) for trace in traces[:15]] + [(trace, whole) for trace in traces[15:30]]
+    told, changed, totals = dict.fromkeys(METRICS, 0), 0, 0
+    for base, new in pairs:
+        data = diff(base, new)
+        changed += sum(p["fate"] != "not significant" for p in data["points"])
+        totals += sum(t["significant"] for t in data["totals"].values())
+        for m in METRICS:
+            told[m] += sum(p[m]["significant"] for p in data["points"])
+    count = len(pairs) * len(numbers)
+    most = 0.05 * count + 4 * math.sqrt(0.05 * count)
+    check(max(told.values()) <= most and changed <= most, f"of {count}: {told}, {changed} changed")
+    check(totals <= 0.05 * 6 * len(pairs) + 4 * math.sqrt(6 * 0.05 * 6 * len(pairs)), f"{totals} totals of {6 * len(pairs)}")
+    more = record(build(folder, "more", text, "-O1", "-DTIMES(n)=(n == 0 ? 8 : n == 3 ? 3 : 1)"), "--sample", "4096")
+    grown = {innermost(p)[0]: p["fate"] for p in diff(traces[0], more)["points"]}
+    equal([grown.get("place_0"), grown.get("place_3")], ["changed"] * 2, "what really is more")
+
+
+support.main(mixed=mixed, made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
              changed=changed, containers=containers, libraries=libraries, nameless=nameless, sampled=sampled)

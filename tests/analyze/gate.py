@@ -183,13 +183,13 @@ def hostile(folder):
     for size in [0, 5, 17, 18, 19, 20] + dice.sample(range(21, len(whole) - 1), 60):
         refused(whole[:size], f"cut to {size}")
     refused(whole + b"more\n", "more behind it")
-    refused(b"profalloc-summary 2\n" + whole.split(b"\n", 1)[1], "another version")
+    refused(b"profalloc-summary 1\n" + whole.split(b"\n", 1)[1], "another version")
     for size in (10, 1000, 100000):
-        refused(b"profalloc-summary 1\n" + dice.randbytes(size), "random bytes")
+        refused(b"profalloc-summary 2\n" + dice.randbytes(size), "random bytes")
     for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
         refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
         refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
-    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0",
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
