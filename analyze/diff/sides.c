@@ -102,10 +102,12 @@ static bool is_alike(const pfa_comparison_t *comparison, const char *command)
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *other = &comparison->sides[side].runs[i];
-            if (strcmp(one->by, other->by) != 0 || strcmp(one->where, other->where) != 0) {
-                pfa_tool_say(command, "one side is by %s%s%s, the other by %s%s%s: they cannot be compared", one->by,
+            if (strcmp(one->by, other->by) != 0 || one->asked != other->asked) {
+                bool alike = strcmp(one->where, other->where) == 0 && one->asked != other->asked;
+                pfa_tool_say(command, "one side is by %s%s%s, the other by %s%s%s%s: they cannot be compared", one->by,
                              one->where[0] != '\0' ? " where " : "", one->where, other->by,
-                             other->where[0] != '\0' ? " where " : "", other->where);
+                             other->where[0] != '\0' ? " where " : "", other->where,
+                             alike ? ", which asks something else now" : "");
                 return false;
             }
         }

@@ -64,7 +64,8 @@ typedef struct pfa_summary_point {
 
 typedef struct pfa_summary {
     const char *by;
-    const char *where; /* "": all chunks */
+    const char *where; /* as it was written, for people; "": all chunks */
+    uint64_t asked;    /* and what it asks (analyze/diff/asked.h) */
     pfa_notes_t files;
     pfa_notes_t notes; /* what is missing and what is good to know */
     bool complete;

@@ -1,4 +1,5 @@
 /* Owns the making of a summary of traces: a report, whose points are called by their identities. */
+#include "analyze/diff/asked.h"
 #include "analyze/diff/summary.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
@@ -168,6 +169,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
     summary->where = pfa_symbols_text(collecting->texts, request->where != NULL   ? request->where
                                                          : request->where_of_file ? "the last of a file"
                                                                                   : "");
+    summary->asked = pfa_asked_of(query->where);
     summary->complete = pfa_query_complete(query);
     summary->seconds = query->end_ns * 1e-9;
     summary->sample = 1;

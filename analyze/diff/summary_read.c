@@ -155,6 +155,13 @@ static bool read_where(reading_t *reading, char *rest)
     return true;
 }
 
+static bool read_asked(reading_t *reading, char *rest)
+{
+    return read_whole(next_word(&rest), 16, UINT64_MAX, &reading->run->asked) && rest == NULL
+               ? true
+               : fail(reading, "the number of what is asked is expected");
+}
+
 static bool read_file(reading_t *reading, char *rest)
 {
     pfa_notes_add(&reading->run->files, "%s", rest != NULL ? rest : "");
@@ -280,7 +287,7 @@ static const word_t words[] = {{"by", read_by},       {"where", read_where},
                                {"point", read_point}, {"value", read_value},
                                {"frame", read_frame}, {"end", read_end},
                                {"score", read_score}, {"total-score", read_total_score},
-                               {"sizes", read_sizes}};
+                               {"sizes", read_sizes}, {"asked", read_asked}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)

@@ -75,6 +75,7 @@ static void put_run(FILE *to, const pfa_summary_t *run)
     put_word(to, "by", run->by);
     if (run->where[0] != '\0') {
         put_word(to, "where", run->where);
+        fprintf(to, "asked %" PRIx64 "\n", run->asked);
     }
     for (size_t i = 0; i < run->files.count; i++) {
         put_word(to, "file", run->files.list[i]);

@@ -247,6 +247,32 @@ def by_keys(folder):
             equal((point["count"]["base"], point["count"]["new"]), (sum(c.size == size for c in a), sum(c.size == size for c in b)), f"size {size}")
 
 
+def same_question(folder):
+    """A baseline is of a question, not of a text: names and files are what they stand for."""
+    base, a, queries = folder / "base.txt", folder / "a.pa", folder / "queries.txt"
+
+    def compare(*words, status=0):
+        return tool("diff", *words, base, a, status=status)[1]
+
+    tool("gate", "--save", base, "--where", "size > 100 and not live", a)
+    for text in ("not live and size > 100", "(size>100) and (not (live))", "size > 100 and not live and all"):
+        compare("--where", text)
+    for text in ("size > 101 and not live", "size > 100 or not live", "size > 100 and live", "size > 100"):
+        check("cannot be compared" in compare("--where", text, status=2), text)
+    queries.write_text("big = size > 100\nwhere big and not live\n")
+    compare("--where", f"@{queries}")
+    tool("gate", "--save", base, "--where", f"@{queries}", a)
+    compare("--where", f"@{queries}")
+    compare("--where", "size > 100 and not live")
+    queries.write_text("big = size > 200\nwhere big and not live\n")
+    check("asks something else now" in compare("--where", f"@{queries}", status=2), "the file says something else now")
+    for one, other in (("function = plain* | top 3 by bytes", "function = plain* | top 4 by bytes"), ("function = plain*", "function ~ plain"),
+                       (f'point in "{a}"', f'point in "{folder / "b.pa"}"'), (f'point in "{a}" where (live)', f'point in "{a}" where (freed)')):
+        tool("gate", "--save", base, "--where", one, a)
+        compare("--where", one)
+        compare("--where", other, status=2)
+
+
 def asked(folder):
     """--where is of both sides."""
     a = make("ended", folder / "a.pa", 2000, 1)
@@ -259,6 +285,7 @@ def asked(folder):
     equal(diff("--where", "size > 100", folder / "base.txt", folder / "a.pa")["points"], [], "a baseline of the same chunks")
     _, said = tool("diff", folder / "base.txt", folder / "a.pa", status=2)
     check("where size > 100" in said and "cannot be compared" in said, said)
+    same_question(folder)
 
 
 def rates(folder):
