@@ -199,6 +199,23 @@ static void fill_totals(pfa_comparison_t *comparison)
     free(sums);
 }
 
+static void fill_leaks(pfa_comparison_t *comparison, pfa_pair_t *pair)
+{
+    const pfa_change_t *live = &pair->changes[PFA_DIFF_METRIC_live];
+    size_t base = comparison->sides[PFA_BASE].count;
+    for (size_t i = 0; i < count_runs(comparison); i++) {
+        unsigned side = i < base ? PFA_BASE : PFA_NEW;
+        pair->leaked[side] += pair->sums[i].leaked / (double)comparison->sides[side].count;
+    }
+    if (live->sure && live->difference > 0) {
+        comparison->live_growth += live->difference;
+        pair->leak_growth = fmax(fmin(pair->leaked[PFA_NEW] - pair->leaked[PFA_BASE], live->difference), 0);
+    }
+    comparison->leaked[PFA_BASE] += pair->leaked[PFA_BASE];
+    comparison->leaked[PFA_NEW] += pair->leaked[PFA_NEW];
+    comparison->leak_growth += pair->leak_growth;
+}
+
 void pfa_comparison_make(pfa_comparison_t *comparison)
 {
     fill_unseen(comparison);
@@ -210,8 +227,7 @@ void pfa_comparison_make(pfa_comparison_t *comparison)
         fill_scores(comparison, pair->sums, pair->scores);
         pair->fate = find_fate(pair);
         comparison->fates[pair->fate]++;
-        const pfa_change_t *live = &pair->changes[PFA_DIFF_METRIC_live];
-        comparison->leaked += live->sure && live->difference > 0 ? live->difference : 0;
+        fill_leaks(comparison, pair);
     }
 }
 

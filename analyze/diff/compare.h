@@ -32,6 +32,8 @@ typedef struct pfa_pair {
     bool loose;                       /* it was matched by more than its identity */
     pfa_fate_t fate;
     pfa_sums_t *sums; /* by run: the base's, then the new ones */
+    double leaked[PFA_SIDES];
+    double leak_growth;
     pfa_change_t changes[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* means are NaN where they are not known */
 } pfa_pair_t;
@@ -43,13 +45,18 @@ typedef struct pfa_comparison {
     pfa_symbols_t *texts;
     pfa_side_t sides[PFA_SIDES];
     bool per_second; /* what flows is divided by the run's seconds */
+    bool with_leaks; /* what leaks says of traces is asked for */
     pfa_pair_t *pairs;
     size_t count;
     pfa_change_t totals[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* geometric means over all points */
     /* By how much the bytes live at the end are significantly more, added up over the points where they are: what is less
      * elsewhere does not make good for it. */
-    double leaked;
+    double live_growth;
+    /* Mean bytes that leaks calls a leak, of each side, and by how much they are more, added up likewise over points whose live
+     * bytes are more, too: another verdict on the same chunks is no new leak. */
+    double leaked[PFA_SIDES];
+    double leak_growth;
     size_t fates[PFA_FATES]; /* so many pairs */
 } pfa_comparison_t;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 /* Points of which nothing differs, in one. */
 static void put_same(pfa_json_t *json, const pfa_comparison_t *comparison)
@@ -73,7 +73,7 @@ void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_diff_metr
     }
     pfa_json_end(&json, '}');
     pfa_tell_scores_json(&json, comparison->scores);
-    pfa_json_number(&json, "leaked", comparison->leaked);
+    pfa_json_number(&json, "live_growth", comparison->live_growth);
     put_same(&json, comparison);
     put_points(&json, comparison, top, metric);
     pfa_json_end(&json, '}');

@@ -164,7 +164,7 @@ static void print_rest(const pfa_comparison_t *comparison, pfa_fate_t fate, cons
 void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics,
                    size_t metric_count)
 {
-    char leaked[PFA_NUMBER_TEXT];
+    char grown[PFA_NUMBER_TEXT];
     telling_t telling = {
         .comparison = comparison, .top = top, .told = pfa_memory_get(comparison->count, sizeof *telling.told)};
     pfa_tell_side(stdout, comparison, PFA_BASE);
@@ -176,9 +176,9 @@ void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_dif
     for (size_t i = 0; i < PFA_SCORES; i++) {
         print_total_score(&comparison->scores[i], pfa_score_names[i]);
     }
-    if (comparison->leaked > 0) {
+    if (comparison->live_growth > 0) {
         printf("  %-32s %14s %14s %14s\n", "more live at points that grew", "", "",
-               pfa_tell_difference(leaked, PFA_DIFF_METRIC_live, comparison->leaked));
+               pfa_tell_difference(grown, PFA_DIFF_METRIC_live, comparison->live_growth));
     }
     print_list(&telling, &(choice_t){.title = "New", .fate = PFA_FATE_NEW, .metric = metrics[0], .sign = 1});
     for (size_t i = 0; i < metric_count; i++) {

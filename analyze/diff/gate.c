@@ -17,8 +17,9 @@ static const char usage[] =
     "  --max-bytes LIMIT         bytes allocated\n"
     "  --max-count LIMIT         chunks allocated\n"
     "  --max-live LIMIT          bytes live at the end\n"
-    "  --max-leak LIMIT          bytes live at the end that are more than in the base, at points where they are more; what is\n"
+    "  --max-live-growth LIMIT   bytes live at the end that are more than in the base, at points where they are more; what is\n"
     "                            less at others does not make good for it\n"
+    "  --max-leak LIMIT          of these, bytes that `profalloc leaks` calls a leak\n"
     "  --max-point-peak LIMIT, --max-point-bytes LIMIT, --max-point-count LIMIT, --max-point-live LIMIT\n"
     "                            the same for each allocation point by itself; a new one was 0 before\n"
     "  --min-bytes N             points that grew by less do not exceed a limit in percent; 64K unless given\n"
@@ -130,6 +131,7 @@ static int save(pfa_gate_t *gate, const pfa_request_t *request)
         return PFA_EXIT_USAGE;
     }
     pfa_side_t *side = &gate->comparison.sides[PFA_NEW];
+    gate->comparison.with_leaks = true; /* a later gate may ask for them */
     int status = pfa_comparison_load(&gate->comparison, PFA_NEW, request, request->files, request->file_count);
     if (status >= 0 || !is_complete(gate)) {
         return status >= 0 ? status : PFA_EXIT_FAILED;
@@ -149,6 +151,7 @@ static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind
         pfa_tool_say("gate", "there is no limit to hold; --max-peak 5%% is one");
         return PFA_EXIT_USAGE;
     }
+    gate->comparison.with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL;
     int status = pfa_comparison_load_all(&gate->comparison, request, behind);
     if (status >= 0 || !is_complete(gate)) {
         return status >= 0 ? status : PFA_EXIT_FAILED;

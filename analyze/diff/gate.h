@@ -7,7 +7,7 @@
 
 enum { PFA_EXIT_LIMIT = 3 };
 
-typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_LEAK } pfa_scope_t;
+typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_GROWTH, PFA_SCOPE_LEAK } pfa_scope_t;
 
 typedef enum pfa_limit_number {
 #define PFA_LIMIT(id, option, metric, scope, meaning) PFA_LIMIT_##id,

@@ -1,7 +1,16 @@
 /* Owns the answer of a gate as JSON, for programs. docs/gate.md describes it; a change of meaning is a new version. */
 #include "analyze/diff/gate.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
+
+static void put_leaked(pfa_json_t *json, const pfa_pair_t *pair)
+{
+    pfa_json_begin(json, "leaked", '{');
+    pfa_json_number(json, "base", pair->leaked[PFA_BASE]);
+    pfa_json_number(json, "new", pair->leaked[PFA_NEW]);
+    pfa_json_number(json, "difference", pair->leak_growth);
+    pfa_json_end(json, '}');
+}
 
 static void put_outcome(pfa_json_t *json, const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 {
@@ -9,7 +18,7 @@ static void put_outcome(pfa_json_t *json, const pfa_gate_t *gate, const pfa_outc
     bool of_points = facts->scope == PFA_SCOPE_POINT;
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "name", facts->option);
-    pfa_json_text(json, "metric", pfa_diff_metrics[facts->metric].name);
+    pfa_json_text(json, "metric", facts->scope == PFA_SCOPE_LEAK ? "leaked" : pfa_diff_metrics[facts->metric].name);
     pfa_json_text(json, "limit", gate->limits[outcome->number].text);
     pfa_json_text(json, "verdict", pfa_judgement_name(outcome->verdict));
     if (!of_points) {
@@ -23,7 +32,11 @@ static void put_outcome(pfa_json_t *json, const pfa_gate_t *gate, const pfa_outc
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
         pfa_json_begin(json, NULL, '{');
-        pfa_tell_pair_json(json, &gate->comparison.pairs[outcome->points[i]]);
+        const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[i]];
+        pfa_tell_pair_json(json, pair);
+        if (facts->scope == PFA_SCOPE_LEAK) {
+            put_leaked(json, pair);
+        }
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, ']');

@@ -50,9 +50,11 @@ void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t 
 {
     const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     char texts[4][PFA_NUMBER_TEXT];
-    if (facts->scope == PFA_SCOPE_LEAK) {
+    if (facts->scope == PFA_SCOPE_GROWTH) {
         fprintf(to, "%s more live at the end, at points where that grew",
                 pfa_text_bytes(texts[0], outcome->difference));
+    } else if (facts->scope == PFA_SCOPE_LEAK) {
+        fprintf(to, "%s more that is likely a leak", pfa_text_bytes(texts[0], outcome->difference));
     } else {
         fprintf(to, "%s %s, %s before: %s (%s)", pfa_tell_value(texts[0], facts->metric, outcome->now),
                 pfa_diff_metrics[facts->metric].label, pfa_tell_value(texts[1], facts->metric, outcome->base),
@@ -70,7 +72,9 @@ void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_g
             pfa_tell_value(texts[0], facts->metric, change->of[PFA_NEW].mean), pfa_diff_metrics[facts->metric].label,
             pfa_tell_value(texts[1], facts->metric, change->of[PFA_BASE].mean),
             pfa_tell_difference(texts[2], facts->metric, change->difference), pfa_tell_percent(texts[3], change));
-    if (facts->scope == PFA_SCOPE_POINT) {
+    if (facts->scope == PFA_SCOPE_LEAK) {
+        fprintf(to, "; %s more likely leaked", pfa_text_bytes(texts[0], pair->leak_growth));
+    } else if (facts->scope == PFA_SCOPE_POINT) {
         fprintf(to, "; the limit is %s for each point", gate->limits[outcome->number].text);
     }
 }
@@ -79,7 +83,9 @@ static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 {
     const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     printf("\n%s: %s (%s)\n", facts->option,
-           facts->scope == PFA_SCOPE_POINT ? "points beyond it" : "the points that grew most",
+           facts->scope == PFA_SCOPE_POINT  ? "points beyond it"
+           : facts->scope == PFA_SCOPE_LEAK ? "where more leaks"
+                                            : "the points that grew most",
            pfa_diff_metrics[facts->metric].label);
     for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
         const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[i]];

@@ -118,18 +118,50 @@ static void judge_total(const pfa_gate_t *gate, pfa_outcome_t *outcome)
     }
 }
 
-/* Only what is significant at its point was added up: there is no margin left. */
-static void judge_leak(const pfa_gate_t *gate, pfa_outcome_t *outcome)
+/* Only what is sure at its point was added up: there is no margin left. */
+static void judge_growth(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
-    const pfa_limit_t *limit = &gate->limits[outcome->number];
     const pfa_change_t *live = &gate->comparison.totals[PFA_DIFF_METRIC_live];
     outcome->base = live->of[PFA_BASE].mean;
     outcome->now = live->of[PFA_NEW].mean;
-    outcome->difference = gate->comparison.leaked;
-    outcome->allowed = allowed_of(limit, outcome->base);
+    outcome->difference = gate->comparison.live_growth;
+    outcome->allowed = allowed_of(&gate->limits[outcome->number], outcome->base);
     if (outcome->difference > outcome->allowed) {
         outcome->verdict = PFA_JUDGED_EXCEEDED;
         find_worst(gate, outcome, PFA_DIFF_METRIC_live);
+    }
+}
+
+static int compare_leaks(const void *a, const void *b, void *to)
+{
+    const pfa_pair_t *pairs = to;
+    double left = pairs[*(const uint32_t *)a].leak_growth;
+    double right = pairs[*(const uint32_t *)b].leak_growth;
+    return left > right ? -1 : left < right;
+}
+
+static void find_leaks(const pfa_gate_t *gate, pfa_outcome_t *outcome)
+{
+    find_worst(gate, outcome, PFA_DIFF_METRIC_live);
+    size_t count = 0;
+    for (size_t i = 0; i < outcome->point_count; i++) {
+        if (gate->comparison.pairs[outcome->points[i]].leak_growth > 0) {
+            outcome->points[count++] = outcome->points[i];
+        }
+    }
+    outcome->point_count = count;
+    qsort_r(outcome->points, count, sizeof *outcome->points, compare_leaks, gate->comparison.pairs);
+}
+
+static void judge_leak(const pfa_gate_t *gate, pfa_outcome_t *outcome)
+{
+    outcome->base = gate->comparison.leaked[PFA_BASE];
+    outcome->now = gate->comparison.leaked[PFA_NEW];
+    outcome->difference = gate->comparison.leak_growth;
+    outcome->allowed = allowed_of(&gate->limits[outcome->number], outcome->base);
+    if (outcome->difference > outcome->allowed) {
+        outcome->verdict = PFA_JUDGED_EXCEEDED;
+        find_leaks(gate, outcome);
     }
 }
 
@@ -164,8 +196,10 @@ static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 
 void pfa_gate_judge(pfa_gate_t *gate)
 {
-    static void (*const judges[])(const pfa_gate_t *, pfa_outcome_t *) = {
-        [PFA_SCOPE_TOTAL] = judge_total, [PFA_SCOPE_POINT] = judge_points, [PFA_SCOPE_LEAK] = judge_leak};
+    static void (*const judges[])(const pfa_gate_t *, pfa_outcome_t *) = {[PFA_SCOPE_TOTAL] = judge_total,
+                                                                          [PFA_SCOPE_POINT] = judge_points,
+                                                                          [PFA_SCOPE_GROWTH] = judge_growth,
+                                                                          [PFA_SCOPE_LEAK] = judge_leak};
     for (unsigned i = 0; i < PFA_LIMITS; i++) {
         if (gate->limits[i].text != NULL) {
             pfa_outcome_t *outcome = &gate->outcomes[gate->outcome_count++];

@@ -57,10 +57,12 @@ static int read_summary(pfa_side_t *side, pfa_symbols_t *texts, const char *comm
     return PFA_EXIT_USAGE;
 }
 
-static int collect_run(pfa_side_t *side, pfa_symbols_t *texts, const pfa_request_t *request, char **files, size_t count)
+static int collect_run(pfa_comparison_t *comparison, pfa_side_t *side, const pfa_request_t *request, char **files,
+                       size_t count)
 {
     side->runs = pfa_memory_grow(side->runs, &side->room, side->count + 1, sizeof *side->runs);
-    int status = pfa_summary_collect(&side->runs[side->count], request, files, count, texts);
+    int status =
+        pfa_summary_collect(&side->runs[side->count], request, files, count, comparison->with_leaks, comparison->texts);
     side->count += status < 0;
     return status;
 }
@@ -77,7 +79,7 @@ int pfa_comparison_load(pfa_comparison_t *comparison, unsigned number, const pfa
             status = read_summary(side, comparison->texts, request->command, list[done++]);
         } else {
             size_t run = gather_run(list + done, count - done);
-            status = collect_run(side, comparison->texts, request, list + done, run);
+            status = collect_run(comparison, side, request, list + done, run);
             done += run;
         }
     }

@@ -37,6 +37,7 @@ void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums)
         to->scored[i] += sums->scored[i];
         to->scored_chunks[i] += sums->scored_chunks[i];
     }
+    to->leaked += sums->leaked;
 }
 
 double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score)

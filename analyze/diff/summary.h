@@ -34,6 +34,7 @@ typedef struct pfa_sums {
      * over all points, and 1. */
     double scored[PFA_SCORES];
     double scored_chunks[PFA_SCORES];
+    double leaked; /* bytes that `profalloc leaks` calls a leak; 0 where it was not asked */
 } pfa_sums_t;
 
 /* NaN: not known. */
@@ -78,10 +79,10 @@ typedef struct pfa_summary {
     pfa_index_t index; /* by identity */
 } pfa_summary_t;
 
-/* Of one run's traces, by the request's --where and --by. Texts are kept in `texts`. -1: done; else the status to end with; why
- * was said. */
+/* Of one run's traces, by the request's --where and --by; with what leaks says of them if that is asked for, which takes another
+ * walk. Texts are kept in `texts`. -1: done; else the status to end with; why was said. */
 int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
-                        pfa_symbols_t *texts);
+                        bool with_leaks, pfa_symbols_t *texts);
 void pfa_summary_free(pfa_summary_t *summary);
 /* A point with nothing in it, or the one of this identity. */
 pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, bool *is_new);

@@ -1,6 +1,7 @@
 /* Owns the making of a summary of traces: a report, whose points are called by their identities. */
 #include "analyze/diff/asked.h"
 #include "analyze/diff/summary.h"
+#include "analyze/leaks/leaks.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
 #include "analyze/report/report.h"
@@ -14,6 +15,8 @@ typedef struct collecting {
     pfa_report_t report;
     pfa_summary_t *summary;
     pfa_symbols_t *texts;
+    double *leaked; /* bytes, by group, as far as there is room */
+    size_t leaked_room;
 } collecting_t;
 
 static void fill_metrics(pfa_sums_t *sums, const pfa_point_t *point)
@@ -126,6 +129,7 @@ static void add_points(collecting_t *collecting)
         pfa_sums_t sums = {.values = {0}};
         fill_metrics(&sums, &report->points[numbers[i]]);
         fill_scores(&sums, &report->memoro, numbers[i]);
+        sums.leaked = numbers[i] < collecting->leaked_room ? collecting->leaked[numbers[i]] : 0;
         if (sums.values[PFA_DIFF_METRIC_count] > 0) {
             pfa_summary_point_t *point = put_group(collecting, numbers[i], &lines);
             point->stacks++;
@@ -140,6 +144,23 @@ static void add_points(collecting_t *collecting)
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
     free(numbers);
+}
+
+/* Its groups are those of the report, since the query is the same. */
+static void judge_leaks(collecting_t *collecting)
+{
+    pfa_leaks_t leaks = {.query = collecting->report.query, .limits = pfa_leak_limits_standard()};
+    if (pfa_leaks_collect(&leaks)) {
+        pfa_leaks_conclude(&leaks, "leak");
+        for (size_t i = 0; i < leaks.finding_count; i++) {
+            const pfa_leak_finding_t *finding = &leaks.findings[i];
+            collecting->leaked = pfa_memory_grow(collecting->leaked, &collecting->leaked_room,
+                                                 (size_t)finding->group + 1, sizeof *collecting->leaked);
+            collecting->leaked[finding->group] = finding->leaked;
+        }
+    }
+    collecting->report.query = leaks.query;
+    pfa_leaks_forget(&leaks);
 }
 
 static void take_notes(pfa_summary_t *summary, pfa_query_t *query)
@@ -182,7 +203,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
 }
 
 int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
-                        pfa_symbols_t *texts)
+                        bool with_leaks, pfa_symbols_t *texts)
 {
     pfa_request_t one = *request;
     pfa_query_t query;
@@ -196,11 +217,15 @@ int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, ch
     }
     pfa_thresholds_t thresholds = pfa_thresholds_standard();
     pfa_report_collect_sized(&collecting.report, &query, &thresholds);
+    if (with_leaks && collecting.report.query.status == 0) {
+        judge_leaks(&collecting);
+    }
     status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
     if (status < 0) {
         add_points(&collecting);
         fill_facts(&collecting, request);
     }
+    free(collecting.leaked);
     pfa_report_free(&collecting.report);
     return status;
 }

@@ -190,6 +190,18 @@ static bool read_value(reading_t *reading, char *rest)
                               : fail(reading, "there is no point that this value could be of");
 }
 
+static bool read_leaked(reading_t *reading, char *rest)
+{
+    double *leaked = &reading->point.sums.leaked;
+    if (!reading->has_point || *leaked > 0) {
+        return fail(reading, "there is no point that this could be of, or it is there twice");
+    }
+    if (!read_number(next_word(&rest), leaked) || rest != NULL) {
+        return fail(reading, "bytes are expected");
+    }
+    return true;
+}
+
 static bool read_sizes(reading_t *reading, char *rest)
 {
     char *name = next_word(&rest);
@@ -282,12 +294,13 @@ typedef struct word {
     bool (*read)(reading_t *reading, char *rest);
 } word_t;
 
-static const word_t words[] = {{"by", read_by},       {"where", read_where},
-                               {"file", read_file},   {"total", read_total},
-                               {"point", read_point}, {"value", read_value},
-                               {"frame", read_frame}, {"end", read_end},
-                               {"score", read_score}, {"total-score", read_total_score},
-                               {"sizes", read_sizes}, {"asked", read_asked}};
+static const word_t words[] = {{"by", read_by},        {"where", read_where},
+                               {"file", read_file},    {"total", read_total},
+                               {"point", read_point},  {"value", read_value},
+                               {"frame", read_frame},  {"end", read_end},
+                               {"score", read_score},  {"total-score", read_total_score},
+                               {"sizes", read_sizes},  {"asked", read_asked},
+                               {"leaked", read_leaked}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)

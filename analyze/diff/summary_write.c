@@ -62,6 +62,9 @@ static void put_point(FILE *to, const pfa_summary_point_t *point)
         put_line(to, &point->lines.list[i]);
     }
     put_sums(to, "value", "score", &point->sums);
+    if (point->sums.leaked > 0) {
+        fprintf(to, "leaked %.17g\n", point->sums.leaked);
+    }
     for (size_t i = 0; i < point->size_count; i++) {
         const pfa_size_sum_t *sizes = &point->sizes[i];
         fprintf(to, "sizes %s %" PRIu32 " %.17g %.17g\n", pfa_diff_metrics[sizes->metric].name, sizes->class,

@@ -25,6 +25,11 @@ static const double stale_least = 0.9;
 /* The square of 1.96: two sides of 95 percent. */
 static const double z2 = 3.8416;
 
+pfa_leak_limits_t pfa_leak_limits_standard(void)
+{
+    return (pfa_leak_limits_t){.warm_up = 0.1, .late = 2, .least = 5, .stale = 0.5, .recent = 0.1};
+}
+
 /* The least share that is still likely, with 97.5 percent, where so many of so many were seen: Wilson's bound. */
 static double least_share(double seen, double of)
 {

@@ -36,6 +36,9 @@ typedef struct pfa_leak_limits {
     double recent;  /* touched in this last share of the run is in use */
 } pfa_leak_limits_t;
 
+/* What they are unless they are given. */
+pfa_leak_limits_t pfa_leak_limits_standard(void);
+
 enum { PFA_BIRTHS = 32 };
 
 /* Of a group that has survivors. */
@@ -128,6 +131,8 @@ typedef struct pfa_leaks {
  * could not be done, which was said. */
 bool pfa_leaks_collect(pfa_leaks_t *leaks);
 void pfa_leaks_free(pfa_leaks_t *leaks);
+/* The same, but for the query. */
+void pfa_leaks_forget(pfa_leaks_t *leaks);
 
 /* What is to be said of a group with survivors. (analyze/leaks/judge.c) */
 pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group);

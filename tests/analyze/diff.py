@@ -8,17 +8,16 @@ import statistics
 import subprocess
 
 import support
-from support import check, equal, make, tool
+from support import check, equal, make, stack_number, tool
 
 METRICS = ("bytes", "count", "peak", "peak_count", "live", "live_count")
 PERIOD = 4096  # of the maker's samples
-NODE_FIRST, STACKS = 4, 12
 
 
 def diff(*arguments, **options):
     out, _ = tool("diff", "--json", *arguments, **options)
     data = json.loads(out)
-    check((data["schema"], data["version"]) == ("profalloc-diff", 1), "schema")
+    check((data["schema"], data["version"]) == ("profalloc-diff", 2), "schema")
     return data
 
 
@@ -126,14 +125,6 @@ def check_change(ours, sides, sampled, metric, what):
     return None if near else abs(new - base) > max(wide, 1e-9 * max(base, new))
 
 
-def stack_number(point):
-    """The maker's number of a point: its stacks differ in their innermost function and depth."""
-    lines, first = len(point["stack"]), point["stack"][0]["function"]
-    if first is None:
-        return NODE_FIRST + STACKS - 1
-    return NODE_FIRST + 2 * (lines - 1) if first == "plain_site" else NODE_FIRST + lines - 1
-
-
 ZERO = {m: [0, 0, {}] for m in METRICS}
 
 
@@ -144,7 +135,7 @@ def check_diff(data, sides, sampled):
         check_change(data["totals"][m], [[run.get(None, ZERO) for run in side] for side in runs], sampled, m, f"total {m}")
     stacks = {s for side in runs for run in side for s in run if s is not None}
     told = set()
-    leaked = []
+    grown = []
     for point in data["points"]:
         number = stack_number(point)
         check(number not in told, "each point once")
@@ -155,9 +146,9 @@ def check_diff(data, sides, sampled):
         equal([point["in_base"], point["in_new"]], there, "runs it is in")
         fate = "not significant" if not any(sure) else "new" if not there[0] else "gone" if not there[1] else "changed"
         check(point["fate"] == fate or (None in sure and True not in sure), f"fate of {number}: {point['fate']}, expected {fate}")
-        leaked.append((sure[METRICS.index("live")], max(0, point["live"]["difference"])))
-    if all(sure is not None for sure, _ in leaked):
-        equal(data["leaked"], sum(more for sure, more in leaked if sure), "leaked", 1e-9)
+        grown.append((sure[METRICS.index("live")], max(0, point["live"]["difference"])))
+    if all(sure is not None for sure, _ in grown):
+        equal(data["live_growth"], sum(more for sure, more in grown if sure), "more live", 1e-9)
     equal(data["same"]["points"], len(stacks - told), "points that are the same")
     for number in stacks - told:
         for m in METRICS:
@@ -417,7 +408,7 @@ def changed(folder):
         leak = fates["changed"]
         equal(innermost(leak), ["get", "parse", "load", "main"], "the leak")
         lost = sum(100 + n for n in range(0, 200, 2))
-        equal((leak["live"]["difference"], leak["bytes"]["difference"], data["leaked"]), (lost, 0, lost), "what is lost")
+        equal((leak["live"]["difference"], leak["bytes"]["difference"], data["live_growth"]), (lost, 0, lost), "what is lost")
         text, _ = tool("diff", folder / ("old" + level) / "program.pa", folder / ("new" + level) / "program.pa")
         for part in ("\nNew: 1 point\n", "\nGone: 1 point\n", "\nGrew, at the peak: 1 point\n", "at inserted", "at removed", "by parse"):
             check(part in text, f"{part!r} in {text}")

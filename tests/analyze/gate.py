@@ -6,7 +6,7 @@ import random
 import subprocess
 
 import support
-from support import check, equal, make, tool
+from support import check, equal, make, stack_number, tool
 
 LIMITS = {"max-peak": "peak", "max-bytes": "bytes", "max-count": "count", "max-live": "live"}
 POINT_LIMITS = {"max-point-peak": "peak", "max-point-bytes": "bytes", "max-point-count": "count", "max-point-live": "live"}
@@ -39,21 +39,27 @@ def holds(base, new, limit):
     return new - base <= allowed * (1 + 1e-9)
 
 
+def leaks_of(path):
+    """Bytes that leaks calls a leak, by stack."""
+    data = json.loads(tool("leaks", "--json", path)[0])
+    return {stack_number(p): p["leaked_bytes"] for p in data["points"] if p["verdict"] == "leak"}
+
+
 def limits(folder):
     """Random limits of random traces: each verdict, and the status of all together."""
     dice = random.Random(5)
-    statuses = set()
+    statuses, leaking = set(), set()
     for seed in range(25):
         sizes = [dice.choice((20, 300, 310, 1000)) for _ in range(2)]
         a, b = (sums(make("ended", folder / f"{name}.pa", size, 2 * seed + i)) for i, (name, size) in enumerate(zip("ab", sizes)))
         asked = {name: dice.choice(("0", "5%", "20.5%", "100%", "1000", "250000", "900000000"))
-                 for name in dice.sample([*LIMITS, *POINT_LIMITS, "max-leak"], 4)}
+                 for name in dice.sample([*LIMITS, *POINT_LIMITS, "max-live-growth", "max-leak"], 5)}
         floors = {"bytes": dice.choice((0, 1000, 65536)), "count": dice.choice((0, 3, 100))}
         words = [f"--{name}={value}" for name, value in asked.items()]
         status, out, err = run("gate", "--json", "--top", 100, *words, "--min-bytes", floors["bytes"], "--min-count", floors["count"], folder / "a.pa", folder / "b.pa")
         check(status in (0, 3), f"status {status}: {err}")
         data = json.loads(out)
-        equal((data["schema"], data["version"]), ("profalloc-gate", 1), "schema")
+        equal((data["schema"], data["version"]), ("profalloc-gate", 2), "schema")
         found = {limit["name"]: limit for limit in data["limits"]}
         equal(set(found), set(asked), "limits that are told")
         stacks = set(a) | set(b)
@@ -64,10 +70,20 @@ def limits(folder):
                 m = LIMITS[name]
                 expected = holds(a[None][m], b[None][m], value)
                 equal((found[name]["base"], found[name]["new"]), (a[None][m], b[None][m]), name)
+            elif name == "max-live-growth":
+                grown = sum(max(0, b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks)
+                equal(found[name]["difference"], grown, "what grew")
+                expected = grown <= (a[None]["live"] * float(value[:-1]) / 100 if value.endswith("%") else float(value))
             elif name == "max-leak":
-                leaked = sum(max(0, b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks)
-                equal(found[name]["difference"], leaked, "what leaked")
-                expected = leaked <= (a[None]["live"] * float(value[:-1]) / 100 if value.endswith("%") else float(value))
+                leaked = [leaks_of(folder / f"{name}.pa") for name in "ab"]
+                more = {s: min(leaked[1].get(s, 0) - leaked[0].get(s, 0), b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks}
+                total = sum(max(0, bytes_more) for bytes_more in more.values())
+                equal((found[name]["base"], found[name]["new"], found[name]["difference"]), (*(sum(l.values()) for l in leaked), total), "what leaked")
+                expected = total <= (sum(leaked[0].values()) * float(value[:-1]) / 100 if value.endswith("%") else float(value))
+                if not expected:
+                    equal([(stack_number(p), p["leaked"]["difference"]) for p in found[name]["points"]],
+                          sorted(((s, n) for s, n in more.items() if n > 0), key=lambda point: -point[1]), "where it leaked")
+                leaking.add((sum(leaked[1].values()) > 0, expected))
             else:
                 m = POINT_LIMITS[name]
                 floor = floors["count" if m == "count" else "bytes"] if value.endswith("%") else -1
@@ -84,6 +100,7 @@ def limits(folder):
         equal(text_status, status, "status of the text")
         check(("All limits hold." in text) == fine and ("EXCEEDED" in text) != fine, text)
     equal(statuses, {0, 3}, "both happen in this test")
+    check((True, False) in leaking and len(leaking) > 1, f"leaks that are and are not beyond a limit: {leaking}")
 
 
 def unsure(folder):
@@ -189,7 +206,7 @@ def hostile(folder):
     for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
         refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
         refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
-    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"leaked", b"leaked -1", b"leaked 1 2", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
@@ -204,13 +221,16 @@ def hostile(folder):
         check(status in (0, 2, 3), f"status {status}: {said}")
 
 
+# It takes its time: what is born all along is a leak, what is born at once is not.
 OLD = """#include <stdlib.h>
+#include <unistd.h>
 void *volatile sink;
 __attribute__((noinline)) static int work(int n)
 {
     sink = malloc(1000);
     if (n %% 2 == %d)
         free(sink); /* the leak */
+    usleep(100);
     return n + 1;
 }
 int main(void)
@@ -303,10 +323,47 @@ def leak(folder):
         for result in results:
             place = result["locations"][0]["physicalLocation"]
             equal(place["artifactLocation"], {"uri": f"{name}%20build/program.c", "uriBaseId": "SRCROOT"}, "the file")
-            equal(place["region"]["startLine"], 5 + more, "the line of the malloc")
+            equal(place["region"]["startLine"], 6 + more, "the line of the malloc")
             equal(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "work", "the function")
         prints.append([r["fingerprints"] for r in results])
     equal(prints[0], prints[1], "fingerprints of the next build")
+    tool("gate", "--save", base, traces["new"])
+    check("\nleaked 200000\n" in base.read_text(), "a baseline has what leaks")
+    tool("gate", "--max-leak", "0", base, traces["next"])
+    tool("gate", "--max-leak", "0", base, traces["old"])
+
+
+KEPT = """#include <stdlib.h>
+#include <unistd.h>
+void *volatile sink;
+void *volatile table[400];
+int main(void)
+{
+    for (int i = 0; i < %d; i++)
+        table[i] = malloc(1000);
+    for (int i = 0; i < 100; i++) {
+        sink = malloc(10);
+        usleep(500);
+        free(sink);
+    }
+    return 0;
+}
+"""
+
+
+def kept(folder):
+    """What is set up once and kept is more live, but no leak."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    traces = []
+    for count in (10, 400):
+        (folder / f"{count}.c").write_text(KEPT % count)
+        subprocess.run([os.environ["CC"], "-g", "-O2", "-o", folder / str(count), folder / f"{count}.c"], check=True)
+        traces.append(folder / f"{count}.pa")
+        tool("run", "-o", traces[-1], "--", folder / str(count))
+    tool("gate", "--max-leak", "0", *traces)
+    out, _ = tool("gate", "--max-leak", "0", "--max-live-growth", "0", *traces, status=3)
+    check(out.count("EXCEEDED") == 1 and "max-live-growth" in out, out)
 
 
 def written(folder):
@@ -330,4 +387,4 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak)
+support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak, kept=kept)
