@@ -89,11 +89,15 @@ static void put_location(writing_t *writing, const pfa_line_t *line, const char 
     }
 }
 
-static void put_pair_location(writing_t *writing, const pfa_pair_t *pair, const char *message)
+/* `id`: those of one result are told apart by it; 0: none is needed. */
+static void put_pair_location(writing_t *writing, const pfa_pair_t *pair, size_t id, const char *message)
 {
     pfa_line_t line;
     bool known = pfa_place_own(&pair->shown->lines, &line);
     pfa_json_begin(&writing->json, NULL, '{');
+    if (id != 0) {
+        pfa_json_whole(&writing->json, "id", id);
+    }
     put_location(writing, known ? &line : NULL, pair->shown->name, message);
     pfa_json_end(&writing->json, '}');
 }
@@ -166,7 +170,7 @@ static void put_point_result(writing_t *writing, const pfa_outcome_t *outcome, s
     snprintf(id, sizeof id, "%s:%016" PRIx64, pfa_limits[outcome->number].option, pair->shown->identity);
     begin_result(writing, outcome, rule, pair);
     pfa_json_begin(&writing->json, "locations", '[');
-    put_pair_location(writing, pair, NULL);
+    put_pair_location(writing, pair, 0, NULL);
     pfa_json_end(&writing->json, ']');
     put_stack(writing, pair);
     put_fingerprint(&writing->json, id);
@@ -181,14 +185,14 @@ static void put_total_result(writing_t *writing, const pfa_outcome_t *outcome, s
     begin_result(writing, outcome, rule, NULL);
     pfa_json_begin(&writing->json, "locations", '[');
     if (count != 0) {
-        put_pair_location(writing, &pairs[outcome->points[0]], NULL);
+        put_pair_location(writing, &pairs[outcome->points[0]], 0, NULL);
     }
     pfa_json_end(&writing->json, ']');
     pfa_json_begin(&writing->json, "relatedLocations", '[');
     for (size_t i = 0; i < count; i++) {
         const pfa_pair_t *pair = &pairs[outcome->points[i]];
         char *text = sentence(writing->gate, outcome, pair);
-        put_pair_location(writing, pair, text != NULL ? text : pair->shown->name);
+        put_pair_location(writing, pair, i + 1, text != NULL ? text : pair->shown->name);
         free(text);
     }
     pfa_json_end(&writing->json, ']');

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 
+import sarif
 import support
 from support import check, equal, make, stack_number, tool
 
@@ -244,40 +245,94 @@ int main(void)
 
 
 def check_sarif(path, rules):
-    """What SARIF 2.1.0 requires of the members that are there."""
-    data = json.loads(path.read_text())
-    equal(data["version"], "2.1.0", "version")
+    """What SARIF 2.1.0 requires, and what a gate says beyond it."""
+    data = json.loads(path.read_bytes().decode())
+    sarif.check_log(data)
     check(data["$schema"].endswith("sarif-2.1.0.json") and len(data["runs"]) == 1, "schema and runs")
     one = data["runs"][0]
     driver = one["tool"]["driver"]
     equal((driver["name"], [r["id"] for r in driver["rules"]]), ("profalloc", rules), "rules")
     check(all(r["shortDescription"]["text"] for r in driver["rules"]), "descriptions")
-    check(all(isinstance(i["executionSuccessful"], bool) for i in one["invocations"]), "invocations")
-    bases = set(one["originalUriBaseIds"])
-
-    def check_location(location):
-        if "physicalLocation" in location:
-            artifact = location["physicalLocation"]["artifactLocation"]
-            if "uriBaseId" in artifact:
-                check(artifact["uriBaseId"] in bases and not artifact["uri"].startswith("/"), str(artifact))
-            else:
-                check(artifact["uri"].startswith("file:///"), str(artifact))
-            check(" " not in artifact["uri"], str(artifact))
-            check(location["physicalLocation"].get("region", {"startLine": 1})["startLine"] >= 1, "lines begin at 1")
-        check(all(name["fullyQualifiedName"] for name in location["logicalLocations"]), "logical locations")
-
     for result in one["results"]:
-        equal(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"], "index of the rule")
-        check(result["level"] == "error" and result["message"]["text"], str(result))
+        equal(result["level"], "error", "level")
         check(all(result[m]["profallocIdentity/v1"] for m in ("fingerprints", "partialFingerprints")), "fingerprints")
-        for location in result["locations"] + result.get("relatedLocations", []):
-            check_location(location)
         check(all(l["message"]["text"] for l in result.get("relatedLocations", [])), "related ones say why")
-        for stack in result.get("stacks", []):
-            check(stack["frames"], "frames")
-            for frame in stack["frames"]:
-                check_location(frame["location"])
+        check(all(l["logicalLocations"] for l in sarif.locations_of(result)), "each place has a name")
     return one["results"]
+
+
+TWINS = """#include <stdlib.h>
+#define KEEP __attribute__((noinline))
+void *volatile sink;
+KEEP static int work(int n)
+{
+    sink = malloc(1000);
+    return n + 1;
+}
+KEEP static int one(int n)
+{
+    return work(n) + 1;
+}
+KEEP static int other(int n)
+{
+    return work(n) + 2;
+}
+int main(int argc, char **argv)
+{
+    return argc < 2 ? 0 : one(1) + other(1) == 0;
+}
+"""
+
+
+def sarif_twins(folder):
+    """Two points that have all figures and the function in common are two places still."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    (folder / "t.c").write_text(TWINS)
+    subprocess.run([os.environ["CC"], "-g", "-O1", "-o", folder / "t", folder / "t.c"], check=True)
+    tool("run", "-o", folder / "a.pa", "--", folder / "t")
+    tool("run", "-o", folder / "b.pa", "--", folder / "t", "more")
+    tool("gate", "--max-bytes=0", "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    results = check_sarif(folder / "o.sarif", ["max-bytes"])
+    equal(len(results[0]["relatedLocations"]), 2, "places")
+
+
+def sarif_checked(folder):
+    """The checker of SARIF finds what is wrong."""
+    make("ended", folder / "a.pa", 300, 1)
+    make("ended", folder / "b.pa", 3000, 2)
+    tool("gate", "--max-peak=0", "--max-point-count=0", "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    whole = (folder / "o.sarif").read_text()
+    sarif.check_log(json.loads(whole))
+
+    def spoil(what):
+        log = json.loads(whole)
+        run = log["runs"][0]
+        results = run["results"]
+        what(log, run, results[0], results[-1])
+        check(sarif.wrong_log(log), "a spoilt log is taken for right")
+
+    def artifact(result):
+        return next(l["physicalLocation"]["artifactLocation"] for l in sarif.locations_of(result) if "physicalLocation" in l)
+
+    for what in (lambda log, run, first, last: log.pop("version"), lambda log, run, first, last: log.update(version="2.0.0"),
+                 lambda log, run, first, last: log.update(more=1), lambda log, run, first, last: run.pop("tool"),
+                 lambda log, run, first, last: run["tool"]["driver"].pop("name"), lambda log, run, first, last: run.update(columnKind="bytes"),
+                 lambda log, run, first, last: run["invocations"][0].update(executionSuccessful="yes"), lambda log, run, first, last: run.update(results={}),
+                 lambda log, run, first, last: run["tool"]["driver"]["rules"].append(run["tool"]["driver"]["rules"][0]),
+                 lambda log, run, first, last: run["tool"]["driver"]["rules"].reverse(), lambda log, run, first, last: first.update(ruleIndex=2),
+                 lambda log, run, first, last: first.update(ruleIndex=True), lambda log, run, first, last: last.pop("message"),
+                 lambda log, run, first, last: last["message"].update(text=None), lambda log, run, first, last: last.update(level="fatal"),
+                 lambda log, run, first, last: first["relatedLocations"].append(first["relatedLocations"][0]),
+                 lambda log, run, first, last: first["relatedLocations"][0].update(id=first["relatedLocations"][1]["id"]),
+                 lambda log, run, first, last: first["stacks"][0].pop("frames"), lambda log, run, first, last: first["stacks"][0]["frames"][0].update(module=None),
+                 lambda log, run, first, last: first["fingerprints"].update(x=1), lambda log, run, first, last: artifact(last).update(uri="a b.c"),
+                 lambda log, run, first, last: artifact(last).update(uri="a%2.c"), lambda log, run, first, last: artifact(last).update(uriBaseId="NONE"),
+                 lambda log, run, first, last: artifact(last).update(uri="/a.c", uriBaseId="SRCROOT"), lambda log, run, first, last: artifact(last).update(uri="x:y.c"),
+                 lambda log, run, first, last: run["originalUriBaseIds"]["SRCROOT"].update(uri="file:///a"),
+                 lambda log, run, first, last: last["locations"][0].update(physicalLocation={"artifactLocation": {"uri": "file:///a.c"}, "region": {"startLine": 0}}),
+                 lambda log, run, first, last: last["locations"][0].update(physicalLocation={"region": {"startLine": 1}})):
+        spoil(what)
 
 
 def sarif_made(folder):
@@ -387,4 +442,4 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak, kept=kept)
+support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
