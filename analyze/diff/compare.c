@@ -1,6 +1,7 @@
 /* Owns the comparing of two sides: the sums of each pair of points in each run, and what changed. See analyze/diff/compare.h. */
 #include "analyze/diff/compare.h"
 #include "analyze/diff/match.h"
+#include "analyze/names/identity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,6 +217,14 @@ static void fill_leaks(pfa_comparison_t *comparison, pfa_pair_t *pair)
     comparison->leak_growth += pair->leak_growth;
 }
 
+static void count_nameless(pfa_comparison_t *comparison, const pfa_pair_t *pair)
+{
+    bool single = pair->there[PFA_BASE] == 0 || pair->there[PFA_NEW] == 0;
+    if (single && !pfa_identity_is_lasting(&pair->shown->lines)) {
+        comparison->nameless[pair->there[PFA_NEW] != 0 ? PFA_NEW : PFA_BASE]++;
+    }
+}
+
 void pfa_comparison_make(pfa_comparison_t *comparison)
 {
     fill_unseen(comparison);
@@ -228,6 +237,7 @@ void pfa_comparison_make(pfa_comparison_t *comparison)
         pair->fate = find_fate(pair);
         comparison->fates[pair->fate]++;
         fill_leaks(comparison, pair);
+        count_nameless(comparison, pair);
     }
 }
 

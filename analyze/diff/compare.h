@@ -1,7 +1,7 @@
 /* Two sides, each one or several runs, compared: the allocation points of all of them matched, and what changed.
  *
- * Points are the same if their identity is. Those that only one side has are then matched by their looser name, and at last, if
- * they have the same function that allocates, by whether the functions of one are all among those of the other, in order: that is
+ * Points are the same if their identity is. Those that only one side has are then matched by their addresses, if both sides are of
+ * one build and one of them has no names; then by their looser name, and at last, if they have the same function that allocates, by whether the functions of one are all among those of the other, in order: that is
  * how a compiler leaves callers out. */
 #ifndef PFA_ANALYZE_DIFF_COMPARE_H
 #define PFA_ANALYZE_DIFF_COMPARE_H
@@ -58,6 +58,8 @@ typedef struct pfa_comparison {
     double leaked[PFA_SIDES];
     double leak_growth;
     size_t fates[PFA_FATES]; /* so many pairs */
+    /* Points of one side alone with a frame that has no name: the other may have them, too, in another build. */
+    size_t nameless[PFA_SIDES];
 } pfa_comparison_t;
 
 /* Reads files into a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries. -1: done; else

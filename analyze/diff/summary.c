@@ -89,6 +89,15 @@ void pfa_summary_variances(const pfa_summary_point_t *point, double sample, doub
     }
 }
 
+void pfa_summary_add_places(pfa_summary_point_t *point, uint64_t places)
+{
+    if (places != 0) {
+        point->places =
+            pfa_memory_grow(point->places, &point->place_room, point->place_count + 1, sizeof *point->places);
+        point->places[point->place_count++] = places;
+    }
+}
+
 static const char *keep(pfa_symbols_t *texts, const char *text)
 {
     return text != NULL ? pfa_symbols_text(texts, text) : NULL;
@@ -120,6 +129,7 @@ void pfa_summary_free(pfa_summary_t *summary)
         pfa_lines_free(&summary->points[i].lines);
         free(summary->points[i].named);
         free(summary->points[i].sizes);
+        free(summary->points[i].places);
     }
     free(summary->points);
     pfa_index_free(&summary->index);

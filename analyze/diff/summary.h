@@ -57,6 +57,9 @@ typedef struct pfa_summary_point {
     pfa_lines_t lines;   /* of the largest of its stacks; none if points are not told apart by stack */
     pfa_symbol_t *named; /* what the lines point to */
     uint32_t stacks;     /* with this identity */
+    uint64_t *places;    /* of these stacks, as far as they are known (pfa_identity_of_places) */
+    size_t place_count;
+    size_t place_room;
     pfa_sums_t sums;
     pfa_size_sum_t *sizes;
     size_t size_count;
@@ -90,6 +93,8 @@ pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, 
 bool pfa_summary_add_sizes(pfa_summary_point_t *point, const pfa_size_sum_t *sizes);
 /* The variances that a point's values would have if samples were taken at this mean distance. */
 void pfa_summary_variances(const pfa_summary_point_t *point, double sample, double variances[PFA_DIFF_METRICS]);
+/* Adds the places of a stack to a point; 0 is none. */
+void pfa_summary_add_places(pfa_summary_point_t *point, uint64_t places);
 /* Gives a point its lines, copied. */
 void pfa_summary_set_lines(pfa_summary_point_t *point, const pfa_lines_t *lines, pfa_symbols_t *texts);
 

@@ -97,6 +97,7 @@ static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, 
         point->kin = by_stack ? pfa_identity_kin(lines) : 0;
         pfa_summary_set_lines(point, lines, collecting->texts);
     }
+    pfa_summary_add_places(point, by_stack ? pfa_identity_of_places(lines) : 0);
     free(name);
     return point;
 }

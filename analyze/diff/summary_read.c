@@ -202,6 +202,16 @@ static bool read_leaked(reading_t *reading, char *rest)
     return true;
 }
 
+static bool read_places(reading_t *reading, char *rest)
+{
+    uint64_t places;
+    if (!reading->has_point || !read_whole(next_word(&rest), 16, UINT64_MAX, &places) || rest != NULL) {
+        return fail(reading, "a point, and then the number of its places, are expected");
+    }
+    pfa_summary_add_places(&reading->point, places);
+    return true;
+}
+
 static bool read_sizes(reading_t *reading, char *rest)
 {
     char *name = next_word(&rest);
@@ -294,13 +304,13 @@ typedef struct word {
     bool (*read)(reading_t *reading, char *rest);
 } word_t;
 
-static const word_t words[] = {{"by", read_by},        {"where", read_where},
-                               {"file", read_file},    {"total", read_total},
-                               {"point", read_point},  {"value", read_value},
-                               {"frame", read_frame},  {"end", read_end},
-                               {"score", read_score},  {"total-score", read_total_score},
-                               {"sizes", read_sizes},  {"asked", read_asked},
-                               {"leaked", read_leaked}};
+static const word_t words[] = {{"by", read_by},         {"where", read_where},
+                               {"file", read_file},     {"total", read_total},
+                               {"point", read_point},   {"value", read_value},
+                               {"frame", read_frame},   {"end", read_end},
+                               {"score", read_score},   {"total-score", read_total_score},
+                               {"sizes", read_sizes},   {"asked", read_asked},
+                               {"leaked", read_leaked}, {"places", read_places}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)
@@ -406,6 +416,7 @@ bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, siz
     }
     if (reading.has_point) {
         free(reading.point.sizes);
+        free(reading.point.places);
     }
     pfa_lines_free(&reading.lines);
     free(reading.named);

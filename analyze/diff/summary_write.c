@@ -61,6 +61,9 @@ static void put_point(FILE *to, const pfa_summary_point_t *point)
     for (size_t i = 0; i < point->lines.count; i++) {
         put_line(to, &point->lines.list[i]);
     }
+    for (size_t i = 0; i < point->place_count; i++) {
+        fprintf(to, "places %" PRIx64 "\n", point->places[i]);
+    }
     put_sums(to, "value", "score", &point->sums);
     if (point->sums.leaked > 0) {
         fprintf(to, "leaked %.17g\n", point->sums.leaked);

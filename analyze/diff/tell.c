@@ -54,9 +54,29 @@ void pfa_tell_side(FILE *to, const pfa_comparison_t *comparison, unsigned side)
     }
 }
 
+/* Where nothing is left on the other side they could be matched with, they are what they seem. */
+static bool tell_nameless(FILE *to, const pfa_comparison_t *comparison)
+{
+    const size_t *nameless = comparison->nameless;
+    size_t singles = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const size_t *there = comparison->pairs[i].there;
+        singles |= there[PFA_NEW] == 0 ? 1u : there[PFA_BASE] == 0 ? 2u : 0u;
+    }
+    if (nameless[PFA_BASE] + nameless[PFA_NEW] == 0 || singles != 3) {
+        return false;
+    }
+    fprintf(
+        to,
+        "\nNOT MATCHED: %zu points of the base and %zu of the new side have frames without names, which cannot be found\n"
+        "again in another build: what is told as gone and as new may be the same\n",
+        nameless[PFA_BASE], nameless[PFA_NEW]);
+    return true;
+}
+
 void pfa_tell_notes(FILE *to, const pfa_comparison_t *comparison)
 {
-    bool first = true;
+    bool first = !tell_nameless(to, comparison);
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *run = &comparison->sides[side].runs[i];
@@ -114,6 +134,10 @@ void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison)
     pfa_json_text(json, "by", one->by);
     pfa_json_text(json, "where", one->where[0] != '\0' ? one->where : NULL);
     pfa_json_bool(json, "per_second", comparison->per_second);
+    pfa_json_begin(json, "nameless", '{');
+    pfa_json_whole(json, "base", comparison->nameless[PFA_BASE]);
+    pfa_json_whole(json, "new", comparison->nameless[PFA_NEW]);
+    pfa_json_end(json, '}');
 }
 
 void pfa_tell_change_json(pfa_json_t *json, const char *key, const pfa_change_t *change)

@@ -4,6 +4,7 @@ that are built twice, in which the same points have to be found again."""
 import json
 import math
 import os
+import shutil
 import statistics
 import subprocess
 
@@ -507,6 +508,52 @@ def nameless(folder):
     check({p["fate"] for p in data["points"]} <= {"new", "gone"}, "none is taken for another")
 
 
+def stripped(folder):
+    """A build with names against the same one without: points are found by their addresses. Against another one without names nothing
+    is claimed, and that is said."""
+    if not HAS_LIBRARY:
+        return
+    # Two calls of one function in another: one point by name, two by address.
+    twice = OLD.replace("return load(1, 200) +", "return load(1, 150) + load(1, 50) +")
+    program = build(folder, "same", twice, "-O2")
+    tool("pack", record(program), "-o", folder / "named.pa")
+    subprocess.run(["objcopy", "--strip-all", program], check=True)
+    bare = record(program).rename(folder / "bare.pa")
+    tool("gate", "--save", folder / "named.txt", folder / "named.pa")
+    tool("gate", "--save", folder / "bare.txt", bare)
+    for base, new in ((folder / "named.pa", bare), (bare, folder / "named.pa"), (folder / "named.txt", bare), (folder / "bare.txt", folder / "named.pa")):
+        data = diff(base, new)
+        equal([(p["name"], p["fate"]) for p in data["points"]], [], f"{base} against {new}: points that differ")
+        equal((data["same"]["count"], data["nameless"]), (401, {"base": 0, "new": 0}), "chunks")
+    other = build(folder, "other", NEW, "-O2")
+    tool("pack", record(other), "-o", folder / "other.pa")
+    data = diff(bare, folder / "other.pa")
+    check({p["fate"] for p in data["points"]} <= {"new", "gone"}, "none is taken for another")
+    equal((data["nameless"]["base"] > 0, data["nameless"]["new"], data["totals"]["count"]["new"]), (True, 0, 401), "what cannot be matched")
+    text, _ = tool("diff", bare, folder / "other.pa")
+    check(f"NOT MATCHED: {data['nameless']['base']} points of the base and 0 of the new side" in text, text)
+    check("NOT MATCHED" not in tool("diff", folder / "named.pa", folder / "other.pa")[0], "with names there is nothing to say")
+
+
+def loaded_elsewhere(folder):
+    """The same build at other addresses, and one without address randomisation, and a rebuild whose code was moved far."""
+    if not HAS_LIBRARY:
+        return
+    far = OLD.replace("KEEP static int load", "".join(f"KEEP int pad_{i}(int n);\nint pad_{i}(int n)\n{{\n    return n * {i + 3} ^ n;\n}}\n" for i in range(500)) + "KEEP static int load")
+    base = record(build(folder, "base", OLD, "-O2")).rename(folder / "base.pa")
+    here = record(folder / "base" / "program").rename(folder / "here.pa")
+    tool("run", "-o", folder / "fixed.pa", "--", "setarch", "-R", folder / "base" / "program")
+    fixed = folder / "fixed.2.pa"  # the first is of setarch itself
+    moved = record(build(folder, "far", far, "-O2")).rename(folder / "far.pa")
+    again = folder / "again"
+    again.mkdir()
+    shutil.copy(folder / "far" / "program", again / "program")
+    for other in (here, fixed, moved, record(again / "program")):
+        data = diff("--where", "module = program", base, other)
+        equal([(p["name"], p["fate"]) for p in data["points"]], [], f"{other}: points that differ")
+        equal(data["same"]["count"], 401, f"{other}: chunks")
+
+
 def sampled(folder):
     """A program that was sampled against one that was not: little of what is the same is told as changed."""
     if not HAS_LIBRARY:
@@ -587,4 +634,4 @@ def mixed(folder):
 
 
 support.main(mixed=mixed, made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
-             changed=changed, containers=containers, libraries=libraries, nameless=nameless, sampled=sampled)
+             changed=changed, containers=containers, libraries=libraries, nameless=nameless, stripped=stripped, loaded_elsewhere=loaded_elsewhere, sampled=sampled)
