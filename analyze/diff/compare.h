@@ -71,6 +71,8 @@ int pfa_comparison_load(pfa_comparison_t *comparison, unsigned side, const pfa_r
  * `behind` (SIZE_MAX: there is no such word). */
 int pfa_comparison_load_all(pfa_comparison_t *comparison, const pfa_request_t *request, size_t behind);
 size_t pfa_comparison_behind(int argc, char **argv);
+/* What --sort of a request asks for. False: there is no such metric, which was said. */
+bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric);
 void pfa_comparison_free(pfa_comparison_t *comparison);
 
 /* Fills the pairs, and what changed. Both sides have a run at least. (analyze/diff/compare.c) */

@@ -37,13 +37,10 @@ static int tell(const pfa_request_t *request, const asked_t *asked, size_t behin
                                    PFA_DIFF_METRIC_live};
     size_t metric_count = sizeof metrics / sizeof metrics[0];
     if (request->sort != NULL) {
-        metrics[0] = pfa_diff_metric_find(request->sort);
         metric_count = 1;
-    }
-    if (metrics[0] == PFA_DIFF_METRICS) {
-        pfa_tool_say("diff", "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
-                     request->sort);
-        return PFA_EXIT_USAGE;
+        if (!pfa_comparison_metric(request, &metrics[0])) {
+            return PFA_EXIT_USAGE;
+        }
     }
     pfa_comparison_t comparison;
     pfa_comparison_begin(&comparison);

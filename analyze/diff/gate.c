@@ -29,7 +29,10 @@ static const char usage[] =
     "  --source-root DIR         in which source files are told relative to this folder; the working directory unless given\n"
     "  --allow-incomplete        compare traces that are not complete, too\n"
     "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
-        PFA_REQUEST_BY_USAGE "  --top N                   so many of the points behind each limit; 5 unless given\n"
+        PFA_REQUEST_BY_USAGE
+    "  --sort METRIC             these in the order of how much this grew: bytes, count, peak, peak_count, live or live_count;\n"
+    "                            unless given, what the limit is of\n"
+    "  --top N                   so many of the points behind each limit; 5 unless given\n"
     "  --json                    for programs: docs/gate.md tells what it means\n\n"
     "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"
     "trace, 3 a limit is exceeded.\n";
@@ -171,8 +174,13 @@ int pfa_command_gate(int argc, char **argv)
 {
     size_t behind = pfa_comparison_behind(argc, argv);
     pfa_gate_t gate = {.min_bytes = 64 << 10, .min_count = 100};
-    pfa_request_t request = {.command = "gate", .usage = usage, .no_sort = true};
+    pfa_request_t request = {.command = "gate", .usage = usage};
     int status = pfa_request_read(&request, argc, argv, own, take, &gate);
+    pfa_diff_metric_t metric;
+    if (status < 0 && request.sort != NULL) {
+        gate.sort = &metric;
+        status = pfa_comparison_metric(&request, &metric) ? -1 : PFA_EXIT_USAGE;
+    }
     if (status < 0) {
         pfa_comparison_begin(&gate.comparison);
         gate.comparison.per_second = gate.per_second;

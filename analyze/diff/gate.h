@@ -62,6 +62,8 @@ typedef struct pfa_gate {
     bool allow_incomplete;
     bool per_second;
     size_t top;
+    const pfa_diff_metric_t
+        *sort; /* points behind limits are in the order of how much this grew; NULL: of the limit's own */
     pfa_outcome_t outcomes[PFA_LIMITS];
     size_t outcome_count;
     bool exceeded;

@@ -194,6 +194,24 @@ static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
     outcome->allowed = limit->value;
 }
 
+/* The points of an outcome in the order of another metric. */
+static void sort_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
+{
+    uint32_t *numbers = pfa_comparison_order(&gate->comparison, *gate->sort, 1);
+    bool *in = pfa_memory_get(gate->comparison.count, sizeof *in);
+    size_t count = 0;
+    for (size_t i = 0; i < outcome->point_count; i++) {
+        in[outcome->points[i]] = true;
+    }
+    for (size_t i = 0; i < gate->comparison.count; i++) {
+        if (in[numbers[i]]) {
+            outcome->points[count++] = numbers[i];
+        }
+    }
+    free(numbers);
+    free(in);
+}
+
 void pfa_gate_judge(pfa_gate_t *gate)
 {
     static void (*const judges[])(const pfa_gate_t *, pfa_outcome_t *) = {[PFA_SCOPE_TOTAL] = judge_total,
@@ -205,6 +223,9 @@ void pfa_gate_judge(pfa_gate_t *gate)
             pfa_outcome_t *outcome = &gate->outcomes[gate->outcome_count++];
             *outcome = (pfa_outcome_t){.number = (pfa_limit_number_t)i};
             judges[pfa_limits[i].scope](gate, outcome);
+            if (gate->sort != NULL && outcome->point_count != 0) {
+                sort_points(gate, outcome);
+            }
             gate->exceeded = gate->exceeded || outcome->verdict == PFA_JUDGED_EXCEEDED;
         }
     }

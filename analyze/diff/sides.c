@@ -87,6 +87,16 @@ int pfa_comparison_load(pfa_comparison_t *comparison, unsigned number, const pfa
     return status;
 }
 
+bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric)
+{
+    *metric = pfa_diff_metric_find(request->sort);
+    if (*metric == PFA_DIFF_METRICS) {
+        pfa_tool_say(request->command, "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
+                     request->sort);
+    }
+    return *metric != PFA_DIFF_METRICS;
+}
+
 size_t pfa_comparison_behind(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

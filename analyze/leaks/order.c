@@ -144,7 +144,8 @@ const char *pfa_leak_reason_sentence(pfa_leak_reason_t reason)
 
 const char *pfa_sure_word(double sure)
 {
-    return sure >= 0.8 ? "high" : sure >= 0.5 ? "medium" : "low";
+    double shown = round(100 * sure); /* the word is of the number that is printed beside it */
+    return shown >= 80 ? "high" : shown >= 50 ? "medium" : "low";
 }
 
 double pfa_leaks_half_width(double variance)

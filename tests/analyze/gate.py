@@ -104,6 +104,26 @@ def limits(folder):
     check((True, False) in leaking and len(leaking) > 1, f"leaks that are and are not beyond a limit: {leaking}")
 
 
+def orders(folder):
+    """--sort is of the points behind limits, whichever these are of."""
+    a, b = folder / "a.pa", folder / "b.pa"
+    make("ended", a, 300, 1)
+    make("ended", b, 3000, 2)
+    plain = {}
+    for m in (None, "bytes", "count", "peak", "peak_count", "live", "live_count"):
+        words = ("--sort", m) if m else ()
+        limits = json.loads(run("gate", "--json", "--top", 100, *words, "--max-bytes=0", "--max-leak=0", "--max-point-live=0", a, b)[1])["limits"]
+        equal([limit["verdict"] for limit in limits], ["exceeded"] * 3, "limits")
+        for limit in limits:
+            own = {"max-leak": lambda p: p["leaked"]}.get(limit["name"], lambda p: p[limit["metric"]])
+            order = [(p[m] if m else own(p))["difference"] for p in limit["points"]]
+            check(len(order) > 1 and order == sorted(order, reverse=True), f"{limit['name']} by {m}: {order}")
+            names = sorted(p["identity"] for p in limit["points"])
+            equal(names, plain.setdefault(limit["name"], names), "the same points")
+    check("--sort takes bytes" in run("gate", "--sort", "colour", "--max-bytes=0", a, b)[2], "what it takes")
+    tool("gate", "--sort", "colour", "--max-bytes=0", a, b, status=2)
+
+
 def unsure(folder):
     """Samples, and runs that differ: a limit is exceeded only beyond what is unsure."""
     make("ended", folder / "a.pa", 300, 1, "sampled")
@@ -442,4 +462,4 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
+support.main(written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
