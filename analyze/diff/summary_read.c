@@ -66,9 +66,38 @@ static bool read_number(const char *word, double *value)
     return *end == '\0' && isfinite(*value) && *value >= 0 && *value <= most;
 }
 
-static const char *keep(reading_t *reading, const char *text)
+/* Puts bytes in the places of \xNN. False: there is another backslash, or a byte that ends texts. */
+static bool unescape(char *text)
 {
-    pfa_text_clean((char *)(uintptr_t)text, strlen(text));
+    char *to = text;
+    for (const char *at = text; *at != '\0'; to++) {
+        char digits[3] = "";
+        uint64_t byte = 0;
+        if (*at != '\\') {
+            *to = *at++;
+            continue;
+        }
+        if (at[1] != 'x' || sscanf(at + 2, "%2[0-9a-f]", digits) != 1 || !read_whole(digits, 16, UINT8_MAX, &byte) ||
+            digits[1] == '\0' || byte == 0) {
+            return false;
+        }
+        *to = (char)byte;
+        at += 4;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* NULL is the empty text. */
+static const char *keep(reading_t *reading, char *text)
+{
+    if (text == NULL) {
+        return "";
+    }
+    if (!unescape(text)) {
+        (void)fail(reading, "a backslash is expected to begin \\x and two digits of a byte");
+    }
+    pfa_text_clean(text, strlen(text));
     return pfa_symbols_text(reading->texts, text);
 }
 
@@ -151,8 +180,8 @@ static bool read_by(reading_t *reading, char *rest)
 
 static bool read_where(reading_t *reading, char *rest)
 {
-    reading->run->where = keep(reading, rest != NULL ? rest : "");
-    return true;
+    reading->run->where = keep(reading, rest);
+    return reading->wrong == NULL;
 }
 
 static bool read_asked(reading_t *reading, char *rest)
@@ -164,8 +193,8 @@ static bool read_asked(reading_t *reading, char *rest)
 
 static bool read_file(reading_t *reading, char *rest)
 {
-    pfa_notes_add(&reading->run->files, "%s", rest != NULL ? rest : "");
-    return true;
+    pfa_notes_add(&reading->run->files, "%s", keep(reading, rest));
+    return reading->wrong == NULL;
 }
 
 static bool read_total(reading_t *reading, char *rest)
@@ -243,11 +272,11 @@ static bool read_point(reading_t *reading, char *rest)
         !read_whole(next_word(&rest), 10, PFA_NODE_FIRST - 1, &root)) {
         return fail(reading, "the number of stacks and how they end are expected");
     }
-    reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest != NULL ? rest : "")};
+    reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest)};
     reading->lines.count = 0;
     reading->lines.root = (uint32_t)root;
     reading->has_point = true;
-    return true;
+    return reading->wrong == NULL;
 }
 
 static const char *keep_column(reading_t *reading, char **rest)

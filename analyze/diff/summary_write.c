@@ -10,12 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A text must not end its line or its column. */
+/* A text must not end its line or its column, and the file is UTF-8: what would spoil that is written as \xNN. */
 static void put_text(FILE *to, const char *text)
 {
-    for (; text != NULL && *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        putc(byte < ' ' || byte == 0x7f ? ' ' : byte, to);
+    const unsigned char *at = (const unsigned char *)text;
+    while (at != NULL && *at != '\0') {
+        size_t length = pfa_json_sequence(at);
+        if (length == 0 || *at < ' ' || *at == 0x7f || *at == '\\') {
+            fprintf(to, "\\x%02x", *at++);
+        } else {
+            fwrite(at, 1, length, to);
+            at += length;
+        }
     }
 }
 

@@ -176,6 +176,53 @@ def baselines(folder):
     tool("gate", "--save", folder / "absent" / "base.txt", paths["a"], status=1)
 
 
+NAMED = """#include <stdlib.h>
+void *volatile sink;
+__attribute__((noinline)) int odd(int n) __asm__("odd\\377name");
+__attribute__((noinline)) int back(int n);
+int odd(int n)
+{
+    sink = malloc(1000);
+    free(sink);
+    return n + 1;
+}
+int back(int n)
+{
+    sink = malloc(100);
+    free(sink);
+    return n + 1;
+}
+int main(void)
+{
+    return odd(1) + back(1) == 0;
+}
+"""
+
+
+def names(folder):
+    """Names that are no UTF-8, and such as have what baselines mark them by: read back as they were, and the file is UTF-8."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    place = os.fsencode(folder) + b"/od\xffd \\x41 \xc3\xa9"
+    os.mkdir(place)
+    (folder / "p.c").write_text(NAMED)
+    subprocess.run([os.environ["CC"], "-O1", "-o", place + b"/pro\xfegram", folder / "p.c"], check=True)
+    trace, base = place + b"/t.pa", folder / "base.txt"
+    subprocess.run([support.TOOL, "run", "-o", trace, "--", place + b"/pro\xfegram"], check=True, capture_output=True)
+    subprocess.run([support.TOOL, "gate", "--save", base, "--where", b'function != "\xfd"', trace], check=True, capture_output=True)
+    saved = base.read_bytes().decode()  # or this fails
+    for part in ("odd\\xffname", "pro\\xfegram", "od\\xffd \\x5cx41 é", "where function != \"\\xfd\""):
+        check(part in saved, f"{part} in {saved}")
+    done = subprocess.run([support.TOOL, "diff", "--json", "--where", b'function != "\xfd"', base, trace], check=True, capture_output=True)
+    data = json.loads(done.stdout.decode())
+    equal((data["points"], data["same"]["points"]), ([], 2), "points of the baseline are those of the trace")
+    again = folder / "again.txt"
+    tool("gate", "--save", again, base)
+    equal(again.read_bytes(), base.read_bytes(), "saved from what was read")
+    subprocess.run([support.TOOL, "gate", "--by", "module", "--max-bytes=0", "--sarif", folder / "o.sarif", trace, trace], check=True, capture_output=True)
+    check_sarif(folder / "o.sarif", ["max-bytes"])
+
+
 def statuses(folder):
     a, cut = folder / "a.pa", folder / "cut.pa"
     make("ended", a, 2000, 1)
@@ -227,7 +274,7 @@ def hostile(folder):
     for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
         refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
         refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
-    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"leaked", b"leaked -1", b"leaked 1 2", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"file \\y", b"file \\x", b"file \\x4", b"file \\x4g", b"file \\x00", b"leaked", b"leaked -1", b"leaked 1 2", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
@@ -462,4 +509,4 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
+support.main(written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, names=names, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
