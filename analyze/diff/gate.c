@@ -24,8 +24,9 @@ static const char usage[] =
     "                            the same for each allocation point by itself; a new one was 0 before\n"
     "  --min-bytes N             points that grew by less do not exceed a limit in percent; 64K unless given\n"
     "  --min-count N             the same for chunks; 100 unless given\n"
-    "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE\n"
-    "  --sarif FILE              write what is exceeded as SARIF 2.1.0\n"
+    "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE; - is standard\n"
+    "                            output\n"
+    "  --sarif FILE              write what is exceeded as SARIF 2.1.0; with -, to standard output in place of the table\n"
     "  --source-root DIR         in which source files are told relative to this folder; the working directory unless given\n"
     "  --allow-incomplete        compare traces that are not complete, too\n"
     "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
@@ -127,6 +128,12 @@ static bool is_complete(const pfa_gate_t *gate)
     return complete || gate->allow_incomplete;
 }
 
+/* "-" as the name of a file. */
+static bool is_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 static int save(pfa_gate_t *gate, const pfa_request_t *request)
 {
     if (has_limit(gate) || gate->sarif != NULL || request->json) {
@@ -144,7 +151,9 @@ static int save(pfa_gate_t *gate, const pfa_request_t *request)
         pfa_tool_say("gate", "cannot write %s: %s", gate->save, strerror(error));
         return PFA_EXIT_FAILED;
     }
-    printf("%s\n", gate->save);
+    if (!is_output(gate->save)) {
+        printf("%s\n", gate->save);
+    }
     return 0;
 }
 
@@ -154,6 +163,10 @@ static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind
         pfa_tool_say("gate", "there is no limit to hold; --max-peak 5%% is one");
         return PFA_EXIT_USAGE;
     }
+    if (request->json && is_output(gate->sarif)) {
+        pfa_tool_say("gate", "--json and --sarif - would both write to standard output");
+        return PFA_EXIT_USAGE;
+    }
     gate->comparison.with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL;
     int status = pfa_comparison_load_all(&gate->comparison, request, behind);
     if (status >= 0 || !is_complete(gate)) {
@@ -161,10 +174,10 @@ static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind
     }
     pfa_comparison_make(&gate->comparison);
     pfa_gate_judge(gate);
-    (request->json ? pfa_gate_json : pfa_gate_text)(gate);
-    int error = gate->sarif != NULL ? pfa_gate_sarif(gate) : 0;
-    if (error != 0) {
-        pfa_tool_say("gate", "cannot write %s: %s", gate->sarif, strerror(error));
+    if (!is_output(gate->sarif)) {
+        (request->json ? pfa_gate_json : pfa_gate_text)(gate);
+    }
+    if (gate->sarif != NULL && !pfa_gate_sarif(gate)) {
         return PFA_EXIT_FAILED;
     }
     return gate->exceeded ? PFA_EXIT_LIMIT : 0;

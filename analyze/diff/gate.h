@@ -83,7 +83,7 @@ void pfa_gate_json(const pfa_gate_t *gate);
 /* One sentence about an outcome, and about one of its points. */
 void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate);
 void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate, const pfa_pair_t *pair);
-/* Writes the outcomes as SARIF 2.1.0. 0 or an error number. */
-int pfa_gate_sarif(const pfa_gate_t *gate);
+/* Writes the outcomes as SARIF 2.1.0. False: it could not be written, which was said. */
+bool pfa_gate_sarif(const pfa_gate_t *gate);
 
 #endif

@@ -2,9 +2,9 @@
  * total that is beyond its limit and for each point that is. Fingerprints are the identities of points, so that a result is the
  * same one in the next build. */
 #include "analyze/diff/gate.h"
+#include "analyze/draw/outfile.h"
 #include "analyze/names/place.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,11 +280,11 @@ static char *find_root(const char *given)
     return root;
 }
 
-int pfa_gate_sarif(const pfa_gate_t *gate)
+bool pfa_gate_sarif(const pfa_gate_t *gate)
 {
-    writing_t writing = {.gate = gate, .json = {.to = fopen(gate->sarif, "we")}};
+    writing_t writing = {.gate = gate, .json = {.to = pfa_outfile_open("gate", gate->sarif)}};
     if (writing.json.to == NULL) {
-        return errno;
+        return false;
     }
     writing.root = find_root(gate->source_root);
     pfa_json_begin(&writing.json, NULL, '{');
@@ -295,6 +295,5 @@ int pfa_gate_sarif(const pfa_gate_t *gate)
     pfa_json_end(&writing.json, ']');
     pfa_json_end(&writing.json, '}');
     free(writing.root);
-    int error = fflush(writing.json.to) != 0 || ferror(writing.json.to) != 0 ? errno : 0;
-    return fclose(writing.json.to) != 0 && error == 0 ? errno : error;
+    return pfa_outfile_close("gate", gate->sarif, writing.json.to);
 }

@@ -123,11 +123,14 @@ static int put_in_place(const char *path, const pfa_summary_t *runs, size_t coun
     return fd < 0 ? errno : put_all(fd, runs, count);
 }
 
-/* Under another name until it is whole. */
+/* Under another name until it is whole. "-" is standard output, to which nothing was written before. */
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
 {
     char *part = NULL;
     struct stat there;
+    if (strcmp(path, "-") == 0) {
+        return put_all(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), runs, count);
+    }
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return put_in_place(path, runs, count);
     }

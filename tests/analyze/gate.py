@@ -509,4 +509,26 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, names=names, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
+def dashes(folder):
+    """- is standard output, with nothing else on it."""
+    a, b, base = folder / "a.pa", folder / "b.pa", folder / "base.txt"
+    make("ended", a, 300, 1)
+    make("ended", b, 3000, 2)
+    tool("gate", "--save", base, a)
+    equal(tool("gate", "--save", "-", a, cwd=folder)[0], base.read_text(), "a baseline")
+    out, _ = tool("gate", "--max-bytes=0", "--sarif", "-", base, b, status=3, cwd=folder)
+    tool("gate", "--max-bytes=0", "--sarif", folder / "o.sarif", base, b, status=3, cwd=folder)
+    equal(out, (folder / "o.sarif").read_text(), "SARIF")
+    check("both write to standard output" in tool("gate", "--json", "--max-bytes=0", "--sarif", "-", base, b, status=2)[1], "with --json")
+    check(not (folder / "-").exists(), "there is no such file")
+    tool("gate", "--save", "./-", a, cwd=folder)
+    equal((folder / "-").read_bytes(), base.read_bytes(), "a file that is called so")
+    for words in (("--save", "-", a), ("--max-bytes=0", "--sarif", "-", base, b)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([support.TOOL, "gate", *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        equal((done.returncode, "cannot write" in done.stderr), (1, True), f"a full device: {done.stderr}")
+        closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', support.TOOL, "gate", *words], stderr=subprocess.PIPE, text=True)
+        equal(closed.returncode, 1, f"no standard output: {closed.stderr}")
+
+
+support.main(dashes=dashes, written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, names=names, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)
