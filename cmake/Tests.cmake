@@ -10,7 +10,8 @@
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
 #   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py and pictures.py are
 #                                  what they share
-#   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
+#   tests/fuzz/run.sh     fuzz_*   libFuzzer, for a while: fuzz_reader on what reads traces, fuzz_texts on expressions, files of queries,
+#                                  baselines and suppressions
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
 #   tests/exact/*.py      exact_*  traces against what programs did, in all circumstances; the programs are the *.c beside them
@@ -222,7 +223,9 @@ foreach(language c cpp)
     target_compile_options(chunks_${language} PRIVATE ${test_options} -Wall -Wextra -g0)
 endforeach()
 pfa_add_test(oracle_valgrind oracle 600 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/valgrind.py)
-pfa_add_test(fuzz_reader fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh 20)
+foreach(target reader texts)
+    pfa_add_test(fuzz_${target} fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh fuzz_${target} 20)
+endforeach()
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
 set_target_properties(golden_probe PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
