@@ -8,7 +8,7 @@
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
-#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py and pictures.py are
+#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py, pictures.py and sarif.py are
 #                                  what they share
 #   tests/fuzz/run.sh     fuzz_*   libFuzzer, for a while: fuzz_reader on what reads traces, fuzz_texts on expressions, files of queries,
 #                                  baselines and suppressions
@@ -115,7 +115,7 @@ file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
     # Commands run with the library need one; size and speed are told of what is shipped.
-    if(name MATCHES "^(support|pictures|leaks_reference)$"
+    if(name MATCHES "^(support|pictures|leaks_reference|sarif)$"
        OR (name MATCHES "^(running|mprof_programs|memoro|advising|leaking|queries)$" AND NOT PFA_REPLACES_MALLOC)
        OR (name STREQUAL "scale" AND (PROFALLOC_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")))
         continue()
