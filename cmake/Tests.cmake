@@ -8,9 +8,10 @@
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
-#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py and pictures.py are
+#   tests/analyze/*.py    analyze_*  the tool, on traces that tests/analyze/make_trace.c makes; support.py, pictures.py and sarif.py are
 #                                  what they share
-#   tests/fuzz/run.sh     fuzz_reader  libFuzzer on what reads traces, for a while
+#   tests/fuzz/run.sh     fuzz_*   libFuzzer, for a while: fuzz_reader on what reads traces, fuzz_texts on expressions, files of queries,
+#                                  baselines and suppressions
 #   tests/real/*.sh       real_*   programs of others, label "real": the scripts that source lib.sh
 #   tests/ends/*.py       ends_*   how programs end, and what their traces then say; tests/capture.py is what they share with
 #   tests/exact/*.py      exact_*  traces against what programs did, in all circumstances; the programs are the *.c beside them
@@ -114,7 +115,7 @@ file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
     # Commands run with the library need one; size and speed are told of what is shipped.
-    if(name MATCHES "^(support|pictures|leaks_reference)$"
+    if(name MATCHES "^(support|pictures|leaks_reference|sarif)$"
        OR (name MATCHES "^(running|mprof_programs|memoro|advising|leaking|looping|queries)$" AND NOT PFA_REPLACES_MALLOC)
        OR (name STREQUAL "scale" AND (PROFALLOC_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")))
         continue()
@@ -222,7 +223,9 @@ foreach(language c cpp)
     target_compile_options(chunks_${language} PRIVATE ${test_options} -Wall -Wextra -g0)
 endforeach()
 pfa_add_test(oracle_valgrind oracle 600 ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/oracle/valgrind.py)
-pfa_add_test(fuzz_reader fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh 20)
+foreach(target reader texts)
+    pfa_add_test(fuzz_${target} fuzz 600 bash ${PROJECT_SOURCE_DIR}/tests/fuzz/run.sh fuzz_${target} 20)
+endforeach()
 
 add_library(golden_probe MODULE ${PROJECT_SOURCE_DIR}/tests/checks/golden/probe.c)
 set_target_properties(golden_probe PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -3,18 +3,50 @@
 
 #include <math.h>
 
-/* The quantile of Student's distribution that 97.5 % are below. */
-static double student(double freedom)
+/* What is called unlikely. */
+static const double chance_most = 0.05;
+
+/* Beyond this, on either side, a normal distribution has so much. From the left Newton's steps never go too far. */
+static double normal(double chance)
 {
-    static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                                   2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                                   2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-    enum { KNOWN = sizeof table / sizeof table[0] };
-    static const double z = 1.959964;
-    if (freedom <= KNOWN) {
-        return table[freedom < 1 ? 0 : (size_t)freedom - 1]; /* rounded to the surer side */
+    double z = 1.9;
+    for (double step = 1; step > 1e-12;) {
+        step = (erfc(z * M_SQRT1_2) - chance) / (M_2_SQRTPI * M_SQRT1_2 * exp(-z * z / 2));
+        z += step;
     }
-    return z + (z * z * z + z) / (4 * freedom);
+    return z;
+}
+
+/* The share of Student's distribution within tan(angle) * sqrt(freedom), by its finite series. */
+static double student_within(double angle, unsigned freedom)
+{
+    double sine = sin(angle);
+    double cosine = cos(angle);
+    bool odd = freedom % 2 != 0;
+    double term = odd ? cosine : 1;
+    double sum = 0;
+    for (unsigned i = odd ? 1 : 0; i + 2 <= freedom; i += 2) {
+        sum += term;
+        term *= cosine * cosine * (i + 1.0) / (i + 2.0);
+    }
+    return odd ? M_2_PI * (angle + sine * sum) : sine * sum;
+}
+
+static double student(double chance, double freedom)
+{
+    enum { SERIES = 200 };
+    if (freedom > SERIES) {
+        double z = normal(chance);
+        return isinf(freedom) ? z : z + (z * z * z + z) / (4 * freedom);
+    }
+    unsigned whole = freedom < 1 ? 1 : (unsigned)freedom; /* rounded to the surer side */
+    double least = 0;
+    double most = M_PI_2;
+    for (unsigned i = 0; i < 60; i++) {
+        double middle = (least + most) / 2;
+        *(1 - student_within(middle, whole) > chance ? &least : &most) = middle;
+    }
+    return tan(least) * sqrt(whole);
 }
 
 pfa_estimate_t pfa_estimate_of(const double *values, const double *variances, size_t count)
@@ -35,7 +67,7 @@ pfa_estimate_t pfa_estimate_of(const double *values, const double *variances, si
     return estimate;
 }
 
-double pfa_change_margin(const pfa_change_t *change, double factor)
+double pfa_change_margin(const pfa_change_t *change, double factor, size_t together)
 {
     double base = change->variances[PFA_BASE] * factor * factor;
     double other = change->variances[PFA_NEW];
@@ -48,7 +80,7 @@ double pfa_change_margin(const pfa_change_t *change, double factor)
         double parts = base * base / change->freedom[PFA_BASE] + other * other / change->freedom[PFA_NEW];
         freedom = parts > 0 ? (base + other) * (base + other) / parts : (double)INFINITY;
     }
-    return student(freedom) * sqrt(base + other);
+    return student(chance_most / (double)together, freedom) * sqrt(base + other);
 }
 
 double pfa_change_percent(const pfa_change_t *change)
@@ -73,15 +105,17 @@ static void fill_variance(pfa_change_t *change, unsigned side, double unseen)
     change->freedom[side] = between > 0 ? (double)(known - 1) : (double)INFINITY;
 }
 
-pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES])
+pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES],
+                           size_t together)
 {
     static const double same = 1e-9; /* sums of weights in another order differ by less */
     pfa_change_t change = {.of = {*base, *other}, .difference = other->mean - base->mean};
     fill_variance(&change, PFA_BASE, unseen[PFA_BASE]);
     fill_variance(&change, PFA_NEW, unseen[PFA_NEW]);
-    change.margin = pfa_change_margin(&change, 1);
+    change.margin = pfa_change_margin(&change, 1, 1);
     change.differs = fabs(change.difference) > same * fmax(base->mean, other->mean);
     change.difference = change.differs ? change.difference : 0;
     change.significant = change.differs && fabs(change.difference) > change.margin;
+    change.sure = change.significant && fabs(change.difference) > pfa_change_margin(&change, 1, together);
     return change;
 }

@@ -3,7 +3,10 @@
  * Each side is one or several runs. The value of a side is the mean of its runs. What makes it unsure is that chunks were sampled,
  * and that runs differ from each other although nothing was changed; the latter is known if there are several. A difference is
  * significant if it is beyond the 95 % interval of both together (Welch's test; with several runs on one side only, the other's
- * are taken to be as far apart). Of single runs of which every chunk was recorded each difference is. */
+ * are taken to be as far apart). Of single runs of which every chunk was recorded each difference is.
+ *
+ * Where many differences are looked at and one is enough, some are beyond their intervals by chance: then the intervals are wider,
+ * so that with 95 % all are within (Bonferroni). */
 #ifndef PFA_ANALYZE_DIFF_CHANGE_H
 #define PFA_ANALYZE_DIFF_CHANGE_H
 
@@ -30,14 +33,16 @@ typedef struct pfa_change {
     double margin; /* of the difference: 95 % of all such are within */
     bool differs;
     bool significant;
+    bool sure; /* beyond the margin of all differences that were looked at with it */
 } pfa_change_t;
 
 pfa_estimate_t pfa_estimate_of(const double *values, const double *variances, size_t count);
-/* The change from one to the other. `unseen`: what the variance of each side's mean would be if it had the other's value; a side
- * whose samples missed a point has none of its own. */
-pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES]);
-/* The margin of (new - factor * base). */
-double pfa_change_margin(const pfa_change_t *change, double factor);
+/* The change from one to the other, one of so many that are looked at together. `unseen`: what the variance of each side's mean
+ * would be if it had the other's chunks; a side whose samples missed a point has none of its own. */
+pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES],
+                           size_t together);
+/* The margin of (new - factor * base), one of so many. */
+double pfa_change_margin(const pfa_change_t *change, double factor, size_t together);
 /* In percent of the base; infinite if there was nothing. */
 double pfa_change_percent(const pfa_change_t *change);
 

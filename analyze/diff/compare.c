@@ -1,6 +1,7 @@
 /* Owns the comparing of two sides: the sums of each pair of points in each run, and what changed. See analyze/diff/compare.h. */
 #include "analyze/diff/compare.h"
 #include "analyze/diff/match.h"
+#include "analyze/names/identity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,31 +12,62 @@ static size_t count_runs(const pfa_comparison_t *comparison)
     return comparison->sides[PFA_BASE].count + comparison->sides[PFA_NEW].count;
 }
 
-static const pfa_summary_t *run_of(const pfa_comparison_t *comparison, size_t number)
+static pfa_summary_t *run_of(const pfa_comparison_t *comparison, size_t number)
 {
     size_t base = comparison->sides[PFA_BASE].count;
     return number < base ? &comparison->sides[PFA_BASE].runs[number] : &comparison->sides[PFA_NEW].runs[number - base];
 }
 
 /* What a metric of a run is multiplied with. */
-static double scale_of(const pfa_comparison_t *comparison, size_t run, pfa_metric_t metric)
+static double scale_of(const pfa_comparison_t *comparison, size_t run, pfa_diff_metric_t metric)
 {
     double seconds = run_of(comparison, run)->seconds;
-    return comparison->per_second && pfa_metrics[metric].flows && seconds > 0 ? 1 / seconds : 1;
+    return comparison->per_second && pfa_diff_metrics[metric].flows && seconds > 0 ? 1 / seconds : 1;
 }
 
 static void add_point(pfa_comparison_t *comparison, pfa_pair_t *pair, const pfa_summary_point_t *point, size_t run)
 {
     bool is_new = run >= comparison->sides[PFA_BASE].count;
     bool shown_is_new = pair->there[PFA_NEW] != 0;
-    bool larger =
-        pair->shown == NULL || point->sums.values[PFA_METRIC_bytes] > pair->shown->sums.values[PFA_METRIC_bytes];
+    bool larger = pair->shown == NULL ||
+                  point->sums.values[PFA_DIFF_METRIC_bytes] > pair->shown->sums.values[PFA_DIFF_METRIC_bytes];
     if (is_new == shown_is_new ? larger : is_new) {
         pair->shown = point;
     }
-    pair->there[is_new ? PFA_NEW : PFA_BASE] += pair->sums[run].values[PFA_METRIC_count] <= 0;
+    pair->there[is_new ? PFA_NEW : PFA_BASE] += pair->sums[run].values[PFA_DIFF_METRIC_count] <= 0;
     pair->stacks = point->stacks > pair->stacks ? point->stacks : pair->stacks;
     pfa_sums_add(&pair->sums[run], &point->sums);
+}
+
+/* Had the other side's runs had the chunks of this run's point. */
+static void fill_point_unseen(const pfa_comparison_t *comparison, size_t run, pfa_summary_point_t *point)
+{
+    size_t base = comparison->sides[PFA_BASE].count;
+    const pfa_side_t *others = &comparison->sides[run < base ? PFA_NEW : PFA_BASE];
+    double squared = (double)others->count * (double)others->count;
+    for (size_t i = 0; i < others->count; i++) {
+        double variances[PFA_DIFF_METRICS];
+        pfa_summary_variances(point, others->runs[i].sample, variances);
+        for (unsigned j = 0; j < PFA_DIFF_METRICS; j++) {
+            pfa_diff_metric_t metric = (pfa_diff_metric_t)j;
+            double scale = scale_of(comparison, run, metric) * scale_of(comparison, run < base ? base + i : i, metric);
+            point->sums.unseen[j] += variances[j] * scale / squared;
+        }
+    }
+}
+
+static void fill_unseen(pfa_comparison_t *comparison)
+{
+    for (size_t run = 0; run < count_runs(comparison); run++) {
+        pfa_summary_t *summary = run_of(comparison, run);
+        for (size_t i = 0; i < summary->count; i++) {
+            pfa_summary_point_t *point = &summary->points[i];
+            fill_point_unseen(comparison, run, point);
+            for (size_t j = 0; j < PFA_DIFF_METRICS; j++) {
+                summary->totals.unseen[j] += point->sums.unseen[j];
+            }
+        }
+    }
 }
 
 static void fill_pairs(pfa_comparison_t *comparison)
@@ -59,7 +91,7 @@ static void fill_pairs(pfa_comparison_t *comparison)
 }
 
 /* Of `sums` by run: those of one side. */
-static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_metric_t metric,
+static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_diff_metric_t metric,
                                unsigned side)
 {
     size_t count = comparison->sides[side].count;
@@ -75,38 +107,29 @@ static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sum
     return found;
 }
 
-/* The variance that a side's mean would have if it had so many bytes in so many chunks, by how it was sampled. */
-static double unseen_variance(const pfa_comparison_t *comparison, unsigned side, pfa_metric_t metric, double bytes,
-                              double chunks)
+/* Of `sums` by run: the variance that a side's mean would have if it had the other's chunks. */
+static double unseen_variance(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_diff_metric_t metric,
+                              unsigned side)
 {
-    size_t count = comparison->sides[side].count;
+    size_t count = comparison->sides[1 - side].count;
+    size_t first = side == PFA_BASE ? comparison->sides[PFA_BASE].count : 0;
     double sum = 0;
-    for (size_t i = 0; i < count && bytes > 0 && chunks > 0; i++) {
-        const pfa_summary_t *run = &comparison->sides[side].runs[i];
-        double size = bytes / chunks;
-        double weight = run->sample > 1 ? 1 / -expm1(-size / run->sample) : 1;
-        double each = (weight - 1) * (pfa_metrics[metric].is_bytes ? size * bytes : chunks);
-        bool scaled = comparison->per_second && pfa_metrics[metric].flows && run->seconds > 0;
-        sum += scaled ? each / run->seconds : each;
+    for (size_t i = first; i < first + count; i++) {
+        sum += sums[i].unseen[metric];
     }
-    return sum / (double)count / (double)count;
+    return sum / (double)count;
 }
 
-static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_change_t changes[PFA_METRICS])
+static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *sums,
+                         pfa_change_t changes[PFA_DIFF_METRICS])
 {
-    pfa_estimate_t found[PFA_METRICS][PFA_SIDES];
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        for (unsigned side = 0; side < PFA_SIDES; side++) {
-            found[i][side] = estimate(comparison, sums, (pfa_metric_t)i, side);
-        }
-    }
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        double unseen[PFA_SIDES];
-        for (unsigned side = 0; side < PFA_SIDES; side++) {
-            unseen[side] = unseen_variance(comparison, side, (pfa_metric_t)i, found[i & ~1u][1 - side].mean,
-                                           found[i | 1u][1 - side].mean);
-        }
-        changes[i] = pfa_change_of(&found[i][PFA_BASE], &found[i][PFA_NEW], unseen);
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
+        pfa_diff_metric_t metric = (pfa_diff_metric_t)i;
+        pfa_estimate_t base = estimate(comparison, sums, metric, PFA_BASE);
+        pfa_estimate_t other = estimate(comparison, sums, metric, PFA_NEW);
+        double unseen[PFA_SIDES] = {unseen_variance(comparison, sums, metric, PFA_BASE),
+                                    unseen_variance(comparison, sums, metric, PFA_NEW)};
+        changes[i] = pfa_change_of(&base, &other, unseen, PFA_DIFF_METRICS);
     }
 }
 
@@ -137,7 +160,7 @@ static void fill_scores(const pfa_comparison_t *comparison, const pfa_sums_t *su
     for (unsigned i = 0; i < PFA_SCORES; i++) {
         pfa_estimate_t base = estimate_score(comparison, sums, (pfa_score_t)i, PFA_BASE);
         pfa_estimate_t other = estimate_score(comparison, sums, (pfa_score_t)i, PFA_NEW);
-        scores[i] = pfa_change_of(&base, &other, unseen);
+        scores[i] = pfa_change_of(&base, &other, unseen, 1);
     }
 }
 
@@ -154,12 +177,12 @@ bool pfa_pair_is_worse(const pfa_pair_t *pair)
 static pfa_fate_t find_fate(const pfa_pair_t *pair)
 {
     bool differs = false;
-    bool significant = false;
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
+    bool sure = false;
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
         differs = differs || pair->changes[i].differs;
-        significant = significant || pair->changes[i].significant;
+        sure = sure || pair->changes[i].sure;
     }
-    if (!differs || !significant) {
+    if (!sure) {
         return differs ? PFA_FATE_UNSURE : PFA_FATE_SAME;
     }
     return pair->there[PFA_BASE] == 0 ? PFA_FATE_NEW : pair->there[PFA_NEW] == 0 ? PFA_FATE_GONE : PFA_FATE_CHANGED;
@@ -177,8 +200,34 @@ static void fill_totals(pfa_comparison_t *comparison)
     free(sums);
 }
 
+static void fill_leaks(pfa_comparison_t *comparison, pfa_pair_t *pair)
+{
+    const pfa_change_t *live = &pair->changes[PFA_DIFF_METRIC_live];
+    size_t base = comparison->sides[PFA_BASE].count;
+    for (size_t i = 0; i < count_runs(comparison); i++) {
+        unsigned side = i < base ? PFA_BASE : PFA_NEW;
+        pair->leaked[side] += pair->sums[i].leaked / (double)comparison->sides[side].count;
+    }
+    if (live->sure && live->difference > 0) {
+        comparison->live_growth += live->difference;
+        pair->leak_growth = fmax(fmin(pair->leaked[PFA_NEW] - pair->leaked[PFA_BASE], live->difference), 0);
+    }
+    comparison->leaked[PFA_BASE] += pair->leaked[PFA_BASE];
+    comparison->leaked[PFA_NEW] += pair->leaked[PFA_NEW];
+    comparison->leak_growth += pair->leak_growth;
+}
+
+static void count_nameless(pfa_comparison_t *comparison, const pfa_pair_t *pair)
+{
+    bool single = pair->there[PFA_BASE] == 0 || pair->there[PFA_NEW] == 0;
+    if (single && !pfa_identity_is_lasting(&pair->shown->lines)) {
+        comparison->nameless[pair->there[PFA_NEW] != 0 ? PFA_NEW : PFA_BASE]++;
+    }
+}
+
 void pfa_comparison_make(pfa_comparison_t *comparison)
 {
+    fill_unseen(comparison);
     fill_pairs(comparison);
     fill_totals(comparison);
     for (size_t i = 0; i < comparison->count; i++) {
@@ -187,14 +236,14 @@ void pfa_comparison_make(pfa_comparison_t *comparison)
         fill_scores(comparison, pair->sums, pair->scores);
         pair->fate = find_fate(pair);
         comparison->fates[pair->fate]++;
-        const pfa_change_t *live = &pair->changes[PFA_METRIC_live];
-        comparison->leaked += live->significant && live->difference > 0 ? live->difference : 0;
+        fill_leaks(comparison, pair);
+        count_nameless(comparison, pair);
     }
 }
 
 typedef struct ordering {
     const pfa_comparison_t *comparison;
-    pfa_metric_t metric;
+    pfa_diff_metric_t metric;
     int sign;
 } ordering_t;
 
@@ -219,7 +268,7 @@ static int compare_pairs(const void *a, const void *b, void *to)
     return names != 0 ? names : left < right ? -1 : left > right;
 }
 
-uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_metric_t metric, int sign)
+uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_diff_metric_t metric, int sign)
 {
     ordering_t ordering = {.comparison = comparison, .metric = metric, .sign = sign};
     uint32_t *numbers = pfa_memory_get(comparison->count, sizeof *numbers);

@@ -1,7 +1,7 @@
 /* Two sides, each one or several runs, compared: the allocation points of all of them matched, and what changed.
  *
- * Points are the same if their identity is. Those that only one side has are then matched by their looser name, and at last, if
- * they have the same function that allocates, by whether the functions of one are all among those of the other, in order: that is
+ * Points are the same if their identity is. Those that only one side has are then matched by their addresses, if both sides are of
+ * one build and one of them has no names; then by their looser name, and at last, if they have the same function that allocates, by whether the functions of one are all among those of the other, in order: that is
  * how a compiler leaves callers out. */
 #ifndef PFA_ANALYZE_DIFF_COMPARE_H
 #define PFA_ANALYZE_DIFF_COMPARE_H
@@ -32,7 +32,9 @@ typedef struct pfa_pair {
     bool loose;                       /* it was matched by more than its identity */
     pfa_fate_t fate;
     pfa_sums_t *sums; /* by run: the base's, then the new ones */
-    pfa_change_t changes[PFA_METRICS];
+    double leaked[PFA_SIDES];
+    double leak_growth;
+    pfa_change_t changes[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* means are NaN where they are not known */
 } pfa_pair_t;
 
@@ -43,14 +45,21 @@ typedef struct pfa_comparison {
     pfa_symbols_t *texts;
     pfa_side_t sides[PFA_SIDES];
     bool per_second; /* what flows is divided by the run's seconds */
+    bool with_leaks; /* what leaks says of traces is asked for */
     pfa_pair_t *pairs;
     size_t count;
-    pfa_change_t totals[PFA_METRICS];
+    pfa_change_t totals[PFA_DIFF_METRICS];
     pfa_change_t scores[PFA_SCORES]; /* geometric means over all points */
     /* By how much the bytes live at the end are significantly more, added up over the points where they are: what is less
      * elsewhere does not make good for it. */
-    double leaked;
+    double live_growth;
+    /* Mean bytes that leaks calls a leak, of each side, and by how much they are more, added up likewise over points whose live
+     * bytes are more, too: another verdict on the same chunks is no new leak. */
+    double leaked[PFA_SIDES];
+    double leak_growth;
     size_t fates[PFA_FATES]; /* so many pairs */
+    /* Points of one side alone with a frame that has no name: the other may have them, too, in another build. */
+    size_t nameless[PFA_SIDES];
 } pfa_comparison_t;
 
 /* Reads files into a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries. -1: done; else
@@ -62,21 +71,23 @@ int pfa_comparison_load(pfa_comparison_t *comparison, unsigned side, const pfa_r
  * `behind` (SIZE_MAX: there is no such word). */
 int pfa_comparison_load_all(pfa_comparison_t *comparison, const pfa_request_t *request, size_t behind);
 size_t pfa_comparison_behind(int argc, char **argv);
+/* What --sort of a request asks for. False: there is no such metric, which was said. */
+bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric);
 void pfa_comparison_free(pfa_comparison_t *comparison);
 
 /* Fills the pairs, and what changed. Both sides have a run at least. (analyze/diff/compare.c) */
 void pfa_comparison_make(pfa_comparison_t *comparison);
 /* Numbers of the pairs with the largest growth (`sign` 1) or shrinking (-1) in a metric first; with 0 the largest value on either
  * side. Equal ones by name. The caller frees them. */
-uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_metric_t metric, int sign);
+uint32_t *pfa_comparison_order(const pfa_comparison_t *comparison, pfa_diff_metric_t metric, int sign);
 /* Whether a score is known on both sides, and fell by more than is left untold. */
 bool pfa_pair_is_worse(const pfa_pair_t *pair);
 const char *pfa_fate_name(pfa_fate_t fate);
 
 /* What texts and JSON of diff and gate share. (analyze/diff/tell.c) */
-const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value);
+const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value);
 /* With its sign, always. */
-const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value);
+const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value);
 /* "+12.3 %", "new". */
 const char *pfa_tell_percent(char text[PFA_NUMBER_TEXT], const pfa_change_t *change);
 void pfa_tell_side(FILE *to, const pfa_comparison_t *comparison, unsigned side);

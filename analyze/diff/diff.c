@@ -33,16 +33,14 @@ static bool take(void *to, int option, const char *value)
 
 static int tell(const pfa_request_t *request, const asked_t *asked, size_t behind)
 {
-    pfa_metric_t metrics[] = {PFA_METRIC_bytes, PFA_METRIC_count, PFA_METRIC_peak, PFA_METRIC_live};
+    pfa_diff_metric_t metrics[] = {PFA_DIFF_METRIC_bytes, PFA_DIFF_METRIC_count, PFA_DIFF_METRIC_peak,
+                                   PFA_DIFF_METRIC_live};
     size_t metric_count = sizeof metrics / sizeof metrics[0];
     if (request->sort != NULL) {
-        metrics[0] = pfa_metric_find(request->sort);
         metric_count = 1;
-    }
-    if (metrics[0] == PFA_METRICS) {
-        pfa_tool_say("diff", "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
-                     request->sort);
-        return PFA_EXIT_USAGE;
+        if (!pfa_comparison_metric(request, &metrics[0])) {
+            return PFA_EXIT_USAGE;
+        }
     }
     pfa_comparison_t comparison;
     pfa_comparison_begin(&comparison);

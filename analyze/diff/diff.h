@@ -5,7 +5,8 @@
 #include "analyze/diff/compare.h"
 
 /* So many points in each list, and which metrics there are lists by. */
-void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_metric_t *metrics, size_t metric_count);
-void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_metric_t metric);
+void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics,
+                   size_t metric_count);
+void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric);
 
 #endif

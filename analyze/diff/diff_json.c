@@ -4,19 +4,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 /* Points of which nothing differs, in one. */
 static void put_same(pfa_json_t *json, const pfa_comparison_t *comparison)
 {
     pfa_json_begin(json, "same", '{');
     pfa_json_whole(json, "points", comparison->fates[PFA_FATE_SAME]);
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
         double sum = 0;
         for (size_t j = 0; j < comparison->count; j++) {
             sum += comparison->pairs[j].fate == PFA_FATE_SAME ? comparison->pairs[j].changes[i].of[PFA_NEW].mean : 0;
         }
-        pfa_json_number(json, pfa_metrics[i].name, sum);
+        pfa_json_number(json, pfa_diff_metrics[i].name, sum);
     }
     pfa_json_end(json, '}');
 }
@@ -37,7 +37,7 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /* The largest difference first, whichever way it goes. */
-static void put_points(pfa_json_t *json, const pfa_comparison_t *comparison, size_t top, pfa_metric_t metric)
+static void put_points(pfa_json_t *json, const pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric)
 {
     uint32_t *numbers = pfa_comparison_order(comparison, metric, 0);
     ranked_t *list = pfa_memory_get(comparison->count, sizeof *list);
@@ -60,7 +60,7 @@ static void put_points(pfa_json_t *json, const pfa_comparison_t *comparison, siz
     free(numbers);
 }
 
-void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_metric_t metric)
+void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric)
 {
     pfa_json_t json = {.to = stdout};
     pfa_json_begin(&json, NULL, '{');
@@ -68,12 +68,12 @@ void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_metric_t 
     pfa_json_whole(&json, "version", VERSION);
     pfa_tell_sides_json(&json, comparison);
     pfa_json_begin(&json, "totals", '{');
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        pfa_tell_change_json(&json, pfa_metrics[i].name, &comparison->totals[i]);
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
+        pfa_tell_change_json(&json, pfa_diff_metrics[i].name, &comparison->totals[i]);
     }
     pfa_json_end(&json, '}');
     pfa_tell_scores_json(&json, comparison->scores);
-    pfa_json_number(&json, "leaked", comparison->leaked);
+    pfa_json_number(&json, "live_growth", comparison->live_growth);
     put_same(&json, comparison);
     put_points(&json, comparison, top, metric);
     pfa_json_end(&json, '}');

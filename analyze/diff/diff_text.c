@@ -11,13 +11,13 @@ typedef struct telling {
     bool *told; /* by pair: in a list before */
 } telling_t;
 
-static void print_total(const pfa_comparison_t *comparison, pfa_metric_t metric)
+static void print_total(const pfa_comparison_t *comparison, pfa_diff_metric_t metric)
 {
     const pfa_change_t *change = &comparison->totals[metric];
     char texts[6][PFA_NUMBER_TEXT];
-    bool rate = comparison->per_second && pfa_metrics[metric].flows;
+    bool rate = comparison->per_second && pfa_diff_metrics[metric].flows;
     char label[64];
-    snprintf(label, sizeof label, "%s%s", pfa_metrics[metric].label, rate ? " per second" : "");
+    snprintf(label, sizeof label, "%s%s", pfa_diff_metrics[metric].label, rate ? " per second" : "");
     printf("  %-32s %14s %14s %14s %10s", label, pfa_tell_value(texts[0], metric, change->of[PFA_BASE].mean),
            pfa_tell_value(texts[1], metric, change->of[PFA_NEW].mean),
            pfa_tell_difference(texts[2], metric, change->difference), pfa_tell_percent(texts[3], change));
@@ -37,7 +37,7 @@ static void print_total(const pfa_comparison_t *comparison, pfa_metric_t metric)
 }
 
 /* "1.0 KiB -> 2.0 KiB", or one value if they are the same. */
-static void print_both(const pfa_pair_t *pair, pfa_metric_t metric, const char *before, const char *behind)
+static void print_both(const pfa_pair_t *pair, pfa_diff_metric_t metric, const char *before, const char *behind)
 {
     char texts[2][PFA_NUMBER_TEXT];
     const pfa_change_t *change = &pair->changes[metric];
@@ -60,7 +60,7 @@ static void print_scores(const pfa_pair_t *pair)
     }
 }
 
-static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_metric_t metric)
+static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_diff_metric_t metric)
 {
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_change_t *change = &pair->changes[metric];
@@ -72,11 +72,11 @@ static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_metric_t metric)
     if (change->margin > 0) {
         printf("  +- %s", pfa_tell_value(texts[2], metric, change->margin));
     }
-    print_both(pair, PFA_METRIC_bytes, "; ", " in ");
-    print_both(pair, PFA_METRIC_count, "", " chunks; ");
-    print_both(pair, PFA_METRIC_peak, "at the peak ", "; ");
-    print_both(pair, PFA_METRIC_live, "live ", " in ");
-    print_both(pair, PFA_METRIC_live_count, "", "\n");
+    print_both(pair, PFA_DIFF_METRIC_bytes, "; ", " in ");
+    print_both(pair, PFA_DIFF_METRIC_count, "", " chunks; ");
+    print_both(pair, PFA_DIFF_METRIC_peak, "at the peak ", "; ");
+    print_both(pair, PFA_DIFF_METRIC_live, "live ", " in ");
+    print_both(pair, PFA_DIFF_METRIC_live_count, "", "\n");
     print_scores(pair);
     pfa_tell_stack(stdout, pair, "      ");
 }
@@ -95,7 +95,7 @@ static void print_total_score(const pfa_change_t *score, const char *name)
 typedef struct choice {
     const char *title;
     pfa_fate_t fate;
-    pfa_metric_t metric;
+    pfa_diff_metric_t metric;
     int sign;
     bool worse; /* whatever became of it, by its scores */
 } choice_t;
@@ -125,7 +125,7 @@ static void print_list(telling_t *telling, const choice_t *choice)
     }
     if (count > told) {
         printf("\n%s%s: %zu point%s", choice->title,
-               choice->fate == PFA_FATE_CHANGED && !choice->worse ? pfa_metrics[choice->metric].label : "", count,
+               choice->fate == PFA_FATE_CHANGED && !choice->worse ? pfa_diff_metrics[choice->metric].label : "", count,
                count == 1 ? "" : "s");
         printf(told != 0 ? ", %zu of them above\n" : "\n", told);
     }
@@ -145,38 +145,40 @@ static void print_list(telling_t *telling, const choice_t *choice)
 static void print_rest(const pfa_comparison_t *comparison, pfa_fate_t fate, const char *what)
 {
     char texts[4][PFA_NUMBER_TEXT];
-    double sums[PFA_METRICS] = {0};
+    double sums[PFA_DIFF_METRICS] = {0};
     for (size_t i = 0; i < comparison->count; i++) {
-        for (unsigned j = 0; j < PFA_METRICS && comparison->pairs[i].fate == fate; j++) {
+        for (unsigned j = 0; j < PFA_DIFF_METRICS && comparison->pairs[i].fate == fate; j++) {
             sums[j] += comparison->pairs[i].changes[j].of[PFA_NEW].mean;
         }
     }
     if (comparison->fates[fate] != 0) {
         printf("\n%s: %zu point%s with %s in %s chunk%s, %s at the peak, %s live at the end\n", what,
                comparison->fates[fate], comparison->fates[fate] == 1 ? "" : "s",
-               pfa_text_bytes(texts[0], sums[PFA_METRIC_bytes]), pfa_text_count(texts[1], sums[PFA_METRIC_count]),
-               pfa_text_plural(sums[PFA_METRIC_count]), pfa_text_bytes(texts[2], sums[PFA_METRIC_peak]),
-               pfa_text_bytes(texts[3], sums[PFA_METRIC_live]));
+               pfa_text_bytes(texts[0], sums[PFA_DIFF_METRIC_bytes]),
+               pfa_text_count(texts[1], sums[PFA_DIFF_METRIC_count]), pfa_text_plural(sums[PFA_DIFF_METRIC_count]),
+               pfa_text_bytes(texts[2], sums[PFA_DIFF_METRIC_peak]),
+               pfa_text_bytes(texts[3], sums[PFA_DIFF_METRIC_live]));
     }
 }
 
-void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_metric_t *metrics, size_t metric_count)
+void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics,
+                   size_t metric_count)
 {
-    char leaked[PFA_NUMBER_TEXT];
+    char grown[PFA_NUMBER_TEXT];
     telling_t telling = {
         .comparison = comparison, .top = top, .told = pfa_memory_get(comparison->count, sizeof *telling.told)};
     pfa_tell_side(stdout, comparison, PFA_BASE);
     pfa_tell_side(stdout, comparison, PFA_NEW);
     printf("\n  %-32s %14s %14s %14s\n", "", "base", "new", "difference");
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        print_total(comparison, (pfa_metric_t)i);
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
+        print_total(comparison, (pfa_diff_metric_t)i);
     }
     for (size_t i = 0; i < PFA_SCORES; i++) {
         print_total_score(&comparison->scores[i], pfa_score_names[i]);
     }
-    if (comparison->leaked > 0) {
+    if (comparison->live_growth > 0) {
         printf("  %-32s %14s %14s %14s\n", "more live at points that grew", "", "",
-               pfa_tell_difference(leaked, PFA_METRIC_live, comparison->leaked));
+               pfa_tell_difference(grown, PFA_DIFF_METRIC_live, comparison->live_growth));
     }
     print_list(&telling, &(choice_t){.title = "New", .fate = PFA_FATE_NEW, .metric = metrics[0], .sign = 1});
     for (size_t i = 0; i < metric_count; i++) {

@@ -17,18 +17,23 @@ static const char usage[] =
     "  --max-bytes LIMIT         bytes allocated\n"
     "  --max-count LIMIT         chunks allocated\n"
     "  --max-live LIMIT          bytes live at the end\n"
-    "  --max-leak LIMIT          bytes live at the end that are more than in the base, at points where they are more; what is\n"
+    "  --max-live-growth LIMIT   bytes live at the end that are more than in the base, at points where they are more; what is\n"
     "                            less at others does not make good for it\n"
+    "  --max-leak LIMIT          of these, bytes that `profalloc leaks` calls a leak\n"
     "  --max-point-peak LIMIT, --max-point-bytes LIMIT, --max-point-count LIMIT, --max-point-live LIMIT\n"
     "                            the same for each allocation point by itself; a new one was 0 before\n"
     "  --min-bytes N             points that grew by less do not exceed a limit in percent; 64K unless given\n"
     "  --min-count N             the same for chunks; 100 unless given\n"
-    "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE\n"
-    "  --sarif FILE              write what is exceeded as SARIF 2.1.0\n"
+    "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE; - is standard\n"
+    "                            output\n"
+    "  --sarif FILE              write what is exceeded as SARIF 2.1.0; with -, to standard output in place of the table\n"
     "  --source-root DIR         in which source files are told relative to this folder; the working directory unless given\n"
     "  --allow-incomplete        compare traces that are not complete, too\n"
     "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
-        PFA_REQUEST_BY_USAGE "  --top N                   so many of the points behind each limit; 5 unless given\n"
+        PFA_REQUEST_BY_USAGE
+    "  --sort METRIC             these in the order of how much this grew: bytes, count, peak, peak_count, live or live_count;\n"
+    "                            unless given, what the limit is of\n"
+    "  --top N                   so many of the points behind each limit; 5 unless given\n"
     "  --json                    for programs: docs/gate.md tells what it means\n\n"
     "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"
     "trace, 3 a limit is exceeded.\n";
@@ -50,7 +55,7 @@ static const struct option own[] = {
 
 static bool take_limit(pfa_gate_t *gate, unsigned number, const char *value)
 {
-    bool is_bytes = pfa_metrics[pfa_limits[number].metric].is_bytes;
+    bool is_bytes = pfa_diff_metrics[pfa_limits[number].metric].is_bytes;
     if (pfa_limit_parse(&gate->limits[number], value, is_bytes)) {
         return true;
     }
@@ -123,6 +128,12 @@ static bool is_complete(const pfa_gate_t *gate)
     return complete || gate->allow_incomplete;
 }
 
+/* "-" as the name of a file. */
+static bool is_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 static int save(pfa_gate_t *gate, const pfa_request_t *request)
 {
     if (has_limit(gate) || gate->sarif != NULL || request->json) {
@@ -130,6 +141,7 @@ static int save(pfa_gate_t *gate, const pfa_request_t *request)
         return PFA_EXIT_USAGE;
     }
     pfa_side_t *side = &gate->comparison.sides[PFA_NEW];
+    gate->comparison.with_leaks = true; /* a later gate may ask for them */
     int status = pfa_comparison_load(&gate->comparison, PFA_NEW, request, request->files, request->file_count);
     if (status >= 0 || !is_complete(gate)) {
         return status >= 0 ? status : PFA_EXIT_FAILED;
@@ -139,7 +151,9 @@ static int save(pfa_gate_t *gate, const pfa_request_t *request)
         pfa_tool_say("gate", "cannot write %s: %s", gate->save, strerror(error));
         return PFA_EXIT_FAILED;
     }
-    printf("%s\n", gate->save);
+    if (!is_output(gate->save)) {
+        printf("%s\n", gate->save);
+    }
     return 0;
 }
 
@@ -149,16 +163,21 @@ static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind
         pfa_tool_say("gate", "there is no limit to hold; --max-peak 5%% is one");
         return PFA_EXIT_USAGE;
     }
+    if (request->json && is_output(gate->sarif)) {
+        pfa_tool_say("gate", "--json and --sarif - would both write to standard output");
+        return PFA_EXIT_USAGE;
+    }
+    gate->comparison.with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL;
     int status = pfa_comparison_load_all(&gate->comparison, request, behind);
     if (status >= 0 || !is_complete(gate)) {
         return status >= 0 ? status : PFA_EXIT_FAILED;
     }
     pfa_comparison_make(&gate->comparison);
     pfa_gate_judge(gate);
-    (request->json ? pfa_gate_json : pfa_gate_text)(gate);
-    int error = gate->sarif != NULL ? pfa_gate_sarif(gate) : 0;
-    if (error != 0) {
-        pfa_tool_say("gate", "cannot write %s: %s", gate->sarif, strerror(error));
+    if (!is_output(gate->sarif)) {
+        (request->json ? pfa_gate_json : pfa_gate_text)(gate);
+    }
+    if (gate->sarif != NULL && !pfa_gate_sarif(gate)) {
         return PFA_EXIT_FAILED;
     }
     return gate->exceeded ? PFA_EXIT_LIMIT : 0;
@@ -168,8 +187,13 @@ int pfa_command_gate(int argc, char **argv)
 {
     size_t behind = pfa_comparison_behind(argc, argv);
     pfa_gate_t gate = {.min_bytes = 64 << 10, .min_count = 100};
-    pfa_request_t request = {.command = "gate", .usage = usage, .no_sort = true};
+    pfa_request_t request = {.command = "gate", .usage = usage};
     int status = pfa_request_read(&request, argc, argv, own, take, &gate);
+    pfa_diff_metric_t metric;
+    if (status < 0 && request.sort != NULL) {
+        gate.sort = &metric;
+        status = pfa_comparison_metric(&request, &metric) ? -1 : PFA_EXIT_USAGE;
+    }
     if (status < 0) {
         pfa_comparison_begin(&gate.comparison);
         gate.comparison.per_second = gate.per_second;

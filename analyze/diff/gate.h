@@ -7,7 +7,7 @@
 
 enum { PFA_EXIT_LIMIT = 3 };
 
-typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_LEAK } pfa_scope_t;
+typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_GROWTH, PFA_SCOPE_LEAK } pfa_scope_t;
 
 typedef enum pfa_limit_number {
 #define PFA_LIMIT(id, option, metric, scope, meaning) PFA_LIMIT_##id,
@@ -19,7 +19,7 @@ typedef enum pfa_limit_number {
 typedef struct pfa_limit_facts {
     const char *option;
     const char *meaning;
-    pfa_metric_t metric;
+    pfa_diff_metric_t metric;
     pfa_scope_t scope;
 } pfa_limit_facts_t;
 
@@ -39,7 +39,7 @@ typedef enum pfa_judgement {
 } pfa_judgement_t;
 
 /* What came of a limit. */
-typedef struct pfa_finding {
+typedef struct pfa_outcome {
     pfa_limit_number_t number;
     pfa_judgement_t verdict;
     double base;
@@ -49,7 +49,7 @@ typedef struct pfa_finding {
     double margin;
     uint32_t *points; /* pairs that are beyond, or of a total those that grew most; the worst first */
     size_t point_count;
-} pfa_finding_t;
+} pfa_outcome_t;
 
 typedef struct pfa_gate {
     pfa_comparison_t comparison;
@@ -62,8 +62,10 @@ typedef struct pfa_gate {
     bool allow_incomplete;
     bool per_second;
     size_t top;
-    pfa_finding_t findings[PFA_LIMITS];
-    size_t finding_count;
+    const pfa_diff_metric_t
+        *sort; /* points behind limits are in the order of how much this grew; NULL: of the limit's own */
+    pfa_outcome_t outcomes[PFA_LIMITS];
+    size_t outcome_count;
     bool exceeded;
 } pfa_gate_t;
 
@@ -71,17 +73,17 @@ typedef struct pfa_gate {
 bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes);
 /* "64K". */
 bool pfa_limit_parse_bytes(const char *text, double *value);
-/* Fills the findings. */
+/* Fills the outcomes. */
 void pfa_gate_judge(pfa_gate_t *gate);
 void pfa_gate_free(pfa_gate_t *gate);
 const char *pfa_judgement_name(pfa_judgement_t verdict);
 
 void pfa_gate_text(const pfa_gate_t *gate);
 void pfa_gate_json(const pfa_gate_t *gate);
-/* One sentence about a finding, and about one of its points. */
-void pfa_gate_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate);
-void pfa_gate_point_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate, const pfa_pair_t *pair);
-/* Writes the findings as SARIF 2.1.0. 0 or an error number. */
-int pfa_gate_sarif(const pfa_gate_t *gate);
+/* One sentence about an outcome, and about one of its points. */
+void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate);
+void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate, const pfa_pair_t *pair);
+/* Writes the outcomes as SARIF 2.1.0. False: it could not be written, which was said. */
+bool pfa_gate_sarif(const pfa_gate_t *gate);
 
 #endif

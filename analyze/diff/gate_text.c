@@ -4,93 +4,99 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *name_verdict(const pfa_finding_t *finding)
+static const char *name_verdict(const pfa_outcome_t *outcome)
 {
     static const char *const names[] = {[PFA_JUDGED_WITHIN] = "within",
                                         [PFA_JUDGED_UNSURE] = "within, as far as is sure",
                                         [PFA_JUDGED_EXCEEDED] = "EXCEEDED"};
-    return names[finding->verdict];
+    return names[outcome->verdict];
 }
 
-static const char *tell_share(char text[PFA_NUMBER_TEXT], const pfa_finding_t *finding)
+static const char *tell_share(char text[PFA_NUMBER_TEXT], const pfa_outcome_t *outcome)
 {
-    if (finding->difference == 0) {
+    if (outcome->difference == 0) {
         snprintf(text, PFA_NUMBER_TEXT, "+0.0 %%");
-    } else if (finding->base <= 0) {
+    } else if (outcome->base <= 0) {
         snprintf(text, PFA_NUMBER_TEXT, "new");
     } else {
-        snprintf(text, PFA_NUMBER_TEXT, "%+.1f %%", 100 * finding->difference / finding->base);
+        snprintf(text, PFA_NUMBER_TEXT, "%+.1f %%", 100 * outcome->difference / outcome->base);
     }
     return text;
 }
 
-static void print_finding(const pfa_gate_t *gate, const pfa_finding_t *finding)
+static void print_outcome(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 {
-    const pfa_limit_facts_t *facts = &pfa_limits[finding->number];
-    const char *limit = gate->limits[finding->number].text;
+    const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
+    const char *limit = gate->limits[outcome->number].text;
     char texts[5][PFA_NUMBER_TEXT];
     if (facts->scope == PFA_SCOPE_POINT) {
         char count[64];
-        snprintf(count, sizeof count, "%zu of %zu points", finding->point_count, gate->comparison.count);
-        printf("  %-18s %12s %12s %23s %10s  %s\n", facts->option, "", "", count, limit, name_verdict(finding));
+        snprintf(count, sizeof count, "%zu of %zu points", outcome->point_count, gate->comparison.count);
+        printf("  %-18s %12s %12s %23s %10s  %s\n", facts->option, "", "", count, limit, name_verdict(outcome));
         return;
     }
     printf("  %-18s %12s %12s %12s %10s %10s  %s", facts->option,
-           pfa_tell_value(texts[0], facts->metric, finding->base),
-           pfa_tell_value(texts[1], facts->metric, finding->now),
-           pfa_tell_difference(texts[2], facts->metric, finding->difference), tell_share(texts[3], finding), limit,
-           name_verdict(finding));
-    if (finding->margin > 0) {
-        printf(" (+- %s)", pfa_tell_value(texts[4], facts->metric, finding->margin));
+           pfa_tell_value(texts[0], facts->metric, outcome->base),
+           pfa_tell_value(texts[1], facts->metric, outcome->now),
+           pfa_tell_difference(texts[2], facts->metric, outcome->difference), tell_share(texts[3], outcome), limit,
+           name_verdict(outcome));
+    if (outcome->margin > 0) {
+        printf(" (+- %s)", pfa_tell_value(texts[4], facts->metric, outcome->margin));
     }
     putchar('\n');
 }
 
-void pfa_gate_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate)
+void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate)
 {
-    const pfa_limit_facts_t *facts = &pfa_limits[finding->number];
+    const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     char texts[4][PFA_NUMBER_TEXT];
-    if (facts->scope == PFA_SCOPE_LEAK) {
+    if (facts->scope == PFA_SCOPE_GROWTH) {
         fprintf(to, "%s more live at the end, at points where that grew",
-                pfa_text_bytes(texts[0], finding->difference));
+                pfa_text_bytes(texts[0], outcome->difference));
+    } else if (facts->scope == PFA_SCOPE_LEAK) {
+        fprintf(to, "%s more that is likely a leak", pfa_text_bytes(texts[0], outcome->difference));
     } else {
-        fprintf(to, "%s %s, %s before: %s (%s)", pfa_tell_value(texts[0], facts->metric, finding->now),
-                pfa_metrics[facts->metric].label, pfa_tell_value(texts[1], facts->metric, finding->base),
-                pfa_tell_difference(texts[2], facts->metric, finding->difference), tell_share(texts[3], finding));
+        fprintf(to, "%s %s, %s before: %s (%s)", pfa_tell_value(texts[0], facts->metric, outcome->now),
+                pfa_diff_metrics[facts->metric].label, pfa_tell_value(texts[1], facts->metric, outcome->base),
+                pfa_tell_difference(texts[2], facts->metric, outcome->difference), tell_share(texts[3], outcome));
     }
-    fprintf(to, "; the limit is %s", gate->limits[finding->number].text);
+    fprintf(to, "; the limit is %s", gate->limits[outcome->number].text);
 }
 
-void pfa_gate_point_sentence(FILE *to, const pfa_finding_t *finding, const pfa_gate_t *gate, const pfa_pair_t *pair)
+void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate, const pfa_pair_t *pair)
 {
-    const pfa_limit_facts_t *facts = &pfa_limits[finding->number];
+    const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     const pfa_change_t *change = &pair->changes[facts->metric];
     char texts[4][PFA_NUMBER_TEXT];
     fprintf(to, "%s: %s %s, %s before: %s (%s)", pair->shown->name,
-            pfa_tell_value(texts[0], facts->metric, change->of[PFA_NEW].mean), pfa_metrics[facts->metric].label,
+            pfa_tell_value(texts[0], facts->metric, change->of[PFA_NEW].mean), pfa_diff_metrics[facts->metric].label,
             pfa_tell_value(texts[1], facts->metric, change->of[PFA_BASE].mean),
             pfa_tell_difference(texts[2], facts->metric, change->difference), pfa_tell_percent(texts[3], change));
-    if (facts->scope == PFA_SCOPE_POINT) {
-        fprintf(to, "; the limit is %s for each point", gate->limits[finding->number].text);
+    if (facts->scope == PFA_SCOPE_LEAK) {
+        fprintf(to, "; %s more likely leaked", pfa_text_bytes(texts[0], pair->leak_growth));
+    } else if (facts->scope == PFA_SCOPE_POINT) {
+        fprintf(to, "; the limit is %s for each point", gate->limits[outcome->number].text);
     }
 }
 
-static void print_points(const pfa_gate_t *gate, const pfa_finding_t *finding)
+static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 {
-    const pfa_limit_facts_t *facts = &pfa_limits[finding->number];
+    const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     printf("\n%s: %s (%s)\n", facts->option,
-           facts->scope == PFA_SCOPE_POINT ? "points beyond it" : "the points that grew most",
-           pfa_metrics[facts->metric].label);
-    for (size_t i = 0; i < finding->point_count && i < gate->top; i++) {
-        const pfa_pair_t *pair = &gate->comparison.pairs[finding->points[i]];
+           facts->scope == PFA_SCOPE_POINT  ? "points beyond it"
+           : facts->scope == PFA_SCOPE_LEAK ? "where more leaks"
+                                            : "the points that grew most",
+           pfa_diff_metrics[facts->metric].label);
+    for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
+        const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[i]];
         printf("\n  #%zu  ", i + 1);
-        pfa_gate_point_sentence(stdout, finding, gate, pair);
+        pfa_gate_point_sentence(stdout, outcome, gate, pair);
         putchar('\n');
         pfa_tell_stack(stdout, pair, "      ");
     }
-    if (finding->point_count > gate->top) {
-        printf("\n  and %zu more\n", finding->point_count - gate->top);
-    } else if (finding->point_count == 0) {
+    if (outcome->point_count > gate->top) {
+        printf("\n  and %zu more\n", outcome->point_count - gate->top);
+    } else if (outcome->point_count == 0) {
         printf("\n  none: what is more was not at one point\n");
     }
 }
@@ -100,12 +106,12 @@ void pfa_gate_text(const pfa_gate_t *gate)
     pfa_tell_side(stdout, &gate->comparison, PFA_BASE);
     pfa_tell_side(stdout, &gate->comparison, PFA_NEW);
     printf("\n  %-18s %12s %12s %23s %10s  %s\n", "limit", "base", "new", "change", "allowed", "verdict");
-    for (size_t i = 0; i < gate->finding_count; i++) {
-        print_finding(gate, &gate->findings[i]);
+    for (size_t i = 0; i < gate->outcome_count; i++) {
+        print_outcome(gate, &gate->outcomes[i]);
     }
-    for (size_t i = 0; i < gate->finding_count; i++) {
-        if (gate->findings[i].verdict == PFA_JUDGED_EXCEEDED) {
-            print_points(gate, &gate->findings[i]);
+    for (size_t i = 0; i < gate->outcome_count; i++) {
+        if (gate->outcomes[i].verdict == PFA_JUDGED_EXCEEDED) {
+            print_points(gate, &gate->outcomes[i]);
         }
     }
     pfa_tell_notes(stdout, &gate->comparison);

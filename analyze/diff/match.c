@@ -68,6 +68,37 @@ static void match_identities(matching_t *matching, const pfa_side_t sides[PFA_SI
     pfa_index_free(&index);
 }
 
+/* Of each single set of a side the places of its points. */
+static void index_places(const matching_t *matching, const pfa_side_t *side, uint32_t *const *pair_of,
+                         pfa_index_t *index)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        for (size_t j = 0; j < side->runs[i].count; j++) {
+            const pfa_summary_point_t *point = &side->runs[i].points[j];
+            for (size_t k = 0; k < point->place_count && is_single(&matching->sets[pair_of[i][j]]); k++) {
+                (void)pfa_index_put(index, point->places[k], pair_of[i][j]);
+            }
+        }
+    }
+}
+
+/* The same build with names and without: what is one point by its functions may be several by their addresses. */
+static void match_places(matching_t *matching, const pfa_side_t sides[PFA_SIDES], uint32_t *const *pair_of)
+{
+    pfa_index_t index[PFA_SIDES] = {{.slots = NULL}, {.slots = NULL}};
+    index_places(matching, &sides[PFA_BASE], pair_of, &index[PFA_BASE]);
+    index_places(matching, &sides[PFA_NEW], pair_of + sides[PFA_BASE].count, &index[PFA_NEW]);
+    for (size_t i = 0; i < index[PFA_BASE].slot_count; i++) {
+        const struct pfa_index_slot *slot = &index[PFA_BASE].slots[i];
+        uint32_t other = slot->number != 0 ? pfa_index_find(&index[PFA_NEW], slot->key) : PFA_INDEX_NONE;
+        if (other != PFA_INDEX_NONE) {
+            join(matching, slot->number - 1, other);
+        }
+    }
+    pfa_index_free(&index[PFA_BASE]);
+    pfa_index_free(&index[PFA_NEW]);
+}
+
 /* All that are left with the same looser name, if both sides have some. */
 static void match_kin(matching_t *matching)
 {
@@ -214,6 +245,7 @@ void pfa_match_make(pfa_match_t *match, const pfa_side_t sides[PFA_SIDES])
         }
     }
     match_identities(&matching, sides, match->pair_of);
+    match_places(&matching, sides, match->pair_of);
     match_kin(&matching);
     match_callers(&matching);
     number_pairs(&matching, match, sides);

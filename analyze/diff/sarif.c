@@ -2,9 +2,9 @@
  * total that is beyond its limit and for each point that is. Fingerprints are the identities of points, so that a result is the
  * same one in the next build. */
 #include "analyze/diff/gate.h"
+#include "analyze/draw/outfile.h"
 #include "analyze/names/place.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,11 +89,15 @@ static void put_location(writing_t *writing, const pfa_line_t *line, const char 
     }
 }
 
-static void put_pair_location(writing_t *writing, const pfa_pair_t *pair, const char *message)
+/* `id`: those of one result are told apart by it; 0: none is needed. */
+static void put_pair_location(writing_t *writing, const pfa_pair_t *pair, size_t id, const char *message)
 {
     pfa_line_t line;
     bool known = pfa_place_own(&pair->shown->lines, &line);
     pfa_json_begin(&writing->json, NULL, '{');
+    if (id != 0) {
+        pfa_json_whole(&writing->json, "id", id);
+    }
     put_location(writing, known ? &line : NULL, pair->shown->name, message);
     pfa_json_end(&writing->json, '}');
 }
@@ -121,7 +125,7 @@ static void put_stack(writing_t *writing, const pfa_pair_t *pair)
     pfa_json_end(json, ']');
 }
 
-static char *sentence(const pfa_gate_t *gate, const pfa_finding_t *finding, const pfa_pair_t *pair)
+static char *sentence(const pfa_gate_t *gate, const pfa_outcome_t *outcome, const pfa_pair_t *pair)
 {
     char *text = NULL;
     size_t size = 0;
@@ -130,9 +134,9 @@ static char *sentence(const pfa_gate_t *gate, const pfa_finding_t *finding, cons
         return NULL;
     }
     if (pair != NULL) {
-        pfa_gate_point_sentence(to, finding, gate, pair);
+        pfa_gate_point_sentence(to, outcome, gate, pair);
     } else {
-        pfa_gate_sentence(to, finding, gate);
+        pfa_gate_sentence(to, outcome, gate);
     }
     fclose(to);
     return text;
@@ -148,25 +152,25 @@ static void put_fingerprint(pfa_json_t *json, const char *value)
     }
 }
 
-static void begin_result(writing_t *writing, const pfa_finding_t *finding, size_t rule, const pfa_pair_t *pair)
+static void begin_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule, const pfa_pair_t *pair)
 {
     pfa_json_t *json = &writing->json;
-    char *text = sentence(writing->gate, finding, pair);
+    char *text = sentence(writing->gate, outcome, pair);
     pfa_json_begin(json, NULL, '{');
-    pfa_json_text(json, "ruleId", pfa_limits[finding->number].option);
+    pfa_json_text(json, "ruleId", pfa_limits[outcome->number].option);
     pfa_json_whole(json, "ruleIndex", rule);
     pfa_json_text(json, "level", "error");
     put_message(json, text != NULL ? text : "a limit is exceeded");
     free(text);
 }
 
-static void put_point_result(writing_t *writing, const pfa_finding_t *finding, size_t rule, const pfa_pair_t *pair)
+static void put_point_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule, const pfa_pair_t *pair)
 {
     char id[64];
-    snprintf(id, sizeof id, "%s:%016" PRIx64, pfa_limits[finding->number].option, pair->shown->identity);
-    begin_result(writing, finding, rule, pair);
+    snprintf(id, sizeof id, "%s:%016" PRIx64, pfa_limits[outcome->number].option, pair->shown->identity);
+    begin_result(writing, outcome, rule, pair);
     pfa_json_begin(&writing->json, "locations", '[');
-    put_pair_location(writing, pair, NULL);
+    put_pair_location(writing, pair, 0, NULL);
     pfa_json_end(&writing->json, ']');
     put_stack(writing, pair);
     put_fingerprint(&writing->json, id);
@@ -174,28 +178,28 @@ static void put_point_result(writing_t *writing, const pfa_finding_t *finding, s
 }
 
 /* A total is at no place: it is told at the point that grew most, and the others beside it. */
-static void put_total_result(writing_t *writing, const pfa_finding_t *finding, size_t rule)
+static void put_total_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule)
 {
     const pfa_pair_t *pairs = writing->gate->comparison.pairs;
-    size_t count = finding->point_count < writing->gate->top ? finding->point_count : writing->gate->top;
-    begin_result(writing, finding, rule, NULL);
+    size_t count = outcome->point_count < writing->gate->top ? outcome->point_count : writing->gate->top;
+    begin_result(writing, outcome, rule, NULL);
     pfa_json_begin(&writing->json, "locations", '[');
     if (count != 0) {
-        put_pair_location(writing, &pairs[finding->points[0]], NULL);
+        put_pair_location(writing, &pairs[outcome->points[0]], 0, NULL);
     }
     pfa_json_end(&writing->json, ']');
     pfa_json_begin(&writing->json, "relatedLocations", '[');
     for (size_t i = 0; i < count; i++) {
-        const pfa_pair_t *pair = &pairs[finding->points[i]];
-        char *text = sentence(writing->gate, finding, pair);
-        put_pair_location(writing, pair, text != NULL ? text : pair->shown->name);
+        const pfa_pair_t *pair = &pairs[outcome->points[i]];
+        char *text = sentence(writing->gate, outcome, pair);
+        put_pair_location(writing, pair, i + 1, text != NULL ? text : pair->shown->name);
         free(text);
     }
     pfa_json_end(&writing->json, ']');
     if (count != 0) {
-        put_stack(writing, &pairs[finding->points[0]]);
+        put_stack(writing, &pairs[outcome->points[0]]);
     }
-    put_fingerprint(&writing->json, pfa_limits[finding->number].option);
+    put_fingerprint(&writing->json, pfa_limits[outcome->number].option);
     pfa_json_end(&writing->json, '}');
 }
 
@@ -203,17 +207,17 @@ static void put_results(writing_t *writing)
 {
     const pfa_gate_t *gate = writing->gate;
     pfa_json_begin(&writing->json, "results", '[');
-    for (size_t i = 0; i < gate->finding_count; i++) {
-        const pfa_finding_t *finding = &gate->findings[i];
-        if (finding->verdict != PFA_JUDGED_EXCEEDED) {
+    for (size_t i = 0; i < gate->outcome_count; i++) {
+        const pfa_outcome_t *outcome = &gate->outcomes[i];
+        if (outcome->verdict != PFA_JUDGED_EXCEEDED) {
             continue;
         }
-        if (pfa_limits[finding->number].scope != PFA_SCOPE_POINT) {
-            put_total_result(writing, finding, i);
+        if (pfa_limits[outcome->number].scope != PFA_SCOPE_POINT) {
+            put_total_result(writing, outcome, i);
             continue;
         }
-        for (size_t j = 0; j < finding->point_count; j++) {
-            put_point_result(writing, finding, i, &gate->comparison.pairs[finding->points[j]]);
+        for (size_t j = 0; j < outcome->point_count; j++) {
+            put_point_result(writing, outcome, i, &gate->comparison.pairs[outcome->points[j]]);
         }
     }
     pfa_json_end(&writing->json, ']');
@@ -227,14 +231,14 @@ static void put_tool(writing_t *writing)
     pfa_json_text(json, "name", "profalloc");
     pfa_json_text(json, "version", PFA_VERSION);
     pfa_json_begin(json, "rules", '[');
-    for (size_t i = 0; i < writing->gate->finding_count; i++) {
-        const pfa_finding_t *finding = &writing->gate->findings[i];
+    for (size_t i = 0; i < writing->gate->outcome_count; i++) {
+        const pfa_outcome_t *outcome = &writing->gate->outcomes[i];
         char text[256];
         pfa_json_begin(json, NULL, '{');
-        pfa_json_text(json, "id", pfa_limits[finding->number].option);
+        pfa_json_text(json, "id", pfa_limits[outcome->number].option);
         pfa_json_begin(json, "shortDescription", '{');
-        snprintf(text, sizeof text, "At most %s more than in the base: %s", writing->gate->limits[finding->number].text,
-                 pfa_limits[finding->number].meaning);
+        snprintf(text, sizeof text, "At most %s more than in the base: %s", writing->gate->limits[outcome->number].text,
+                 pfa_limits[outcome->number].meaning);
         pfa_json_text(json, "text", text);
         pfa_json_end(json, '}');
         pfa_json_end(json, '}');
@@ -276,11 +280,11 @@ static char *find_root(const char *given)
     return root;
 }
 
-int pfa_gate_sarif(const pfa_gate_t *gate)
+bool pfa_gate_sarif(const pfa_gate_t *gate)
 {
-    writing_t writing = {.gate = gate, .json = {.to = fopen(gate->sarif, "we")}};
+    writing_t writing = {.gate = gate, .json = {.to = pfa_outfile_open("gate", gate->sarif)}};
     if (writing.json.to == NULL) {
-        return errno;
+        return false;
     }
     writing.root = find_root(gate->source_root);
     pfa_json_begin(&writing.json, NULL, '{');
@@ -291,6 +295,5 @@ int pfa_gate_sarif(const pfa_gate_t *gate)
     pfa_json_end(&writing.json, ']');
     pfa_json_end(&writing.json, '}');
     free(writing.root);
-    int error = fflush(writing.json.to) != 0 || ferror(writing.json.to) != 0 ? errno : 0;
-    return fclose(writing.json.to) != 0 && error == 0 ? errno : error;
+    return pfa_outfile_close("gate", gate->sarif, writing.json.to);
 }

@@ -57,10 +57,12 @@ static int read_summary(pfa_side_t *side, pfa_symbols_t *texts, const char *comm
     return PFA_EXIT_USAGE;
 }
 
-static int collect_run(pfa_side_t *side, pfa_symbols_t *texts, const pfa_request_t *request, char **files, size_t count)
+static int collect_run(pfa_comparison_t *comparison, pfa_side_t *side, const pfa_request_t *request, char **files,
+                       size_t count)
 {
     side->runs = pfa_memory_grow(side->runs, &side->room, side->count + 1, sizeof *side->runs);
-    int status = pfa_summary_collect(&side->runs[side->count], request, files, count, texts);
+    int status =
+        pfa_summary_collect(&side->runs[side->count], request, files, count, comparison->with_leaks, comparison->texts);
     side->count += status < 0;
     return status;
 }
@@ -77,12 +79,22 @@ int pfa_comparison_load(pfa_comparison_t *comparison, unsigned number, const pfa
             status = read_summary(side, comparison->texts, request->command, list[done++]);
         } else {
             size_t run = gather_run(list + done, count - done);
-            status = collect_run(side, comparison->texts, request, list + done, run);
+            status = collect_run(comparison, side, request, list + done, run);
             done += run;
         }
     }
     free(list);
     return status;
+}
+
+bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric)
+{
+    *metric = pfa_diff_metric_find(request->sort);
+    if (*metric == PFA_DIFF_METRICS) {
+        pfa_tool_say(request->command, "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
+                     request->sort);
+    }
+    return *metric != PFA_DIFF_METRICS;
 }
 
 size_t pfa_comparison_behind(int argc, char **argv)
@@ -103,9 +115,11 @@ static bool is_alike(const pfa_comparison_t *comparison, const char *command)
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *other = &comparison->sides[side].runs[i];
             if (strcmp(one->by, other->by) != 0 || one->asked != other->asked) {
-                pfa_tool_say(command, "one side is by %s%s%s, the other by %s%s%s: they cannot be compared", one->by,
+                bool alike = strcmp(one->where, other->where) == 0 && one->asked != other->asked;
+                pfa_tool_say(command, "one side is by %s%s%s, the other by %s%s%s%s: they cannot be compared", one->by,
                              one->where[0] != '\0' ? " where " : "", one->where, other->by,
-                             other->where[0] != '\0' ? " where " : "", other->where);
+                             other->where[0] != '\0' ? " where " : "", other->where,
+                             alike ? ", which asks something else now" : "");
                 return false;
             }
         }

@@ -5,36 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-const pfa_metric_facts_t pfa_metrics[PFA_METRICS] = {
-#define PFA_METRIC(name, is_bytes, flows, label) {#name, label, is_bytes, flows},
+const pfa_diff_metric_facts_t pfa_diff_metrics[PFA_DIFF_METRICS] = {
+#define PFA_DIFF_METRIC(name, is_bytes, flows, label) {#name, label, is_bytes, flows},
 #include "analyze/diff/metrics.def"
-#undef PFA_METRIC
+#undef PFA_DIFF_METRIC
 };
 
 /* Whoever has bytes finds their chunks behind them. */
-_Static_assert((PFA_METRIC_bytes ^ 1) == PFA_METRIC_count && (PFA_METRIC_peak ^ 1) == PFA_METRIC_peak_count &&
-                   (PFA_METRIC_live ^ 1) == PFA_METRIC_live_count && PFA_METRIC_bytes % 2 == 0,
+_Static_assert((PFA_DIFF_METRIC_bytes ^ 1) == PFA_DIFF_METRIC_count &&
+                   (PFA_DIFF_METRIC_peak ^ 1) == PFA_DIFF_METRIC_peak_count &&
+                   (PFA_DIFF_METRIC_live ^ 1) == PFA_DIFF_METRIC_live_count && PFA_DIFF_METRIC_bytes % 2 == 0,
                "metrics come in twos");
 
-pfa_metric_t pfa_metric_find(const char *name)
+pfa_diff_metric_t pfa_diff_metric_find(const char *name)
 {
     unsigned i = 0;
-    while (i < PFA_METRICS && strcmp(pfa_metrics[i].name, name) != 0) {
+    while (i < PFA_DIFF_METRICS && strcmp(pfa_diff_metrics[i].name, name) != 0) {
         i++;
     }
-    return (pfa_metric_t)i;
+    return (pfa_diff_metric_t)i;
 }
 
 void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums)
 {
-    for (size_t i = 0; i < PFA_METRICS; i++) {
+    for (size_t i = 0; i < PFA_DIFF_METRICS; i++) {
         to->values[i] += sums->values[i];
         to->variances[i] += sums->variances[i];
+        to->unseen[i] += sums->unseen[i];
     }
     for (size_t i = 0; i < PFA_SCORES; i++) {
         to->scored[i] += sums->scored[i];
         to->scored_chunks[i] += sums->scored_chunks[i];
     }
+    to->leaked += sums->leaked;
 }
 
 double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score)
@@ -51,6 +54,48 @@ pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, 
         summary->points[summary->count++] = (pfa_summary_point_t){.identity = identity};
     }
     return &summary->points[number];
+}
+
+bool pfa_summary_add_sizes(pfa_summary_point_t *point, const pfa_size_sum_t *sizes)
+{
+    for (size_t i = 0; i < point->size_count; i++) {
+        pfa_size_sum_t *known = &point->sizes[i];
+        if (known->metric == sizes->metric && known->class == sizes->class) {
+            known->chunks += sizes->chunks;
+            known->bytes += sizes->bytes;
+            return false;
+        }
+    }
+    point->sizes = pfa_memory_grow(point->sizes, &point->size_room, point->size_count + 1, sizeof *point->sizes);
+    point->sizes[point->size_count++] = *sizes;
+    return true;
+}
+
+/* A chunk of s bytes is a sample with the chance p = 1 - exp(-s / sample) and then stands for 1/p; the sum of x over all chunks
+ * has the variance x * x * (1/p - 1) of each. Of a class of sizes the mean is near enough to all of them. */
+void pfa_summary_variances(const pfa_summary_point_t *point, double sample, double variances[PFA_DIFF_METRICS])
+{
+    for (size_t i = 0; i < PFA_DIFF_METRICS; i++) {
+        variances[i] = 0;
+    }
+    for (size_t i = 0; i < point->size_count && sample > 1; i++) {
+        const pfa_size_sum_t *sizes = &point->sizes[i];
+        if (sizes->bytes > 0 && sizes->chunks > 0) { /* a chunk without bytes is never sampled, and always recorded */
+            double size = sizes->bytes / sizes->chunks;
+            double each = 1 / expm1(size / sample);
+            variances[sizes->metric] += size * sizes->bytes * each;
+            variances[sizes->metric ^ 1u] += sizes->chunks * each;
+        }
+    }
+}
+
+void pfa_summary_add_places(pfa_summary_point_t *point, uint64_t places)
+{
+    if (places != 0) {
+        point->places =
+            pfa_memory_grow(point->places, &point->place_room, point->place_count + 1, sizeof *point->places);
+        point->places[point->place_count++] = places;
+    }
 }
 
 static const char *keep(pfa_symbols_t *texts, const char *text)
@@ -83,6 +128,8 @@ void pfa_summary_free(pfa_summary_t *summary)
     for (size_t i = 0; i < summary->count; i++) {
         pfa_lines_free(&summary->points[i].lines);
         free(summary->points[i].named);
+        free(summary->points[i].sizes);
+        free(summary->points[i].places);
     }
     free(summary->points);
     pfa_index_free(&summary->index);

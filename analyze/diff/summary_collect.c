@@ -1,5 +1,6 @@
 /* Owns the making of a summary of traces: a report, whose points are called by their identities. */
 #include "analyze/diff/summary.h"
+#include "analyze/leaks/leaks.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
 #include "analyze/report/report.h"
@@ -13,22 +14,24 @@ typedef struct collecting {
     pfa_report_t report;
     pfa_summary_t *summary;
     pfa_symbols_t *texts;
+    double *leaked; /* bytes, by group, as far as there is room */
+    size_t leaked_room;
 } collecting_t;
 
 static void fill_metrics(pfa_sums_t *sums, const pfa_point_t *point)
 {
-    sums->values[PFA_METRIC_bytes] = point->bytes_freed + point->live_bytes;
-    sums->values[PFA_METRIC_count] = point->frees + point->live_chunks;
-    sums->values[PFA_METRIC_peak] = point->peak_bytes;
-    sums->values[PFA_METRIC_peak_count] = point->peak_chunks;
-    sums->values[PFA_METRIC_live] = point->live_bytes;
-    sums->values[PFA_METRIC_live_count] = point->live_chunks;
-    sums->variances[PFA_METRIC_bytes] = point->bytes_variance;
-    sums->variances[PFA_METRIC_count] = point->chunks_variance;
-    sums->variances[PFA_METRIC_peak] = point->peak_variance;
-    sums->variances[PFA_METRIC_peak_count] = point->peak_chunks_variance;
-    sums->variances[PFA_METRIC_live] = point->live_variance;
-    sums->variances[PFA_METRIC_live_count] = point->live_chunks_variance;
+    sums->values[PFA_DIFF_METRIC_bytes] = point->bytes_freed + point->live_bytes;
+    sums->values[PFA_DIFF_METRIC_count] = point->frees + point->live_chunks;
+    sums->values[PFA_DIFF_METRIC_peak] = point->peak_bytes;
+    sums->values[PFA_DIFF_METRIC_peak_count] = point->peak_chunks;
+    sums->values[PFA_DIFF_METRIC_live] = point->live_bytes;
+    sums->values[PFA_DIFF_METRIC_live_count] = point->live_chunks;
+    sums->variances[PFA_DIFF_METRIC_bytes] = point->bytes_variance;
+    sums->variances[PFA_DIFF_METRIC_count] = point->chunks_variance;
+    sums->variances[PFA_DIFF_METRIC_peak] = point->peak_variance;
+    sums->variances[PFA_DIFF_METRIC_peak_count] = point->peak_chunks_variance;
+    sums->variances[PFA_DIFF_METRIC_live] = point->live_variance;
+    sums->variances[PFA_DIFF_METRIC_live_count] = point->live_chunks_variance;
 }
 
 static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t number)
@@ -36,8 +39,8 @@ static void fill_scores(pfa_sums_t *sums, const pfa_memoro_t *memoro, uint32_t n
     for (size_t i = 0; i < PFA_SCORES && number < memoro->point_count; i++) {
         const pfa_memoro_point_t *point = &memoro->points[number];
         if (point->rows > 0 && !isnan(point->scores[i])) {
-            sums->scored[i] = point->scores[i] * sums->values[PFA_METRIC_count];
-            sums->scored_chunks[i] = sums->values[PFA_METRIC_count];
+            sums->scored[i] = point->scores[i] * sums->values[PFA_DIFF_METRIC_count];
+            sums->scored_chunks[i] = sums->values[PFA_DIFF_METRIC_count];
         }
     }
 }
@@ -93,8 +96,26 @@ static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, 
         point->kin = by_stack ? pfa_identity_kin(lines) : 0;
         pfa_summary_set_lines(point, lines, collecting->texts);
     }
+    pfa_summary_add_places(point, by_stack ? pfa_identity_of_places(lines) : 0);
     free(name);
     return point;
+}
+
+static void add_sizes(pfa_summary_point_t *point, const pfa_report_t *report, uint32_t number)
+{
+    static const uint32_t metrics[PFA_SIZED] = {[PFA_SIZED_ALL] = PFA_DIFF_METRIC_bytes,
+                                                [PFA_SIZED_PEAK] = PFA_DIFF_METRIC_peak,
+                                                [PFA_SIZED_LIVE] = PFA_DIFF_METRIC_live};
+    for (unsigned i = 0; i < PFA_SIZED && number < report->point_sizes_room; i++) {
+        for (uint32_t class = 0; class < PFA_SIZES; class ++) {
+            const pfa_size_class_t *from = &report->point_sizes[number].of[i][class];
+            if (from->chunks > 0) {
+                (void)pfa_summary_add_sizes(
+                    point, &(pfa_size_sum_t){
+                               .metric = metrics[i], .class = class, .chunks = from->chunks, .bytes = from->bytes});
+            }
+        }
+    }
 }
 
 static void add_points(collecting_t *collecting)
@@ -108,19 +129,38 @@ static void add_points(collecting_t *collecting)
         pfa_sums_t sums = {.values = {0}};
         fill_metrics(&sums, &report->points[numbers[i]]);
         fill_scores(&sums, &report->memoro, numbers[i]);
-        if (sums.values[PFA_METRIC_count] > 0) {
+        sums.leaked = numbers[i] < collecting->leaked_room ? collecting->leaked[numbers[i]] : 0;
+        if (sums.values[PFA_DIFF_METRIC_count] > 0) {
             pfa_summary_point_t *point = put_group(collecting, numbers[i], &lines);
             point->stacks++;
             pfa_sums_add(&point->sums, &sums);
+            add_sizes(point, report, numbers[i]);
             pfa_sums_add(&collecting->summary->totals, &sums);
         }
         pfa_progress_step(&progress, 1);
     }
     fill_total_scores(&collecting->summary->totals, &report->memoro);
-    collecting->summary->totals.values[PFA_METRIC_peak] = pfa_report_peak(report).bytes;
+    collecting->summary->totals.values[PFA_DIFF_METRIC_peak] = pfa_report_peak(report).bytes;
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
     free(numbers);
+}
+
+/* Its groups are those of the report, since the query is the same. */
+static void judge_leaks(collecting_t *collecting)
+{
+    pfa_leaks_t leaks = {.query = collecting->report.query, .limits = pfa_leak_limits_standard()};
+    if (pfa_leaks_collect(&leaks)) {
+        pfa_leaks_conclude(&leaks, "leak");
+        for (size_t i = 0; i < leaks.finding_count; i++) {
+            const pfa_leak_finding_t *finding = &leaks.findings[i];
+            collecting->leaked = pfa_memory_grow(collecting->leaked, &collecting->leaked_room,
+                                                 (size_t)finding->group + 1, sizeof *collecting->leaked);
+            collecting->leaked[finding->group] = finding->leaked;
+        }
+    }
+    collecting->report.query = leaks.query;
+    pfa_leaks_forget(&leaks);
 }
 
 static void take_notes(pfa_summary_t *summary, pfa_query_t *query)
@@ -162,7 +202,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
     char *where = join_wheres(request);
     summary->where = pfa_symbols_text(collecting->texts, where);
     free(where);
-    summary->asked = query->where != NULL ? pfa_where_identity(query->where) : 0;
+    summary->asked = pfa_where_identity(query->where);
     summary->complete = pfa_query_complete(query);
     summary->seconds = query->end_ns * 1e-9;
     summary->sample = 1;
@@ -175,7 +215,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
 }
 
 int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
-                        pfa_symbols_t *texts)
+                        bool with_leaks, pfa_symbols_t *texts)
 {
     pfa_request_t one = *request;
     pfa_query_t query;
@@ -188,12 +228,16 @@ int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, ch
         return status;
     }
     pfa_thresholds_t thresholds = pfa_thresholds_standard();
-    pfa_report_collect(&collecting.report, &query, &thresholds);
+    pfa_report_collect_sized(&collecting.report, &query, &thresholds);
+    if (with_leaks && collecting.report.query.status == 0) {
+        judge_leaks(&collecting);
+    }
     status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
     if (status < 0) {
         add_points(&collecting);
         fill_facts(&collecting, request);
     }
+    free(collecting.leaked);
     pfa_report_free(&collecting.report);
     return status;
 }

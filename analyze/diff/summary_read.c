@@ -66,19 +66,48 @@ static bool read_number(const char *word, double *value)
     return *end == '\0' && isfinite(*value) && *value >= 0 && *value <= most;
 }
 
-static const char *keep(reading_t *reading, const char *text)
+/* Puts bytes in the places of \xNN. False: there is another backslash, or a byte that ends texts. */
+static bool unescape(char *text)
 {
-    pfa_text_clean((char *)(uintptr_t)text, strlen(text));
+    char *to = text;
+    for (const char *at = text; *at != '\0'; to++) {
+        char digits[3] = "";
+        uint64_t byte = 0;
+        if (*at != '\\') {
+            *to = *at++;
+            continue;
+        }
+        if (at[1] != 'x' || sscanf(at + 2, "%2[0-9a-f]", digits) != 1 || !read_whole(digits, 16, UINT8_MAX, &byte) ||
+            digits[1] == '\0' || byte == 0) {
+            return false;
+        }
+        *to = (char)byte;
+        at += 4;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* NULL is the empty text. */
+static const char *keep(reading_t *reading, char *text)
+{
+    if (text == NULL) {
+        return "";
+    }
+    if (!unescape(text)) {
+        (void)fail(reading, "a backslash is expected to begin \\x and two digits of a byte");
+    }
+    pfa_text_clean(text, strlen(text));
     return pfa_symbols_text(reading->texts, text);
 }
 
 static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
 {
     char *name = next_word(&rest);
-    pfa_metric_t metric = name != NULL ? pfa_metric_find(name) : PFA_METRICS;
+    pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
     double value;
     double variance;
-    if (metric == PFA_METRICS) {
+    if (metric == PFA_DIFF_METRICS) {
         return fail(reading, "there is no such metric");
     }
     if (!read_number(next_word(&rest), &value) || !read_number(next_word(&rest), &variance) || rest != NULL) {
@@ -151,20 +180,21 @@ static bool read_by(reading_t *reading, char *rest)
 
 static bool read_where(reading_t *reading, char *rest)
 {
-    reading->run->where = keep(reading, rest != NULL ? rest : "");
-    return true;
+    reading->run->where = keep(reading, rest);
+    return reading->wrong == NULL;
 }
 
 static bool read_asked(reading_t *reading, char *rest)
 {
-    return (read_whole(rest, 16, UINT64_MAX, &reading->run->asked) && reading->run->asked != 0) ||
-           fail(reading, "a hexadecimal number above 0 is expected");
+    return read_whole(next_word(&rest), 16, UINT64_MAX, &reading->run->asked) && rest == NULL
+               ? true
+               : fail(reading, "the number of what is asked is expected");
 }
 
 static bool read_file(reading_t *reading, char *rest)
 {
-    pfa_notes_add(&reading->run->files, "%s", rest != NULL ? rest : "");
-    return true;
+    pfa_notes_add(&reading->run->files, "%s", keep(reading, rest));
+    return reading->wrong == NULL;
 }
 
 static bool read_total(reading_t *reading, char *rest)
@@ -189,6 +219,45 @@ static bool read_value(reading_t *reading, char *rest)
                               : fail(reading, "there is no point that this value could be of");
 }
 
+static bool read_leaked(reading_t *reading, char *rest)
+{
+    double *leaked = &reading->point.sums.leaked;
+    if (!reading->has_point || *leaked > 0) {
+        return fail(reading, "there is no point that this could be of, or it is there twice");
+    }
+    if (!read_number(next_word(&rest), leaked) || rest != NULL) {
+        return fail(reading, "bytes are expected");
+    }
+    return true;
+}
+
+static bool read_places(reading_t *reading, char *rest)
+{
+    uint64_t places;
+    if (!reading->has_point || !read_whole(next_word(&rest), 16, UINT64_MAX, &places) || rest != NULL) {
+        return fail(reading, "a point, and then the number of its places, are expected");
+    }
+    pfa_summary_add_places(&reading->point, places);
+    return true;
+}
+
+static bool read_sizes(reading_t *reading, char *rest)
+{
+    char *name = next_word(&rest);
+    pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
+    pfa_size_sum_t sizes = {.metric = metric};
+    uint64_t class;
+    if (!reading->has_point || metric == PFA_DIFF_METRICS || !pfa_diff_metrics[metric].is_bytes) {
+        return fail(reading, "there is no point, or no such metric in bytes, that these sizes could be of");
+    }
+    if (!read_whole(next_word(&rest), 10, 63, &class) || !read_number(next_word(&rest), &sizes.chunks) ||
+        !read_number(next_word(&rest), &sizes.bytes) || rest != NULL) {
+        return fail(reading, "a class of sizes, chunks and bytes are expected");
+    }
+    sizes.class = (uint32_t) class;
+    return pfa_summary_add_sizes(&reading->point, &sizes) || fail(reading, "this class of sizes is there twice");
+}
+
 static bool read_point(reading_t *reading, char *rest)
 {
     uint64_t stacks;
@@ -203,11 +272,11 @@ static bool read_point(reading_t *reading, char *rest)
         !read_whole(next_word(&rest), 10, PFA_NODE_FIRST - 1, &root)) {
         return fail(reading, "the number of stacks and how they end are expected");
     }
-    reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest != NULL ? rest : "")};
+    reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest)};
     reading->lines.count = 0;
     reading->lines.root = (uint32_t)root;
     reading->has_point = true;
-    return true;
+    return reading->wrong == NULL;
 }
 
 static const char *keep_column(reading_t *reading, char **rest)
@@ -267,17 +336,13 @@ typedef struct word {
     bool (*read)(reading_t *reading, char *rest);
 } word_t;
 
-static const word_t words[] = {{"by", read_by},
-                               {"where", read_where},
-                               {"asked", read_asked},
-                               {"file", read_file},
-                               {"total", read_total},
-                               {"point", read_point},
-                               {"value", read_value},
-                               {"frame", read_frame},
-                               {"end", read_end},
-                               {"score", read_score},
-                               {"total-score", read_total_score}};
+static const word_t words[] = {{"by", read_by},         {"where", read_where},
+                               {"file", read_file},     {"total", read_total},
+                               {"point", read_point},   {"value", read_value},
+                               {"frame", read_frame},   {"end", read_end},
+                               {"score", read_score},   {"total-score", read_total_score},
+                               {"sizes", read_sizes},   {"asked", read_asked},
+                               {"leaked", read_leaked}, {"places", read_places}};
 
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)
@@ -380,6 +445,10 @@ bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, siz
     }
     if (reading.from != NULL) {
         fclose(reading.from);
+    }
+    if (reading.has_point) {
+        free(reading.point.sizes);
+        free(reading.point.places);
     }
     pfa_lines_free(&reading.lines);
     free(reading.named);

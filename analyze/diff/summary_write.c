@@ -10,12 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A text must not end its line or its column. */
+/* A text must not end its line or its column, and the file is UTF-8: what would spoil that is written as \xNN. */
 static void put_text(FILE *to, const char *text)
 {
-    for (; text != NULL && *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        putc(byte < ' ' || byte == 0x7f ? ' ' : byte, to);
+    const unsigned char *at = (const unsigned char *)text;
+    while (at != NULL && *at != '\0') {
+        size_t length = pfa_json_sequence(at);
+        if (length == 0 || *at < ' ' || *at == 0x7f || *at == '\\') {
+            fprintf(to, "\\x%02x", *at++);
+        } else {
+            fwrite(at, 1, length, to);
+            at += length;
+        }
     }
 }
 
@@ -28,9 +34,9 @@ static void put_word(FILE *to, const char *word, const char *text)
 
 static void put_sums(FILE *to, const char *word, const char *score, const pfa_sums_t *sums)
 {
-    for (size_t i = 0; i < PFA_METRICS; i++) {
+    for (size_t i = 0; i < PFA_DIFF_METRICS; i++) {
         if (sums->values[i] != 0 || sums->variances[i] != 0) {
-            fprintf(to, "%s %s %.17g %.17g\n", word, pfa_metrics[i].name, sums->values[i], sums->variances[i]);
+            fprintf(to, "%s %s %.17g %.17g\n", word, pfa_diff_metrics[i].name, sums->values[i], sums->variances[i]);
         }
     }
     for (size_t i = 0; i < PFA_SCORES; i++) {
@@ -61,7 +67,18 @@ static void put_point(FILE *to, const pfa_summary_point_t *point)
     for (size_t i = 0; i < point->lines.count; i++) {
         put_line(to, &point->lines.list[i]);
     }
+    for (size_t i = 0; i < point->place_count; i++) {
+        fprintf(to, "places %" PRIx64 "\n", point->places[i]);
+    }
     put_sums(to, "value", "score", &point->sums);
+    if (point->sums.leaked > 0) {
+        fprintf(to, "leaked %.17g\n", point->sums.leaked);
+    }
+    for (size_t i = 0; i < point->size_count; i++) {
+        const pfa_size_sum_t *sizes = &point->sizes[i];
+        fprintf(to, "sizes %s %" PRIu32 " %.17g %.17g\n", pfa_diff_metrics[sizes->metric].name, sizes->class,
+                sizes->chunks, sizes->bytes);
+    }
 }
 
 static void put_run(FILE *to, const pfa_summary_t *run)
@@ -106,11 +123,14 @@ static int put_in_place(const char *path, const pfa_summary_t *runs, size_t coun
     return fd < 0 ? errno : put_all(fd, runs, count);
 }
 
-/* Under another name until it is whole. */
+/* Under another name until it is whole. "-" is standard output, to which nothing was written before. */
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
 {
     char *part = NULL;
     struct stat there;
+    if (strcmp(path, "-") == 0) {
+        return put_all(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), runs, count);
+    }
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return put_in_place(path, runs, count);
     }

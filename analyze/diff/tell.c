@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value)
+const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value)
 {
-    return pfa_metrics[metric].is_bytes ? pfa_text_bytes(text, value) : pfa_text_count(text, value);
+    return pfa_diff_metrics[metric].is_bytes ? pfa_text_bytes(text, value) : pfa_text_count(text, value);
 }
 
-const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_metric_t metric, double value)
+const char *pfa_tell_difference(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value)
 {
     char number[PFA_NUMBER_TEXT];
     (void)pfa_tell_value(number, metric, value);
@@ -54,9 +54,29 @@ void pfa_tell_side(FILE *to, const pfa_comparison_t *comparison, unsigned side)
     }
 }
 
+/* Where nothing is left on the other side they could be matched with, they are what they seem. */
+static bool tell_nameless(FILE *to, const pfa_comparison_t *comparison)
+{
+    const size_t *nameless = comparison->nameless;
+    size_t singles = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const size_t *there = comparison->pairs[i].there;
+        singles |= there[PFA_NEW] == 0 ? 1u : there[PFA_BASE] == 0 ? 2u : 0u;
+    }
+    if (nameless[PFA_BASE] + nameless[PFA_NEW] == 0 || singles != 3) {
+        return false;
+    }
+    fprintf(
+        to,
+        "\nNOT MATCHED: %zu points of the base and %zu of the new side have frames without names, which cannot be found\n"
+        "again in another build: what is told as gone and as new may be the same\n",
+        nameless[PFA_BASE], nameless[PFA_NEW]);
+    return true;
+}
+
 void pfa_tell_notes(FILE *to, const pfa_comparison_t *comparison)
 {
-    bool first = true;
+    bool first = !tell_nameless(to, comparison);
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *run = &comparison->sides[side].runs[i];
@@ -114,6 +134,10 @@ void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison)
     pfa_json_text(json, "by", one->by);
     pfa_json_text(json, "where", one->where[0] != '\0' ? one->where : NULL);
     pfa_json_bool(json, "per_second", comparison->per_second);
+    pfa_json_begin(json, "nameless", '{');
+    pfa_json_whole(json, "base", comparison->nameless[PFA_BASE]);
+    pfa_json_whole(json, "new", comparison->nameless[PFA_NEW]);
+    pfa_json_end(json, '}');
 }
 
 void pfa_tell_change_json(pfa_json_t *json, const char *key, const pfa_change_t *change)
@@ -166,8 +190,8 @@ void pfa_tell_pair_json(pfa_json_t *json, const pfa_pair_t *pair)
     pfa_json_whole(json, "in_new", pair->there[PFA_NEW]);
     pfa_json_whole(json, "stacks", pair->stacks);
     pfa_json_bool(json, "loosely_matched", pair->loose);
-    for (unsigned i = 0; i < PFA_METRICS; i++) {
-        pfa_tell_change_json(json, pfa_metrics[i].name, &pair->changes[i]);
+    for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
+        pfa_tell_change_json(json, pfa_diff_metrics[i].name, &pair->changes[i]);
     }
     pfa_tell_scores_json(json, pair->scores);
     if (pair->shown->lines.count != 0) {

@@ -264,7 +264,7 @@ static bool check(const pfa_request_t *request)
 static int open_and_dump(pfa_dump_t *dump, pfa_request_t *request)
 {
     char *why = NULL;
-    bool asked = request->where != NULL || request->where_of_file;
+    bool asked = request->where_count != 0;
     pfa_query_t query;
     dump->trace = pfa_trace_open(request->files[0], &why);
     if (dump->trace == NULL) {

@@ -265,10 +265,15 @@ bool pfa_leaks_collect(pfa_leaks_t *leaks)
     return done;
 }
 
-void pfa_leaks_free(pfa_leaks_t *leaks)
+void pfa_leaks_forget(pfa_leaks_t *leaks)
 {
     forget(leaks);
     free(leaks->findings);
     pfa_suppressions_free(&leaks->suppressions);
+}
+
+void pfa_leaks_free(pfa_leaks_t *leaks)
+{
+    pfa_leaks_forget(leaks);
     pfa_query_close(&leaks->query);
 }

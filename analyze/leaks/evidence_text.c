@@ -50,15 +50,16 @@ static void print_births(const pfa_survivors_t *survivors)
     printf("| from %.1f %% to %.1f %% of the run", 100 * survivors->first, 100 * survivors->last);
 }
 
-static void print_growth(const pfa_finding_t *finding, const pfa_survivors_t *survivors)
+static void print_growth(const pfa_leak_finding_t *finding, const pfa_survivors_t *survivors)
 {
     char text[PFA_NUMBER_TEXT];
     print_births(survivors);
-    if (finding->verdict != PFA_VERDICT_FLIGHT) { /* of which there are no parts to look at: they are all too young */
+    if (finding->verdict !=
+        PFA_LEAK_VERDICT_FLIGHT) { /* of which there are no parts to look at: they are all too young */
         printf(", in %u of %u part%s of its time", finding->busy, finding->parts, finding->parts == 1 ? "" : "s");
     }
     putchar('\n');
-    if (finding->verdict == PFA_VERDICT_LEAK || finding->verdict == PFA_VERDICT_GROWS) {
+    if (finding->verdict == PFA_LEAK_VERDICT_LEAK || finding->verdict == PFA_LEAK_VERDICT_GROWS) {
         printf("%sgrows     by %s", indent, pfa_text_bytes(text, survivors->rate * 1e9));
         if (survivors->rate_variance > 0) {
             printf(" ± %s", pfa_text_bytes(text, 1e9 * pfa_leaks_half_width(survivors->rate_variance)));
@@ -131,7 +132,7 @@ static void print_siblings(const pfa_family_t *family, const pfa_siblings_t *sib
     }
 }
 
-static void print_overdue(const pfa_leaks_t *leaks, const pfa_finding_t *finding, const pfa_survivors_t *survivors)
+static void print_overdue(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding, const pfa_survivors_t *survivors)
 {
     char counts[2][PFA_NUMBER_TEXT];
     char times[2][PFA_NUMBER_TEXT];
@@ -207,7 +208,7 @@ static void print_owners(const pfa_survivors_t *survivors, const pfa_family_t *f
     }
 }
 
-void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_finding_t *finding)
+void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     const pfa_family_t *family = &leaks->families[finding->group];
     pfa_siblings_t siblings;

@@ -25,6 +25,11 @@ static const double stale_least = 0.9;
 /* The square of 1.96: two sides of 95 percent. */
 static const double z2 = 3.8416;
 
+pfa_leak_limits_t pfa_leak_limits_standard(void)
+{
+    return (pfa_leak_limits_t){.warm_up = 0.1, .late = 2, .least = 5, .stale = 0.5, .recent = 0.1};
+}
+
 /* The least share that is still likely, with 97.5 percent, where so many of so many were seen: Wilson's bound. */
 static double least_share(double seen, double of)
 {
@@ -44,7 +49,7 @@ static double parts_expected(double parts, double births)
 }
 
 /* What is older than siblings get. The edge of a bin, so that it is known exactly how many these are. */
-static void find_overdue(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+static void find_overdue(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding)
 {
     double most = pfa_lives_quantile(family->lives, most_siblings, family->shortest, family->longest);
     unsigned bin = pfa_lives_bin(leaks->limits.late * most) + 1;
@@ -57,7 +62,7 @@ static void find_overdue(const pfa_leaks_t *leaks, const pfa_family_t *family, p
 
 /* The time in which the group was at work, as births from one number to another: to the end if it is not known how long its chunks
  * should live; else as long as it allocated, and before what is too young to be overdue. */
-static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, const pfa_finding_t *finding,
+static void find_time(const pfa_leaks_t *leaks, const pfa_family_t *family, const pfa_leak_finding_t *finding,
                       unsigned *from, unsigned *behind)
 {
     double run = leaks->longest_run;
@@ -93,7 +98,7 @@ static double find_late_half(const pfa_family_t *family, bool siblings, unsigned
 }
 
 /* How births are spread over that time. Returns those of survivors in it. */
-static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding)
 {
     unsigned from;
     unsigned behind;
@@ -111,7 +116,7 @@ static double find_spread(const pfa_leaks_t *leaks, const pfa_family_t *family, 
 }
 
 /* More are overdue than would be by chance. */
-static bool is_overdue(const pfa_finding_t *finding, double rows_of_chunk)
+static bool is_overdue(const pfa_leak_finding_t *finding, double rows_of_chunk)
 {
     double overdue = finding->overdue * rows_of_chunk;
     double expected = finding->expected * rows_of_chunk;
@@ -123,28 +128,28 @@ static double of_siblings(const pfa_family_t *family)
     return family->freed_rows / (family->freed_rows + z2);
 }
 
-static void say(pfa_finding_t *finding, pfa_reason_t reason, double sure)
+static void say(pfa_leak_finding_t *finding, pfa_leak_reason_t reason, double sure)
 {
     finding->reason = reason;
     finding->sure = sure;
 }
 
 /* Born all along: by whom, if by anybody, are others freed? */
-static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding, double rows,
+static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding, double rows,
                          double spread)
 {
     double sure = rows / (rows + z2) * fmin(spread, 1);
     if (finding->siblings) {
-        say(finding, PFA_REASON_OVERDUE, sure * of_siblings(family));
+        say(finding, PFA_LEAK_REASON_OVERDUE, sure * of_siblings(family));
     } else if (family->freed <= 0 && family->folded <= 0 && leaks->siblings_asked) {
-        say(finding, PFA_REASON_NEVER_FREED, sure * sure_without_siblings);
+        say(finding, PFA_LEAK_REASON_NEVER_FREED, sure * sure_without_siblings);
     } else {
-        say(finding, PFA_REASON_FEW_FREED, sure * sure_without_siblings);
+        say(finding, PFA_LEAK_REASON_FEW_FREED, sure * sure_without_siblings);
     }
 }
 
 /* Those that stay: when were they born? */
-static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_finding_t *finding)
+static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding)
 {
     const pfa_survivors_t *survivors = family->survivors;
     double all_rows = survivors->rows;
@@ -156,57 +161,59 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
     double quarter = 1 - last_part * (1 - survivors->first);
     double early = least_share(all_rows * (1 - finding->late_half), all_rows);
     if (survivors->at_start >= nearly_all * survivors->chunks) {
-        say(finding, PFA_REASON_WARM_UP, least_share(all_rows * survivors->at_start / survivors->chunks, all_rows));
+        say(finding, PFA_LEAK_REASON_WARM_UP,
+            least_share(all_rows * survivors->at_start / survivors->chunks, all_rows));
     } else if (all_rows < 1.5) {
-        say(finding, PFA_REASON_ONE_CHUNK, 0);
+        say(finding, PFA_LEAK_REASON_ONE_CHUNK, 0);
     } else if (rows < leaks->limits.least - 0.5) {
-        say(finding, PFA_REASON_FEW_CHUNKS, 0);
+        say(finding, PFA_LEAK_REASON_FEW_CHUNKS, 0);
     } else if (width <= leaks->limits.warm_up && !finding->siblings && survivors->last >= 1 - leaks->limits.recent) {
-        say(finding, PFA_REASON_YOUNG, 0);
+        say(finding, PFA_LEAK_REASON_YOUNG, 0);
     } else if (width <= leaks->limits.warm_up) {
-        say(finding, PFA_REASON_BURST, least_share(all_rows, all_rows));
+        say(finding, PFA_LEAK_REASON_BURST, least_share(all_rows, all_rows));
     } else if (finding->late_half <= late_half_least && early > 0.5) { /* which is not by chance */
-        say(finding, PFA_REASON_SLOWER, early);
+        say(finding, PFA_LEAK_REASON_SLOWER, early);
     } else if (!finding->siblings && survivors->last < quarter) {
-        say(finding, PFA_REASON_ENDED, 0);
+        say(finding, PFA_LEAK_REASON_ENDED, 0);
     } else if (spread < spread_least) {
-        say(finding, PFA_REASON_BURSTS, 0);
+        say(finding, PFA_LEAK_REASON_BURSTS, 0);
     } else {
         judge_growth(leaks, family, finding, rows, spread);
     }
 }
 
 /* What is used was not forgotten; what is not used supports what was said. */
-static void judge_accesses(const pfa_survivors_t *survivors, pfa_finding_t *finding)
+static void judge_accesses(const pfa_survivors_t *survivors, pfa_leak_finding_t *finding)
 {
-    static const pfa_verdict_t of[] = {
-#define PFA_REASON(name, verdict, key, sentence) [PFA_REASON_##name] = PFA_VERDICT_##verdict,
+    static const pfa_leak_verdict_t of[] = {
+#define PFA_LEAK_REASON(name, verdict, key, sentence) [PFA_LEAK_REASON_##name] = PFA_LEAK_VERDICT_##verdict,
 #include "analyze/leaks/verdicts.def"
     };
     double rows_of_chunk = survivors->rows / survivors->chunks;
     bool known = survivors->known >= survivors->chunks / 2;
     bool used = known && survivors->old > 0 && survivors->used >= used_least * survivors->old;
     bool stale = known && survivors->stale >= stale_least * survivors->known;
-    pfa_verdict_t verdict = of[finding->reason];
-    bool grows = verdict == PFA_VERDICT_LEAK || verdict == PFA_VERDICT_GROWS;
+    pfa_leak_verdict_t verdict = of[finding->reason];
+    bool grows = verdict == PFA_LEAK_VERDICT_LEAK || verdict == PFA_LEAK_VERDICT_GROWS;
     if (used && grows) {
-        say(finding, PFA_REASON_GROWS_IN_USE, finding->sure);
-    } else if (used && verdict != PFA_VERDICT_FLIGHT) {
-        say(finding, PFA_REASON_TOUCHED, least_share(rows_of_chunk * survivors->used, rows_of_chunk * survivors->old));
-    } else if (stale && verdict == PFA_VERDICT_LEAK) {
+        say(finding, PFA_LEAK_REASON_GROWS_IN_USE, finding->sure);
+    } else if (used && verdict != PFA_LEAK_VERDICT_FLIGHT) {
+        say(finding, PFA_LEAK_REASON_TOUCHED,
+            least_share(rows_of_chunk * survivors->used, rows_of_chunk * survivors->old));
+    } else if (stale && verdict == PFA_LEAK_VERDICT_LEAK) {
         finding->sure += (1 - finding->sure) / 2;
-    } else if (stale && !grows && verdict != PFA_VERDICT_FLIGHT) {
-        say(finding, PFA_REASON_UNTOUCHED,
+    } else if (stale && !grows && verdict != PFA_LEAK_VERDICT_FLIGHT) {
+        say(finding, PFA_LEAK_REASON_UNTOUCHED,
             least_share(rows_of_chunk * survivors->stale, rows_of_chunk * survivors->known));
     }
     finding->verdict = of[finding->reason];
 }
 
-pfa_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
+pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
 {
     const pfa_family_t *family = &leaks->families[group];
     const pfa_survivors_t *survivors = family->survivors;
-    pfa_finding_t finding = {.group = group, .siblings = family->freed_rows > siblings_least - 0.5};
+    pfa_leak_finding_t finding = {.group = group, .siblings = family->freed_rows > siblings_least - 0.5};
     double rows_of_chunk = survivors->rows / survivors->chunks;
     if (finding.siblings) {
         find_overdue(leaks, family, &finding);
@@ -214,12 +221,12 @@ pfa_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
     if (finding.siblings && !is_overdue(&finding, rows_of_chunk)) {
         double young = (survivors->chunks - finding.overdue) * rows_of_chunk;
         (void)find_spread(leaks, family, &finding);
-        say(&finding, PFA_REASON_LIKE_SIBLINGS, least_share(young, survivors->rows) * of_siblings(family));
+        say(&finding, PFA_LEAK_REASON_LIKE_SIBLINGS, least_share(young, survivors->rows) * of_siblings(family));
     } else {
         judge_births(leaks, family, &finding);
     }
     judge_accesses(survivors, &finding);
-    if (finding.verdict == PFA_VERDICT_LEAK) {
+    if (finding.verdict == PFA_LEAK_VERDICT_LEAK) {
         finding.leaked = finding.siblings ? finding.overdue_bytes : survivors->bytes;
     }
     return finding;

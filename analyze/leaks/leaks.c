@@ -105,7 +105,7 @@ static bool take_option(void *to, int option, const char *value)
 static bool has_leak(const pfa_leaks_t *leaks)
 {
     for (size_t i = 0; i < leaks->finding_count; i++) {
-        if (leaks->findings[i].verdict == PFA_VERDICT_LEAK) {
+        if (leaks->findings[i].verdict == PFA_LEAK_VERDICT_LEAK) {
             return true;
         }
     }
@@ -132,7 +132,7 @@ static int tell_query(const pfa_request_t *request, asked_t *asked, const pfa_qu
 
 int pfa_command_leaks(int argc, char **argv)
 {
-    asked_t asked = {.limits = {.warm_up = 0.1, .late = 2, .least = 5, .stale = 0.5, .recent = 0.1}};
+    asked_t asked = {.limits = pfa_leak_limits_standard()};
     pfa_request_t request = {.command = "leaks", .usage = usage};
     pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, options, take_option, &asked);

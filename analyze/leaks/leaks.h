@@ -15,17 +15,17 @@
 #include "analyze/leaks/suppress.h"
 #include "analyze/query/query.h"
 
-typedef enum pfa_verdict {
-#define PFA_VERDICT(name, key, title) PFA_VERDICT_##name,
+typedef enum pfa_leak_verdict {
+#define PFA_LEAK_VERDICT(name, key, title) PFA_LEAK_VERDICT_##name,
 #include "analyze/leaks/verdicts.def"
-    PFA_VERDICTS
-} pfa_verdict_t;
+    PFA_LEAK_VERDICTS
+} pfa_leak_verdict_t;
 
-typedef enum pfa_reason {
-#define PFA_REASON(name, verdict, key, sentence) PFA_REASON_##name,
+typedef enum pfa_leak_reason {
+#define PFA_LEAK_REASON(name, verdict, key, sentence) PFA_LEAK_REASON_##name,
 #include "analyze/leaks/verdicts.def"
-    PFA_REASONS
-} pfa_reason_t;
+    PFA_LEAK_REASONS
+} pfa_leak_reason_t;
 
 /* What a verdict depends on, from the command line. */
 typedef struct pfa_leak_limits {
@@ -35,6 +35,9 @@ typedef struct pfa_leak_limits {
     double stale;   /* not touched for this share of the run is stale */
     double recent;  /* touched in this last share of the run is in use */
 } pfa_leak_limits_t;
+
+/* What they are unless they are given. */
+pfa_leak_limits_t pfa_leak_limits_standard(void);
 
 enum { PFA_BIRTHS = 32 };
 
@@ -91,10 +94,10 @@ typedef struct pfa_family {
 } pfa_family_t;
 
 /* What is concluded of a group with survivors. */
-typedef struct pfa_finding {
+typedef struct pfa_leak_finding {
     uint32_t group;
-    pfa_reason_t reason;
-    pfa_verdict_t verdict;
+    pfa_leak_reason_t reason;
+    pfa_leak_verdict_t verdict;
     double sure;    /* from 0 to 1 */
     bool siblings;  /* there are enough of them to say how long chunks live: then */
     double overdue; /* chunks that are older than */
@@ -105,7 +108,7 @@ typedef struct pfa_finding {
     unsigned busy;    /* and those in which survivors were born */
     double late_half; /* the share of survivors born in the second half of that time, as if it allocated evenly */
     double leaked;    /* bytes that are likely a leak; 0 if that is not the verdict */
-} pfa_finding_t;
+} pfa_leak_finding_t;
 
 typedef struct pfa_leaks {
     pfa_query_t query;
@@ -119,7 +122,7 @@ typedef struct pfa_leaks {
     struct pfa_cousins *cousins; /* by function that was asked for */
     size_t cousin_count;
     size_t cousin_room;
-    pfa_finding_t *findings; /* the worst first */
+    pfa_leak_finding_t *findings; /* the worst first */
     size_t finding_count;
     double chunks; /* survivors in all, but for suppressed ones */
     double bytes;
@@ -135,17 +138,19 @@ typedef struct pfa_leaks {
  * could not be done, which was said. */
 bool pfa_leaks_collect(pfa_leaks_t *leaks);
 void pfa_leaks_free(pfa_leaks_t *leaks);
+/* The same, but for the query. */
+void pfa_leaks_forget(pfa_leaks_t *leaks);
 
 /* What is to be said of a group with survivors. (analyze/leaks/judge.c) */
-pfa_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group);
+pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group);
 /* Judges all groups that have survivors and puts them in order, which is one of those there are. (analyze/leaks/order.c) */
 void pfa_leaks_conclude(pfa_leaks_t *leaks, const char *order);
 bool pfa_leaks_is_order(const char *name);
 extern const char pfa_leaks_orders[];
-const char *pfa_verdict_key(pfa_verdict_t verdict);
-const char *pfa_verdict_title(pfa_verdict_t verdict);
-const char *pfa_reason_key(pfa_reason_t reason);
-const char *pfa_reason_sentence(pfa_reason_t reason);
+const char *pfa_leak_verdict_key(pfa_leak_verdict_t verdict);
+const char *pfa_leak_verdict_title(pfa_leak_verdict_t verdict);
+const char *pfa_leak_reason_key(pfa_leak_reason_t reason);
+const char *pfa_leak_reason_sentence(pfa_leak_reason_t reason);
 const char *pfa_sure_word(double sure);
 /* Half the width of the range in which a sum lies with 95 percent, from its variance. */
 double pfa_leaks_half_width(double variance);

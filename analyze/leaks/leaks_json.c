@@ -77,7 +77,7 @@ static void put_accesses(pfa_json_t *json, const pfa_survivors_t *survivors)
     pfa_json_end(json, '}');
 }
 
-static void put_overdue(pfa_json_t *json, const pfa_finding_t *finding)
+static void put_overdue(pfa_json_t *json, const pfa_leak_finding_t *finding)
 {
     if (!finding->siblings) {
         pfa_json_text(json, "overdue", NULL);
@@ -168,7 +168,7 @@ static void put_stack(pfa_json_t *json, pfa_leaks_t *leaks, uint32_t stack, pfa_
     pfa_place_json(json, lines);
 }
 
-static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_finding_t *finding, pfa_lines_t *lines)
+static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_leak_finding_t *finding, pfa_lines_t *lines)
 {
     const pfa_family_t *family = &leaks->families[finding->group];
     uint32_t stack = pfa_query_group_stack(&leaks->query, finding->group);
@@ -180,9 +180,9 @@ static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_finding_
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "id", by_stack ? id : NULL);
     pfa_json_text(json, "name", pfa_query_group_name(&leaks->query, finding->group));
-    pfa_json_text(json, "verdict", pfa_verdict_key(finding->verdict));
-    pfa_json_text(json, "reason", pfa_reason_key(finding->reason));
-    pfa_json_text(json, "sentence", pfa_reason_sentence(finding->reason));
+    pfa_json_text(json, "verdict", pfa_leak_verdict_key(finding->verdict));
+    pfa_json_text(json, "reason", pfa_leak_reason_key(finding->reason));
+    pfa_json_text(json, "sentence", pfa_leak_reason_sentence(finding->reason));
     pfa_json_number(json, "sure", finding->sure);
     pfa_json_number(json, "leaked_bytes", finding->leaked);
     put_survivors(json, family->survivors);

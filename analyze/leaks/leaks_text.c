@@ -72,20 +72,20 @@ static void print_verdicts(const pfa_leaks_t *leaks)
         size_t points;
         double chunks;
         double bytes;
-    } sums[PFA_VERDICTS] = {{.points = 0}};
+    } sums[PFA_LEAK_VERDICTS] = {{.points = 0}};
     for (size_t i = 0; i < leaks->finding_count; i++) {
-        const pfa_finding_t *finding = &leaks->findings[i];
+        const pfa_leak_finding_t *finding = &leaks->findings[i];
         const pfa_survivors_t *survivors = leaks->families[finding->group].survivors;
         sums[finding->verdict].points++;
         sums[finding->verdict].chunks += survivors->chunks;
         sums[finding->verdict].bytes += survivors->bytes;
     }
     printf("\n  %-22s %8s %14s %14s\n", "", "points", "chunks", "bytes");
-    for (unsigned i = 0; i < PFA_VERDICTS; i++) {
+    for (unsigned i = 0; i < PFA_LEAK_VERDICTS; i++) {
         char count[PFA_NUMBER_TEXT];
         char bytes[PFA_NUMBER_TEXT];
         if (sums[i].points != 0) {
-            printf("  %-22s %8zu %14s %14s\n", pfa_verdict_title(i), sums[i].points,
+            printf("  %-22s %8zu %14s %14s\n", pfa_leak_verdict_title(i), sums[i].points,
                    pfa_text_count(count, sums[i].chunks), pfa_text_bytes(bytes, sums[i].bytes));
         }
     }
@@ -111,16 +111,16 @@ static void print_totals(const pfa_leaks_t *leaks)
     print_verdicts(leaks);
 }
 
-static void print_finding(pfa_leaks_t *leaks, const pfa_finding_t *finding, size_t rank)
+static void print_finding(pfa_leaks_t *leaks, const pfa_leak_finding_t *finding, size_t rank)
 {
     const pfa_survivors_t *survivors = leaks->families[finding->group].survivors;
-    printf("\n#%zu  %s", rank, pfa_verdict_title(finding->verdict));
-    if (finding->verdict != PFA_VERDICT_UNSURE) {
+    printf("\n#%zu  %s", rank, pfa_leak_verdict_title(finding->verdict));
+    if (finding->verdict != PFA_LEAK_VERDICT_UNSURE) {
         printf(" (sure: %s, %.2f)", pfa_sure_word(finding->sure), finding->sure);
     }
     printf(": ");
     print_sum(survivors->chunks, survivors->chunks_variance, survivors->bytes, survivors->bytes_variance);
-    printf("\n      %s\n", pfa_reason_sentence(finding->reason));
+    printf("\n      %s\n", pfa_leak_reason_sentence(finding->reason));
     pfa_evidence_print(leaks, finding);
     uint32_t stack = pfa_query_group_stack(&leaks->query, finding->group);
     if (leaks->query.key == NULL || leaks->query.key == &pfa_keys[0]) {

@@ -7,46 +7,46 @@
 
 const char pfa_leaks_orders[] = "leak, bytes, count, rate, sure or age";
 
-static double by_leak(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_leak(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     (void)leaks;
     return finding->leaked;
 }
 
-static double by_bytes(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_bytes(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     return leaks->families[finding->group].survivors->bytes;
 }
 
-static double by_count(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_count(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     return leaks->families[finding->group].survivors->chunks;
 }
 
-static double by_rate(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_rate(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     return leaks->families[finding->group].survivors->rate;
 }
 
-static double by_sure(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_sure(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     (void)leaks;
     return finding->sure;
 }
 
-static double by_age(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static double by_age(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     return leaks->families[finding->group].survivors->oldest;
 }
 
-typedef double value_of_t(const pfa_leaks_t *leaks, const pfa_finding_t *finding);
+typedef double value_of_t(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding);
 
 typedef struct ordering {
     const pfa_leaks_t *leaks;
     value_of_t *value_of;
 } ordering_t;
 
-static uint64_t hash_of(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
+static uint64_t hash_of(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
     return leaks->query.stacks.frames[pfa_query_group_stack(&leaks->query, finding->group)].hash;
 }
@@ -55,8 +55,8 @@ static uint64_t hash_of(const pfa_leaks_t *leaks, const pfa_finding_t *finding)
 static int compare(const void *a, const void *b, void *to)
 {
     const ordering_t *ordering = to;
-    const pfa_finding_t *left = a;
-    const pfa_finding_t *right = b;
+    const pfa_leak_finding_t *left = a;
+    const pfa_leak_finding_t *right = b;
     double difference = ordering->value_of(ordering->leaks, right) - ordering->value_of(ordering->leaks, left);
     if (difference == 0 && left->verdict != right->verdict) {
         return left->verdict < right->verdict ? -1 : 1;
@@ -113,38 +113,39 @@ typedef struct words {
 } words_t;
 
 static const words_t verdicts[] = {
-#define PFA_VERDICT(name, key, title) {key, title},
+#define PFA_LEAK_VERDICT(name, key, title) {key, title},
 #include "analyze/leaks/verdicts.def"
 };
 
 static const words_t reasons[] = {
-#define PFA_REASON(name, verdict, key, sentence) {key, sentence},
+#define PFA_LEAK_REASON(name, verdict, key, sentence) {key, sentence},
 #include "analyze/leaks/verdicts.def"
 };
 
-const char *pfa_verdict_key(pfa_verdict_t verdict)
+const char *pfa_leak_verdict_key(pfa_leak_verdict_t verdict)
 {
     return verdicts[verdict].key;
 }
 
-const char *pfa_verdict_title(pfa_verdict_t verdict)
+const char *pfa_leak_verdict_title(pfa_leak_verdict_t verdict)
 {
     return verdicts[verdict].text;
 }
 
-const char *pfa_reason_key(pfa_reason_t reason)
+const char *pfa_leak_reason_key(pfa_leak_reason_t reason)
 {
     return reasons[reason].key;
 }
 
-const char *pfa_reason_sentence(pfa_reason_t reason)
+const char *pfa_leak_reason_sentence(pfa_leak_reason_t reason)
 {
     return reasons[reason].text;
 }
 
 const char *pfa_sure_word(double sure)
 {
-    return sure >= 0.8 ? "high" : sure >= 0.5 ? "medium" : "low";
+    double shown = round(100 * sure); /* the word is of the number that is printed beside it */
+    return shown >= 80 ? "high" : shown >= 50 ? "medium" : "low";
 }
 
 double pfa_leaks_half_width(double variance)

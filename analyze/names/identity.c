@@ -97,6 +97,32 @@ uint64_t pfa_identity_of_lines(const pfa_lines_t *lines)
     return hash;
 }
 
+uint64_t pfa_identity_of_places(const pfa_lines_t *lines)
+{
+    uint64_t hash = pfa_checksum_mix(6, lines->root);
+    for (size_t i = 0; i < lines->count; i++) {
+        const pfa_line_t *line = &lines->list[i];
+        if (line->build == NULL || line->build[0] == '\0') {
+            return 0;
+        }
+        if (!line->symbol->inlined) { /* without names it is not known which were */
+            hash = pfa_checksum_mix(hash_text(hash, line->build, strlen(line->build)), line->address);
+        }
+    }
+    return lines->count != 0 ? hash | 1 : 0;
+}
+
+bool pfa_identity_is_lasting(const pfa_lines_t *lines)
+{
+    size_t count = count_lines(lines);
+    for (size_t i = 0; i < count; i++) {
+        if (lines->list[i].symbol->function == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint64_t pfa_identity_of(pfa_stacks_t *stacks, uint32_t stack)
 {
     pfa_lines_t lines = {.list = NULL};

@@ -14,6 +14,11 @@ uint64_t pfa_identity_of(pfa_stacks_t *stacks, uint32_t stack);
 uint64_t pfa_identity_of_lines(const pfa_lines_t *lines);
 uint64_t pfa_identity_of_name(const char *name);
 
+/* The stack as addresses, each in its build of a module: the same with and without names. 0: a build is not known. */
+uint64_t pfa_identity_of_places(const pfa_lines_t *lines);
+/* Whether all of it that the first name is made of is called by names, so that another build has the same. */
+bool pfa_identity_is_lasting(const pfa_lines_t *lines);
+
 /* 0: the function that allocates has no name, or there is none. */
 uint64_t pfa_identity_kin(const pfa_lines_t *lines);
 /* What that is made of: a number for each named function of the program, the innermost first; the caller frees them. */

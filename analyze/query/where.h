@@ -66,7 +66,8 @@ void pfa_where_free(pfa_where_t *where);
 /* Sets in the order in which they have to be known, before anything is asked. Those that a set's own `where` needs are among
  * them, unless it is of another trace: then they are that one's. */
 pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count);
-/* The same for expressions that ask the same in the same parts, whatever their names, spaces and order. */
+/* What an expression asks, as a number: the same whatever its brackets and the order of what it joins, with whichever names and out
+ * of whichever file. Two that ask the same in other words have different ones. NULL is all chunks, which is 0. */
 uint64_t pfa_where_identity(const pfa_where_t *where);
 /* Whether it asks for accesses of single chunks; its sets are to be asked by themselves. */
 bool pfa_where_needs_accesses(const pfa_where_t *where);

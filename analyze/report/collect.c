@@ -30,12 +30,21 @@ static pfa_thread_total_t *find_thread(adding_t *adding, uint32_t number)
     return &adding->threads[number];
 }
 
-static void add_size(pfa_report_t *report, uint64_t size, double chunks)
+static void add_size(pfa_size_class_t sizes[PFA_SIZES], uint64_t size, double chunks)
 {
     unsigned class = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
-    pfa_size_class_t *to = &report->sizes[class < PFA_SIZES ? class : PFA_SIZES - 1];
+    pfa_size_class_t *to = &sizes[class < PFA_SIZES ? class : PFA_SIZES - 1];
     to->chunks += chunks;
     to->bytes += chunks * (double)size;
+}
+
+void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks)
+{
+    if (report->wants_point_sizes) {
+        report->point_sizes = pfa_memory_grow(report->point_sizes, &report->point_sizes_room, (size_t)kind->group + 1,
+                                              sizeof *report->point_sizes);
+        add_size(report->point_sizes[kind->group].of[which], kind->size, chunks);
+    }
 }
 
 static void add_tally(pfa_tally_t *tally, double rows, double chunks, double bytes, bool live)
@@ -67,7 +76,11 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
     if (!kind->live) {
         find_thread(adding, kind->free_thread)->frees += chunks;
     }
-    add_size(report, kind->size, chunks);
+    add_size(report->sizes, kind->size, chunks);
+    pfa_report_add_size(report, kind, PFA_SIZED_ALL, chunks);
+    if (kind->live) {
+        pfa_report_add_size(report, kind, PFA_SIZED_LIVE, chunks);
+    }
     add_tally(&report->tally, rows, chunks, bytes, kind->live);
     add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
 }
@@ -290,15 +303,16 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->files);
     free(report->threads);
     free(report->points);
+    free(report->point_sizes);
 }
 
-void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized)
 {
     size_t file_count = query->source_count;
-    *report = (pfa_report_t){.query = *query};
+    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized};
     while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
         forget(report, file_count);
-        *report = (pfa_report_t){.query = report->query};
+        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized};
         if (file_count ==
             report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
             report->files = pfa_memory_get(file_count, sizeof *report->files);
@@ -308,6 +322,16 @@ void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pf
         }
         file_count = report->query.source_count;
     }
+}
+
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, false);
+}
+
+void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, true);
 }
 
 void pfa_report_free(pfa_report_t *report)

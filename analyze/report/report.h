@@ -39,6 +39,13 @@ typedef struct pfa_size_class {
     double bytes;
 } pfa_size_class_t;
 
+/* The chunks of one point by size: all of them, those at the peak, and those that are live. */
+typedef enum pfa_sized { PFA_SIZED_ALL, PFA_SIZED_PEAK, PFA_SIZED_LIVE, PFA_SIZED } pfa_sized_t;
+
+typedef struct pfa_point_sizes {
+    pfa_size_class_t of[PFA_SIZED][PFA_SIZES];
+} pfa_point_sizes_t;
+
 typedef struct pfa_thread_total {
     uint32_t file; /* in files */
     uint32_t number;
@@ -73,6 +80,9 @@ typedef struct pfa_report {
     bool maps_are_merged; /* some of them have words that were only between others */
     pfa_memoro_t memoro;  /* scores and inferences */
     pfa_size_class_t sizes[PFA_SIZES];
+    bool wants_point_sizes;
+    pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
+    size_t point_sizes_room;
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
@@ -85,6 +95,10 @@ typedef struct pfa_report {
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* The point of a group of the query, new ones with zeros. */
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
+/* The same, and the sizes of each point. */
+void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* So many chunks of a kind, by size, if sizes are asked for. */
+void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);
 /* The sum of all points. */
 pfa_point_t pfa_report_sum(const pfa_report_t *report);
 void pfa_report_free(pfa_report_t *report);

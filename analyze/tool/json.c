@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The length of the well-formed UTF-8 sequence at `at`, 0 if there is none. */
-static size_t sequence(const unsigned char *at)
+size_t pfa_json_sequence(const unsigned char *at)
 {
     size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : 4;
     if (length == 4 && (at[0] < 0xf0 || at[0] > 0xf4)) {
@@ -26,7 +25,7 @@ static void put_text(FILE *to, const char *text)
 {
     putc('"', to);
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        size_t length = sequence(at);
+        size_t length = pfa_json_sequence(at);
         if (length == 0) {
             fputs("\\ufffd", to);
             at++;

@@ -4,30 +4,31 @@ that are built twice, in which the same points have to be found again."""
 import json
 import math
 import os
+import shutil
+import statistics
 import subprocess
 
 import support
-from support import check, equal, make, tool
+from support import check, equal, make, stack_number, tool
 
 METRICS = ("bytes", "count", "peak", "peak_count", "live", "live_count")
 PERIOD = 4096  # of the maker's samples
-NODE_FIRST, STACKS = 4, 12
 
 
 def diff(*arguments, **options):
     out, _ = tool("diff", "--json", *arguments, **options)
     data = json.loads(out)
-    check((data["schema"], data["version"]) == ("profalloc-diff", 1), "schema")
+    check((data["schema"], data["version"]) == ("profalloc-diff", 2), "schema")
     return data
 
 
 def sums(chunks):
-    """Values and variances of a run: of all, and by stack."""
+    """Values and variances of a run, and {class of sizes: [chunks, bytes]}: of all, and by stack."""
     _, when = support.peak_of(chunks)
     by = {}
     for c in chunks:
         for key in (None, c.stack):
-            values = by.setdefault(key, {m: [0, 0] for m in METRICS})
+            values = by.setdefault(key, {m: [0, 0, {}] for m in METRICS})
             each = c.weight * (c.weight - 1)
             alive = c.born <= when and (not c.died or when < c.died)
             for name, count, counts in (("bytes", "count", True), ("peak", "peak_count", alive), ("live", "live_count", not c.died)):
@@ -36,32 +37,39 @@ def sums(chunks):
                     values[name][1] += each * c.size ** 2
                     values[count][0] += c.weight
                     values[count][1] += each
+                    for sizes in (values[name][2], values[count][2]):
+                        size = sizes.setdefault((key or c.stack, c.size.bit_length()), [0, 0])
+                        size[0] += c.weight
+                        size[1] += c.weight * c.size
     return by
 
 
-def student(freedom):
-    """The quantile of 97.5 %, by integrating the density."""
+def student(freedom, share):
+    """A quantile, by integrating the density."""
     def density(x):
         return math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi) * (
             1 + x * x / freedom) ** (-(freedom + 1) / 2)
 
     total, x, step = 0.5, 0.0, 1e-3
-    while total < 0.975:
+    while total < share:
         total += step / 6 * (density(x) + 4 * density(x + step / 2) + density(x + step))
         x += step
+        step = max(step, x / 1000)  # few degrees have long tails
     return x
 
 
 QUANTILES = {}
 
 
-def quantile(freedom):
+def quantile(freedom, together=1):
+    """That all of so many differences are within, with 95 %."""
+    share = 1 - 0.025 / together
     if math.isinf(freedom):
-        return 1.959964
-    freedom = max(1, math.floor(freedom)) if freedom <= 30 else round(freedom, 1)
-    if freedom not in QUANTILES:
-        QUANTILES[freedom] = student(freedom)
-    return QUANTILES[freedom]
+        return statistics.NormalDist().inv_cdf(share)
+    freedom = max(1, math.floor(freedom)) if freedom <= 200 else round(freedom)
+    if (freedom, share) not in QUANTILES:
+        QUANTILES[freedom, share] = student(freedom, share)
+    return QUANTILES[freedom, share]
 
 
 def spread(values):
@@ -69,20 +77,24 @@ def spread(values):
     return sum((v - mean) ** 2 for v in values) / (len(values) - 1) if max(values) > min(values) else 0
 
 
+def missed(classes, metric):
+    """The variance that samples would make of a sum over these chunks."""
+    total = 0
+    for chunks, size in classes.values():
+        if size > 0:
+            weight = 1 / (1 - math.exp(-size / chunks / PERIOD))
+            total += chunks * (weight - 1) * ((size / chunks) ** 2 if metric in ("bytes", "peak", "live") else 1)
+    return total
+
+
 def expect(sides, sampled, metric):
-    """A change from [(value, variance) of each metric] of each side's runs: base, new, margin."""
+    """A change from [(value, variance) of each metric] of each side's runs: base, new, margin, and the margin of all metrics."""
     means = {m: [sum(run[m][0] for run in side) / len(side) for side in sides] for m in METRICS}
-    group = METRICS.index(metric) // 2 * 2
     variances, freedom = [], []
     for i, side in enumerate(sides):
         n, other = len(side), sides[1 - i]
         own = sum(run[metric][1] for run in side) / n ** 2
-        size_of, count_of = means[METRICS[group]][1 - i], means[METRICS[group + 1]][1 - i]
-        unseen = 0
-        if sampled[i] and size_of > 0:
-            size = size_of / count_of
-            each = 1 / (1 - math.exp(-size / PERIOD)) - 1
-            unseen = each * (size * size_of if metric in ("bytes", "peak", "live") else count_of) / n
+        unseen = sum(missed(run[metric][2], metric) for run in other) / len(other) / n if sampled[i] else 0
         between = spread([run[metric][0] for run in side]) / n if n > 1 else spread([run[metric][0] for run in other]) if len(other) > 1 else 0
         variances.append(max(own, unseen, between))
         freedom.append((n if n > 1 else len(other)) - 1 if between > 0 else math.inf)
@@ -92,12 +104,13 @@ def expect(sides, sampled, metric):
     else:
         parts = sum(v * v / f for v, f in zip(variances, freedom))
         degrees = sum(variances) ** 2 / parts if parts > 0 else math.inf
-    margin = quantile(degrees) * math.sqrt(sum(variances)) if sum(variances) > 0 else 0
-    return means[metric][0], means[metric][1], margin
+    error = math.sqrt(sum(variances))
+    return means[metric][0], means[metric][1], *(quantile(degrees, n) * error if error > 0 else 0 for n in (1, len(METRICS)))
 
 
 def check_change(ours, sides, sampled, metric, what):
-    base, new, margin = expect(sides, sampled, metric)
+    """Whether the change is sure: None if that hangs on rounding."""
+    base, new, margin, wide = expect(sides, sampled, metric)
     equal(ours["base"], base, f"{what}: base", 1e-9)
     equal(ours["new"], new, f"{what}: new", 1e-9)
     equal(ours["margin"], margin, f"{what}: margin", 2e-3)
@@ -109,17 +122,11 @@ def check_change(ours, sides, sampled, metric, what):
         equal(ours["percent"], None, f"{what}: percent")
     else:
         equal(ours["percent"], percent, f"{what}: percent", 1e-6)
+    near = abs(abs(new - base) - wide) <= 0.01 * wide + 1e-6 * max(base, new) and wide > 0
+    return None if near else abs(new - base) > max(wide, 1e-9 * max(base, new))
 
 
-def stack_number(point):
-    """The maker's number of a point: its stacks differ in their innermost function and depth."""
-    lines, first = len(point["stack"]), point["stack"][0]["function"]
-    if first is None:
-        return NODE_FIRST + STACKS - 1
-    return NODE_FIRST + 2 * (lines - 1) if first == "plain_site" else NODE_FIRST + lines - 1
-
-
-ZERO = {m: [0, 0] for m in METRICS}
+ZERO = {m: [0, 0, {}] for m in METRICS}
 
 
 def check_diff(data, sides, sampled):
@@ -129,25 +136,24 @@ def check_diff(data, sides, sampled):
         check_change(data["totals"][m], [[run.get(None, ZERO) for run in side] for side in runs], sampled, m, f"total {m}")
     stacks = {s for side in runs for run in side for s in run if s is not None}
     told = set()
-    leaked = 0
+    grown = []
     for point in data["points"]:
         number = stack_number(point)
         check(number not in told, "each point once")
         told.add(number)
         values = [[run.get(number, ZERO) for run in side] for side in runs]
-        for m in METRICS:
-            check_change(point[m], values, sampled, m, f"stack {number} {m}")
+        sure = [check_change(point[m], values, sampled, m, f"stack {number} {m}") for m in METRICS]
         there = [sum(number in run for run in side) for side in runs]
         equal([point["in_base"], point["in_new"]], there, "runs it is in")
-        significant = any(point[m]["significant"] for m in METRICS)
-        fate = "not significant" if not significant else "new" if not there[0] else "gone" if not there[1] else "changed"
-        equal(point["fate"], fate, f"fate of {number}")
-        leaked += max(0, point["live"]["difference"]) if point["live"]["significant"] else 0
-    equal(data["leaked"], leaked, "leaked", 1e-9)
+        fate = "not significant" if not any(sure) else "new" if not there[0] else "gone" if not there[1] else "changed"
+        check(point["fate"] == fate or (None in sure and True not in sure), f"fate of {number}: {point['fate']}, expected {fate}")
+        grown.append((sure[METRICS.index("live")], max(0, point["live"]["difference"])))
+    if all(sure is not None for sure, _ in grown):
+        equal(data["live_growth"], sum(more for sure, more in grown if sure), "more live", 1e-9)
     equal(data["same"]["points"], len(stacks - told), "points that are the same")
     for number in stacks - told:
         for m in METRICS:
-            base, new, _ = expect([[run.get(number, ZERO) for run in side] for side in runs], sampled, m)
+            base, new, *_ = expect([[run.get(number, ZERO) for run in side] for side in runs], sampled, m)
             equal(new, base, f"stack {number} is the same in {m}", 1e-8)
     for m in METRICS:
         everything = data["same"][m] + sum(p[m]["new"] for p in data["points"])
@@ -233,6 +239,32 @@ def by_keys(folder):
             equal((point["count"]["base"], point["count"]["new"]), (sum(c.size == size for c in a), sum(c.size == size for c in b)), f"size {size}")
 
 
+def same_question(folder):
+    """A baseline is of a question, not of a text: names and files are what they stand for."""
+    base, a, queries = folder / "base.txt", folder / "a.pa", folder / "queries.txt"
+
+    def compare(*words, status=0):
+        return tool("diff", *words, base, a, status=status)[1]
+
+    tool("gate", "--save", base, "--where", "size > 100 and not live", a)
+    for text in ("not live and size > 100", "(size>100) and (not (live))", "size > 100 and not live and all"):
+        compare("--where", text)
+    for text in ("size > 101 and not live", "size > 100 or not live", "size > 100 and live", "size > 100"):
+        check("cannot be compared" in compare("--where", text, status=2), text)
+    queries.write_text("big = size > 100\nwhere big and not live\n")
+    compare("--where", f"@{queries}")
+    tool("gate", "--save", base, "--where", f"@{queries}", a)
+    compare("--where", f"@{queries}")
+    compare("--where", "size > 100 and not live")
+    queries.write_text("big = size > 200\nwhere big and not live\n")
+    check("asks something else now" in compare("--where", f"@{queries}", status=2), "the file says something else now")
+    for one, other in (("function = plain* | top 3 by bytes", "function = plain* | top 4 by bytes"), ("function = plain*", "function ~ plain"),
+                       (f'point in "{a}"', f'point in "{folder / "b.pa"}"'), (f'point in "{a}" where (live)', f'point in "{a}" where (freed)')):
+        tool("gate", "--save", base, "--where", one, a)
+        compare("--where", one)
+        compare("--where", other, status=2)
+
+
 def asked(folder):
     """--where is of both sides."""
     a = make("ended", folder / "a.pa", 2000, 1)
@@ -245,18 +277,7 @@ def asked(folder):
     equal(diff("--where", "size > 100", folder / "base.txt", folder / "a.pa")["points"], [], "a baseline of the same chunks")
     _, said = tool("diff", folder / "base.txt", folder / "a.pa", status=2)
     check("where size > 100" in said and "cannot be compared" in said, said)
-    # What is asked counts, not how it is written, nor what a file is called.
-    (folder / "q").write_text("big = size > 100 # bytes\nwhere big and (live or freed)\n")
-    tool("gate", "--save", folder / "named.txt", "--where", f"@{folder / 'q'}", folder / "a.pa")
-    (folder / "r").write_text("gone = freed\nlarge =\n  size > 100\nwhere (gone or live) and large\n")
-    equal(diff("--where", f"@{folder / 'r'}", folder / "named.txt", folder / "a.pa")["points"], [], "the same in other words")
-    (folder / "q").write_text("big = size > 101 # bytes\nwhere big and (live or freed)\n")
-    _, said = tool("diff", "--where", f"@{folder / 'q'}", folder / "named.txt", folder / "a.pa", status=2)
-    check("cannot be compared" in said, said)
-    torn = (folder / "named.txt").read_text()
-    for change in (torn.replace("asked ", "asked x"), "".join(line for line in torn.splitlines(True) if not line.startswith("asked "))):
-        (folder / "torn.txt").write_text(change)
-        tool("diff", folder / "torn.txt", folder / "a.pa", status=2)
+    same_question(folder)
 
 
 def rates(folder):
@@ -388,7 +409,7 @@ def changed(folder):
         leak = fates["changed"]
         equal(innermost(leak), ["get", "parse", "load", "main"], "the leak")
         lost = sum(100 + n for n in range(0, 200, 2))
-        equal((leak["live"]["difference"], leak["bytes"]["difference"], data["leaked"]), (lost, 0, lost), "what is lost")
+        equal((leak["live"]["difference"], leak["bytes"]["difference"], data["live_growth"]), (lost, 0, lost), "what is lost")
         text, _ = tool("diff", folder / ("old" + level) / "program.pa", folder / ("new" + level) / "program.pa")
         for part in ("\nNew: 1 point\n", "\nGone: 1 point\n", "\nGrew, at the peak: 1 point\n", "at inserted", "at removed", "by parse"):
             check(part in text, f"{part!r} in {text}")
@@ -487,6 +508,52 @@ def nameless(folder):
     check({p["fate"] for p in data["points"]} <= {"new", "gone"}, "none is taken for another")
 
 
+def stripped(folder):
+    """A build with names against the same one without: points are found by their addresses. Against another one without names nothing
+    is claimed, and that is said."""
+    if not HAS_LIBRARY:
+        return
+    # Two calls of one function in another: one point by name, two by address.
+    twice = OLD.replace("return load(1, 200) +", "return load(1, 150) + load(1, 50) +")
+    program = build(folder, "same", twice, "-O2")
+    tool("pack", record(program), "-o", folder / "named.pa")
+    subprocess.run(["objcopy", "--strip-all", program], check=True)
+    bare = record(program).rename(folder / "bare.pa")
+    tool("gate", "--save", folder / "named.txt", folder / "named.pa")
+    tool("gate", "--save", folder / "bare.txt", bare)
+    for base, new in ((folder / "named.pa", bare), (bare, folder / "named.pa"), (folder / "named.txt", bare), (folder / "bare.txt", folder / "named.pa")):
+        data = diff(base, new)
+        equal([(p["name"], p["fate"]) for p in data["points"]], [], f"{base} against {new}: points that differ")
+        equal((data["same"]["count"], data["nameless"]), (401, {"base": 0, "new": 0}), "chunks")
+    other = build(folder, "other", NEW, "-O2")
+    tool("pack", record(other), "-o", folder / "other.pa")
+    data = diff(bare, folder / "other.pa")
+    check({p["fate"] for p in data["points"]} <= {"new", "gone"}, "none is taken for another")
+    equal((data["nameless"]["base"] > 0, data["nameless"]["new"], data["totals"]["count"]["new"]), (True, 0, 401), "what cannot be matched")
+    text, _ = tool("diff", bare, folder / "other.pa")
+    check(f"NOT MATCHED: {data['nameless']['base']} points of the base and 0 of the new side" in text, text)
+    check("NOT MATCHED" not in tool("diff", folder / "named.pa", folder / "other.pa")[0], "with names there is nothing to say")
+
+
+def loaded_elsewhere(folder):
+    """The same build at other addresses, and one without address randomisation, and a rebuild whose code was moved far."""
+    if not HAS_LIBRARY:
+        return
+    far = OLD.replace("KEEP static int load", "".join(f"KEEP int pad_{i}(int n);\nint pad_{i}(int n)\n{{\n    return n * {i + 3} ^ n;\n}}\n" for i in range(500)) + "KEEP static int load")
+    base = record(build(folder, "base", OLD, "-O2")).rename(folder / "base.pa")
+    here = record(folder / "base" / "program").rename(folder / "here.pa")
+    tool("run", "-o", folder / "fixed.pa", "--", "setarch", "-R", folder / "base" / "program")
+    fixed = folder / "fixed.2.pa"  # the first is of setarch itself
+    moved = record(build(folder, "far", far, "-O2")).rename(folder / "far.pa")
+    again = folder / "again"
+    again.mkdir()
+    shutil.copy(folder / "far" / "program", again / "program")
+    for other in (here, fixed, moved, record(again / "program")):
+        data = diff("--where", "module = program", base, other)
+        equal([(p["name"], p["fate"]) for p in data["points"]], [], f"{other}: points that differ")
+        equal(data["same"]["count"], 401, f"{other}: chunks")
+
+
 def sampled(folder):
     """A program that was sampled against one that was not: little of what is the same is told as changed."""
     if not HAS_LIBRARY:
@@ -505,5 +572,66 @@ def sampled(folder):
     check("sampled: one in" in text and "+-" in text, text)
 
 
-support.main(made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
-             changed=changed, containers=containers, libraries=libraries, nameless=nameless, sampled=sampled)
+# Each place allocates as the digits of its number say: how many small, middle and large chunks, of which some stay.
+MIXED = """#include <stdlib.h>
+#define KEEP __attribute__((noinline))
+static void *volatile kept[1 << 16];
+static size_t kept_count;
+#define PLACE(number, counts) \\
+    KEEP static int place_##number(void) \\
+    { \\
+        static const int many[] = {counts}; \\
+        static const size_t sizes[] = {8, 48, 200, 3000, 60000, 1000000}; \\
+        for (int i = 0; i < 6; i++) \\
+            for (int j = 0; j < many[i] * TIMES(number); j++) { \\
+                void *volatile p = malloc(sizes[i] + (size_t)j %% 8); \\
+                if (j %% 4 == 0) \\
+                    kept[kept_count++] = p; \\
+                else \\
+                    free(p); \\
+            } \\
+        return 1; \\
+    }
+#define LIST(...) __VA_ARGS__
+%s
+int main(void)
+{
+    return %s == 0;
+}
+"""
+COUNTS = [(300, 0, 0, 0, 0, 5), (1000, 30, 0, 0, 3, 0), (0, 0, 100, 10, 0, 1), (2000, 0, 0, 40, 0, 0), (40, 40, 40, 40, 4, 0), (0, 800, 0, 0, 0, 2),
+          (100, 0, 0, 200, 0, 0), (0, 0, 0, 0, 30, 1), (600, 600, 60, 6, 6, 0), (0, 5, 0, 0, 0, 8), (3000, 0, 1, 0, 0, 0), (500, 100, 20, 4, 2, 1)]
+
+
+def mixed(folder):
+    """A program with chunks of all sizes at each place, sampled again and again: what is the same is told as changed no more often
+    than is said, and what is not the same is."""
+    if not HAS_LIBRARY:
+        return
+    numbers = range(3 * len(COUNTS))
+    places = "".join(f"PLACE({n}, LIST({', '.join(map(str, COUNTS[n % len(COUNTS)]))}))\n" for n in numbers)
+    text = MIXED % (places, " + ".join(f"place_{n}()" for n in numbers))
+    program = build(folder, "same", text, "-O1", "-DTIMES(n)=1")
+    traces = []
+    for i in range(60):
+        traces.append(record(program, "--sample", "4096").rename(folder / f"{i}.pa"))
+    whole = record(program)
+    pairs = list(zip(traces[::2], traces[1::2])) + [(whole, trace) for trace in traces[:15]] + [(trace, whole) for trace in traces[15:30]]
+    told, changed, totals = dict.fromkeys(METRICS, 0), 0, 0
+    for base, new in pairs:
+        data = diff(base, new)
+        changed += sum(p["fate"] != "not significant" for p in data["points"])
+        totals += sum(t["significant"] for t in data["totals"].values())
+        for m in METRICS:
+            told[m] += sum(p[m]["significant"] for p in data["points"])
+    count = len(pairs) * len(numbers)
+    most = 0.05 * count + 4 * math.sqrt(0.05 * count)
+    check(max(told.values()) <= most and changed <= most, f"of {count}: {told}, {changed} changed")
+    check(totals <= 0.05 * 6 * len(pairs) + 4 * math.sqrt(6 * 0.05 * 6 * len(pairs)), f"{totals} totals of {6 * len(pairs)}")
+    more = record(build(folder, "more", text, "-O1", "-DTIMES(n)=(n == 0 ? 8 : n == 3 ? 3 : 1)"), "--sample", "4096")
+    grown = {innermost(p)[0]: p["fate"] for p in diff(traces[0], more)["points"]}
+    equal([grown.get("place_0"), grown.get("place_3")], ["changed"] * 2, "what really is more")
+
+
+support.main(mixed=mixed, made=made, several=several, one_run=one_run, nothing=nothing, by_keys=by_keys, asked=asked, rates=rates, wishes=wishes, rebuilt=rebuilt,
+             changed=changed, containers=containers, libraries=libraries, nameless=nameless, stripped=stripped, loaded_elsewhere=loaded_elsewhere, sampled=sampled)

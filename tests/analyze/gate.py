@@ -5,8 +5,9 @@ import os
 import random
 import subprocess
 
+import sarif
 import support
-from support import check, equal, make, tool
+from support import check, equal, make, stack_number, tool
 
 LIMITS = {"max-peak": "peak", "max-bytes": "bytes", "max-count": "count", "max-live": "live"}
 POINT_LIMITS = {"max-point-peak": "peak", "max-point-bytes": "bytes", "max-point-count": "count", "max-point-live": "live"}
@@ -39,21 +40,27 @@ def holds(base, new, limit):
     return new - base <= allowed * (1 + 1e-9)
 
 
+def leaks_of(path):
+    """Bytes that leaks calls a leak, by stack."""
+    data = json.loads(tool("leaks", "--json", path)[0])
+    return {stack_number(p): p["leaked_bytes"] for p in data["points"] if p["verdict"] == "leak"}
+
+
 def limits(folder):
     """Random limits of random traces: each verdict, and the status of all together."""
     dice = random.Random(5)
-    statuses = set()
+    statuses, leaking = set(), set()
     for seed in range(25):
         sizes = [dice.choice((20, 300, 310, 1000)) for _ in range(2)]
         a, b = (sums(make("ended", folder / f"{name}.pa", size, 2 * seed + i)) for i, (name, size) in enumerate(zip("ab", sizes)))
         asked = {name: dice.choice(("0", "5%", "20.5%", "100%", "1000", "250000", "900000000"))
-                 for name in dice.sample([*LIMITS, *POINT_LIMITS, "max-leak"], 4)}
+                 for name in dice.sample([*LIMITS, *POINT_LIMITS, "max-live-growth", "max-leak"], 5)}
         floors = {"bytes": dice.choice((0, 1000, 65536)), "count": dice.choice((0, 3, 100))}
         words = [f"--{name}={value}" for name, value in asked.items()]
         status, out, err = run("gate", "--json", "--top", 100, *words, "--min-bytes", floors["bytes"], "--min-count", floors["count"], folder / "a.pa", folder / "b.pa")
         check(status in (0, 3), f"status {status}: {err}")
         data = json.loads(out)
-        equal((data["schema"], data["version"]), ("profalloc-gate", 1), "schema")
+        equal((data["schema"], data["version"]), ("profalloc-gate", 2), "schema")
         found = {limit["name"]: limit for limit in data["limits"]}
         equal(set(found), set(asked), "limits that are told")
         stacks = set(a) | set(b)
@@ -64,10 +71,20 @@ def limits(folder):
                 m = LIMITS[name]
                 expected = holds(a[None][m], b[None][m], value)
                 equal((found[name]["base"], found[name]["new"]), (a[None][m], b[None][m]), name)
+            elif name == "max-live-growth":
+                grown = sum(max(0, b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks)
+                equal(found[name]["difference"], grown, "what grew")
+                expected = grown <= (a[None]["live"] * float(value[:-1]) / 100 if value.endswith("%") else float(value))
             elif name == "max-leak":
-                leaked = sum(max(0, b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks)
-                equal(found[name]["difference"], leaked, "what leaked")
-                expected = leaked <= (a[None]["live"] * float(value[:-1]) / 100 if value.endswith("%") else float(value))
+                leaked = [leaks_of(folder / f"{name}.pa") for name in "ab"]
+                more = {s: min(leaked[1].get(s, 0) - leaked[0].get(s, 0), b.get(s, NONE)["live"] - a.get(s, NONE)["live"]) for s in stacks}
+                total = sum(max(0, bytes_more) for bytes_more in more.values())
+                equal((found[name]["base"], found[name]["new"], found[name]["difference"]), (*(sum(l.values()) for l in leaked), total), "what leaked")
+                expected = total <= (sum(leaked[0].values()) * float(value[:-1]) / 100 if value.endswith("%") else float(value))
+                if not expected:
+                    equal([(stack_number(p), p["leaked"]["difference"]) for p in found[name]["points"]],
+                          sorted(((s, n) for s, n in more.items() if n > 0), key=lambda point: -point[1]), "where it leaked")
+                leaking.add((sum(leaked[1].values()) > 0, expected))
             else:
                 m = POINT_LIMITS[name]
                 floor = floors["count" if m == "count" else "bytes"] if value.endswith("%") else -1
@@ -84,6 +101,27 @@ def limits(folder):
         equal(text_status, status, "status of the text")
         check(("All limits hold." in text) == fine and ("EXCEEDED" in text) != fine, text)
     equal(statuses, {0, 3}, "both happen in this test")
+    check((True, False) in leaking and len(leaking) > 1, f"leaks that are and are not beyond a limit: {leaking}")
+
+
+def orders(folder):
+    """--sort is of the points behind limits, whichever these are of."""
+    a, b = folder / "a.pa", folder / "b.pa"
+    make("ended", a, 300, 1)
+    make("ended", b, 3000, 2)
+    plain = {}
+    for m in (None, "bytes", "count", "peak", "peak_count", "live", "live_count"):
+        words = ("--sort", m) if m else ()
+        limits = json.loads(run("gate", "--json", "--top", 100, *words, "--max-bytes=0", "--max-leak=0", "--max-point-live=0", a, b)[1])["limits"]
+        equal([limit["verdict"] for limit in limits], ["exceeded"] * 3, "limits")
+        for limit in limits:
+            own = {"max-leak": lambda p: p["leaked"]}.get(limit["name"], lambda p: p[limit["metric"]])
+            order = [(p[m] if m else own(p))["difference"] for p in limit["points"]]
+            check(len(order) > 1 and order == sorted(order, reverse=True), f"{limit['name']} by {m}: {order}")
+            names = sorted(p["identity"] for p in limit["points"])
+            equal(names, plain.setdefault(limit["name"], names), "the same points")
+    check("--sort takes bytes" in run("gate", "--sort", "colour", "--max-bytes=0", a, b)[2], "what it takes")
+    tool("gate", "--sort", "colour", "--max-bytes=0", a, b, status=2)
 
 
 def unsure(folder):
@@ -138,6 +176,53 @@ def baselines(folder):
     tool("gate", "--save", folder / "absent" / "base.txt", paths["a"], status=1)
 
 
+NAMED = """#include <stdlib.h>
+void *volatile sink;
+__attribute__((noinline)) int odd(int n) __asm__("odd\\377name");
+__attribute__((noinline)) int back(int n);
+int odd(int n)
+{
+    sink = malloc(1000);
+    free(sink);
+    return n + 1;
+}
+int back(int n)
+{
+    sink = malloc(100);
+    free(sink);
+    return n + 1;
+}
+int main(void)
+{
+    return odd(1) + back(1) == 0;
+}
+"""
+
+
+def names(folder):
+    """Names that are no UTF-8, and such as have what baselines mark them by: read back as they were, and the file is UTF-8."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    place = os.fsencode(folder) + b"/od\xffd \\x41 \xc3\xa9"
+    os.mkdir(place)
+    (folder / "p.c").write_text(NAMED)
+    subprocess.run([os.environ["CC"], "-O1", "-o", place + b"/pro\xfegram", folder / "p.c"], check=True)
+    trace, base = place + b"/t.pa", folder / "base.txt"
+    subprocess.run([support.TOOL, "run", "-o", trace, "--", place + b"/pro\xfegram"], check=True, capture_output=True)
+    subprocess.run([support.TOOL, "gate", "--save", base, "--where", b'function != "\xfd"', trace], check=True, capture_output=True)
+    saved = base.read_bytes().decode()  # or this fails
+    for part in ("odd\\xffname", "pro\\xfegram", "od\\xffd \\x5cx41 é", "where function != \"\\xfd\""):
+        check(part in saved, f"{part} in {saved}")
+    done = subprocess.run([support.TOOL, "diff", "--json", "--where", b'function != "\xfd"', base, trace], check=True, capture_output=True)
+    data = json.loads(done.stdout.decode())
+    equal((data["points"], data["same"]["points"]), ([], 2), "points of the baseline are those of the trace")
+    again = folder / "again.txt"
+    tool("gate", "--save", again, base)
+    equal(again.read_bytes(), base.read_bytes(), "saved from what was read")
+    subprocess.run([support.TOOL, "gate", "--by", "module", "--max-bytes=0", "--sarif", folder / "o.sarif", trace, trace], check=True, capture_output=True)
+    check_sarif(folder / "o.sarif", ["max-bytes"])
+
+
 def statuses(folder):
     a, cut = folder / "a.pa", folder / "cut.pa"
     make("ended", a, 2000, 1)
@@ -183,13 +268,13 @@ def hostile(folder):
     for size in [0, 5, 17, 18, 19, 20] + dice.sample(range(21, len(whole) - 1), 60):
         refused(whole[:size], f"cut to {size}")
     refused(whole + b"more\n", "more behind it")
-    refused(b"profalloc-summary 2\n" + whole.split(b"\n", 1)[1], "another version")
+    refused(b"profalloc-summary 1\n" + whole.split(b"\n", 1)[1], "another version")
     for size in (10, 1000, 100000):
-        refused(b"profalloc-summary 1\n" + dice.randbytes(size), "random bytes")
+        refused(b"profalloc-summary 2\n" + dice.randbytes(size), "random bytes")
     for number in (b"1e999", b"nan", b"inf", b"-1", b"1e31", b"0x10", b"9" * 5000, b"", b"1 2 3"):
         refused(whole.replace(b"total bytes ", b"total bytes " + number + b" ", 1), f"total bytes {number}")
         refused(whole.replace(b"\nend ", b"\nend 9" + number, 1), f"end {number}")
-    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0",
+    for line in (b"point 99999999999 0 x", b"point 1 77 x", b"frame 2 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty", b"frame 0 1 1\tx\ty\tz", b"frame 0 1 1\tx\ty\tz\tb\tmore", b"value colour 1 0", b"file \\y", b"file \\x", b"file \\x4", b"file \\x4g", b"file \\x00", b"leaked", b"leaked -1", b"leaked 1 2", b"sizes bytes 64 1 1", b"sizes count 3 1 4", b"sizes bytes 3 1", b"sizes bytes 3 1 -4", b"sizes",
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
@@ -204,13 +289,16 @@ def hostile(folder):
         check(status in (0, 2, 3), f"status {status}: {said}")
 
 
+# It takes its time: what is born all along is a leak, what is born at once is not.
 OLD = """#include <stdlib.h>
+#include <unistd.h>
 void *volatile sink;
 __attribute__((noinline)) static int work(int n)
 {
     sink = malloc(1000);
     if (n %% 2 == %d)
         free(sink); /* the leak */
+    usleep(100);
     return n + 1;
 }
 int main(void)
@@ -224,40 +312,94 @@ int main(void)
 
 
 def check_sarif(path, rules):
-    """What SARIF 2.1.0 requires of the members that are there."""
-    data = json.loads(path.read_text())
-    equal(data["version"], "2.1.0", "version")
+    """What SARIF 2.1.0 requires, and what a gate says beyond it."""
+    data = json.loads(path.read_bytes().decode())
+    sarif.check_log(data)
     check(data["$schema"].endswith("sarif-2.1.0.json") and len(data["runs"]) == 1, "schema and runs")
     one = data["runs"][0]
     driver = one["tool"]["driver"]
     equal((driver["name"], [r["id"] for r in driver["rules"]]), ("profalloc", rules), "rules")
     check(all(r["shortDescription"]["text"] for r in driver["rules"]), "descriptions")
-    check(all(isinstance(i["executionSuccessful"], bool) for i in one["invocations"]), "invocations")
-    bases = set(one["originalUriBaseIds"])
-
-    def check_location(location):
-        if "physicalLocation" in location:
-            artifact = location["physicalLocation"]["artifactLocation"]
-            if "uriBaseId" in artifact:
-                check(artifact["uriBaseId"] in bases and not artifact["uri"].startswith("/"), str(artifact))
-            else:
-                check(artifact["uri"].startswith("file:///"), str(artifact))
-            check(" " not in artifact["uri"], str(artifact))
-            check(location["physicalLocation"].get("region", {"startLine": 1})["startLine"] >= 1, "lines begin at 1")
-        check(all(name["fullyQualifiedName"] for name in location["logicalLocations"]), "logical locations")
-
     for result in one["results"]:
-        equal(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"], "index of the rule")
-        check(result["level"] == "error" and result["message"]["text"], str(result))
+        equal(result["level"], "error", "level")
         check(all(result[m]["profallocIdentity/v1"] for m in ("fingerprints", "partialFingerprints")), "fingerprints")
-        for location in result["locations"] + result.get("relatedLocations", []):
-            check_location(location)
         check(all(l["message"]["text"] for l in result.get("relatedLocations", [])), "related ones say why")
-        for stack in result.get("stacks", []):
-            check(stack["frames"], "frames")
-            for frame in stack["frames"]:
-                check_location(frame["location"])
+        check(all(l["logicalLocations"] for l in sarif.locations_of(result)), "each place has a name")
     return one["results"]
+
+
+TWINS = """#include <stdlib.h>
+#define KEEP __attribute__((noinline))
+void *volatile sink;
+KEEP static int work(int n)
+{
+    sink = malloc(1000);
+    return n + 1;
+}
+KEEP static int one(int n)
+{
+    return work(n) + 1;
+}
+KEEP static int other(int n)
+{
+    return work(n) + 2;
+}
+int main(int argc, char **argv)
+{
+    return argc < 2 ? 0 : one(1) + other(1) == 0;
+}
+"""
+
+
+def sarif_twins(folder):
+    """Two points that have all figures and the function in common are two places still."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    (folder / "t.c").write_text(TWINS)
+    subprocess.run([os.environ["CC"], "-g", "-O1", "-o", folder / "t", folder / "t.c"], check=True)
+    tool("run", "-o", folder / "a.pa", "--", folder / "t")
+    tool("run", "-o", folder / "b.pa", "--", folder / "t", "more")
+    tool("gate", "--max-bytes=0", "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    results = check_sarif(folder / "o.sarif", ["max-bytes"])
+    equal(len(results[0]["relatedLocations"]), 2, "places")
+
+
+def sarif_checked(folder):
+    """The checker of SARIF finds what is wrong."""
+    make("ended", folder / "a.pa", 300, 1)
+    make("ended", folder / "b.pa", 3000, 2)
+    tool("gate", "--max-peak=0", "--max-point-count=0", "--sarif", folder / "o.sarif", folder / "a.pa", folder / "b.pa", status=3)
+    whole = (folder / "o.sarif").read_text()
+    sarif.check_log(json.loads(whole))
+
+    def spoil(what):
+        log = json.loads(whole)
+        run = log["runs"][0]
+        results = run["results"]
+        what(log, run, results[0], results[-1])
+        check(sarif.wrong_log(log), "a spoilt log is taken for right")
+
+    def artifact(result):
+        return next(l["physicalLocation"]["artifactLocation"] for l in sarif.locations_of(result) if "physicalLocation" in l)
+
+    for what in (lambda log, run, first, last: log.pop("version"), lambda log, run, first, last: log.update(version="2.0.0"),
+                 lambda log, run, first, last: log.update(more=1), lambda log, run, first, last: run.pop("tool"),
+                 lambda log, run, first, last: run["tool"]["driver"].pop("name"), lambda log, run, first, last: run.update(columnKind="bytes"),
+                 lambda log, run, first, last: run["invocations"][0].update(executionSuccessful="yes"), lambda log, run, first, last: run.update(results={}),
+                 lambda log, run, first, last: run["tool"]["driver"]["rules"].append(run["tool"]["driver"]["rules"][0]),
+                 lambda log, run, first, last: run["tool"]["driver"]["rules"].reverse(), lambda log, run, first, last: first.update(ruleIndex=2),
+                 lambda log, run, first, last: first.update(ruleIndex=True), lambda log, run, first, last: last.pop("message"),
+                 lambda log, run, first, last: last["message"].update(text=None), lambda log, run, first, last: last.update(level="fatal"),
+                 lambda log, run, first, last: first["relatedLocations"].append(first["relatedLocations"][0]),
+                 lambda log, run, first, last: first["relatedLocations"][0].update(id=first["relatedLocations"][1]["id"]),
+                 lambda log, run, first, last: first["stacks"][0].pop("frames"), lambda log, run, first, last: first["stacks"][0]["frames"][0].update(module=None),
+                 lambda log, run, first, last: first["fingerprints"].update(x=1), lambda log, run, first, last: artifact(last).update(uri="a b.c"),
+                 lambda log, run, first, last: artifact(last).update(uri="a%2.c"), lambda log, run, first, last: artifact(last).update(uriBaseId="NONE"),
+                 lambda log, run, first, last: artifact(last).update(uri="/a.c", uriBaseId="SRCROOT"), lambda log, run, first, last: artifact(last).update(uri="x:y.c"),
+                 lambda log, run, first, last: run["originalUriBaseIds"]["SRCROOT"].update(uri="file:///a"),
+                 lambda log, run, first, last: last["locations"][0].update(physicalLocation={"artifactLocation": {"uri": "file:///a.c"}, "region": {"startLine": 0}}),
+                 lambda log, run, first, last: last["locations"][0].update(physicalLocation={"region": {"startLine": 1}})):
+        spoil(what)
 
 
 def sarif_made(folder):
@@ -303,10 +445,47 @@ def leak(folder):
         for result in results:
             place = result["locations"][0]["physicalLocation"]
             equal(place["artifactLocation"], {"uri": f"{name}%20build/program.c", "uriBaseId": "SRCROOT"}, "the file")
-            equal(place["region"]["startLine"], 5 + more, "the line of the malloc")
+            equal(place["region"]["startLine"], 6 + more, "the line of the malloc")
             equal(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "work", "the function")
         prints.append([r["fingerprints"] for r in results])
     equal(prints[0], prints[1], "fingerprints of the next build")
+    tool("gate", "--save", base, traces["new"])
+    check("\nleaked 200000\n" in base.read_text(), "a baseline has what leaks")
+    tool("gate", "--max-leak", "0", base, traces["next"])
+    tool("gate", "--max-leak", "0", base, traces["old"])
+
+
+KEPT = """#include <stdlib.h>
+#include <unistd.h>
+void *volatile sink;
+void *volatile table[400];
+int main(void)
+{
+    for (int i = 0; i < %d; i++)
+        table[i] = malloc(1000);
+    for (int i = 0; i < 100; i++) {
+        sink = malloc(10);
+        usleep(500);
+        free(sink);
+    }
+    return 0;
+}
+"""
+
+
+def kept(folder):
+    """What is set up once and kept is more live, but no leak."""
+    if not os.path.exists(os.environ["PROFALLOC_LIB"]):
+        return
+    traces = []
+    for count in (10, 400):
+        (folder / f"{count}.c").write_text(KEPT % count)
+        subprocess.run([os.environ["CC"], "-g", "-O2", "-o", folder / str(count), folder / f"{count}.c"], check=True)
+        traces.append(folder / f"{count}.pa")
+        tool("run", "-o", traces[-1], "--", folder / str(count))
+    tool("gate", "--max-leak", "0", *traces)
+    out, _ = tool("gate", "--max-leak", "0", "--max-live-growth", "0", *traces, status=3)
+    check(out.count("EXCEEDED") == 1 and "max-live-growth" in out, out)
 
 
 def written(folder):
@@ -330,4 +509,26 @@ def written(folder):
     check("--save compares nothing" in tool("gate", "--save", folder / "b", "--max-peak", "0", folder / "t.pa", status=2)[1], "with a limit")
 
 
-support.main(written=written, limits=limits, unsure=unsure, baselines=baselines, statuses=statuses, hostile=hostile, sarif_made=sarif_made, leak=leak)
+def dashes(folder):
+    """- is standard output, with nothing else on it."""
+    a, b, base = folder / "a.pa", folder / "b.pa", folder / "base.txt"
+    make("ended", a, 300, 1)
+    make("ended", b, 3000, 2)
+    tool("gate", "--save", base, a)
+    equal(tool("gate", "--save", "-", a, cwd=folder)[0], base.read_text(), "a baseline")
+    out, _ = tool("gate", "--max-bytes=0", "--sarif", "-", base, b, status=3, cwd=folder)
+    tool("gate", "--max-bytes=0", "--sarif", folder / "o.sarif", base, b, status=3, cwd=folder)
+    equal(out, (folder / "o.sarif").read_text(), "SARIF")
+    check("both write to standard output" in tool("gate", "--json", "--max-bytes=0", "--sarif", "-", base, b, status=2)[1], "with --json")
+    check(not (folder / "-").exists(), "there is no such file")
+    tool("gate", "--save", "./-", a, cwd=folder)
+    equal((folder / "-").read_bytes(), base.read_bytes(), "a file that is called so")
+    for words in (("--save", "-", a), ("--max-bytes=0", "--sarif", "-", base, b)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([support.TOOL, "gate", *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        equal((done.returncode, "cannot write" in done.stderr), (1, True), f"a full device: {done.stderr}")
+        closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', support.TOOL, "gate", *words], stderr=subprocess.PIPE, text=True)
+        equal(closed.returncode, 1, f"no standard output: {closed.stderr}")
+
+
+support.main(dashes=dashes, written=written, limits=limits, orders=orders, unsure=unsure, baselines=baselines, names=names, statuses=statuses, hostile=hostile, sarif_made=sarif_made, sarif_twins=sarif_twins, sarif_checked=sarif_checked, leak=leak, kept=kept)

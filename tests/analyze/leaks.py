@@ -3,6 +3,7 @@
 options, and traces that are empty, tiny or damaged."""
 import json
 import random
+import re
 import subprocess
 
 import leaks_reference as reference
@@ -197,6 +198,18 @@ def orders(folder):
     check("Not freed at exit" in out and f"MISSING: {folder}/bad.pa" in out, out + said)
 
 
+def sure(folder):
+    """The word for how sure a verdict is fits the number beside it."""
+    words = set()
+    for chunks, seed, more in ((20000, 1, ("alive",)), (60, 2, ("alive",)), (3000, 3, ()), (400, 4, ()), (150, 5, ())):
+        make("ended", folder / "t.pa", chunks, seed, *more)
+        text, _ = tool("leaks", "--top", 100, folder / "t.pa")
+        for word, number in re.findall(r"\(sure: (\w+), ([0-9.]+)\)", text):
+            equal(word, "high" if float(number) >= 0.8 else "medium" if float(number) >= 0.5 else "low", f"the word for {number}")
+            words.add((word, number))
+    check(("high", "0.80") in words and {w for w, _ in words} == {"high", "medium", "low"}, f"{sorted(words)}")
+
+
 def statuses(folder):
     """--fail is for leaks alone, and not for those that are suppressed."""
     make("ended", folder / "t.pa", 5000, 1)
@@ -258,5 +271,5 @@ def text(folder):
     check("profalloc leaks: " in tool("leaks", "--colour", status=2)[1], "an option that there is not")
 
 
-support.main(figures=figures, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, asked=asked, orders=orders,
+support.main(figures=figures, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, asked=asked, orders=orders, sure=sure,
              statuses=statuses, tiny=tiny, damaged=damaged, text=text)

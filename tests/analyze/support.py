@@ -94,6 +94,17 @@ def peak_of(chunks, step=1):
     return peak, when
 
 
+NODE_FIRST, STACKS = 4, 12  # of the maker
+
+
+def stack_number(point):
+    """The maker's number of a point: its stacks differ in their innermost function and depth."""
+    lines, first = len(point["stack"]), point["stack"][0]["function"]
+    if first is None:
+        return NODE_FIRST + STACKS - 1
+    return NODE_FIRST + 2 * (lines - 1) if first == "plain_site" else NODE_FIRST + lines - 1
+
+
 FOLDED = (7, 700)  # chunks and bytes that the maker folds when asked to
 
 

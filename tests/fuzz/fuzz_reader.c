@@ -9,54 +9,14 @@
  *
  * sources: see tests/fuzz/run.sh */
 #include "analyze/tool/commands.h"
-#include "analyze/names/dwarf.h"
 #include "analyze/report/report.h"
 #include "analyze/files/seal.h"
-
-#include <fcntl.h>
-#include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static char trace_path[64];
 static char live_path[80];
 static char packed_path[80];
 static char cut_path[80];
-
-pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
-{
-    (void)path;
-    (void)build_id;
-    (void)build_id_size;
-    *why = "not here";
-    return NULL;
-}
-
-void pfa_dwarf_close(pfa_dwarf_t *dwarf)
-{
-    (void)dwarf;
-}
-
-void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
-{
-    (void)dwarf;
-    (void)address;
-    (void)visit;
-    (void)to;
-}
-
-bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left)
-{
-    (void)dwarf;
-    (void)visit;
-    (void)to;
-    (void)left;
-    return true;
-}
 
 static void remove_files(void)
 {
@@ -68,7 +28,7 @@ static void remove_files(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    const char *folder = fuzz_folder();
     (void)argc;
     (void)argv;
     snprintf(trace_path, sizeof trace_path, "%s/profalloc-fuzz-%d.pa", folder, (int)getpid());
@@ -77,30 +37,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(cut_path, sizeof cut_path, "%s.cut.pa", trace_path);
     atexit(remove_files);
     return freopen("/dev/null", "w", stdout) == NULL;
-}
-
-static void write_file(const char *path, const uint8_t *bytes, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
-        abort();
-    }
-    close(fd);
-}
-
-static void mend_checksums(uint8_t *bytes, size_t size)
-{
-    for (size_t at = 0; size - at >= sizeof(pfa_block_header_t);) {
-        pfa_block_header_t header;
-        memcpy(&header, bytes + at, sizeof header);
-        if (header.magic != PFA_BLOCK_MAGIC || header.stored_size > size - at - sizeof header) {
-            at++;
-            continue;
-        }
-        header.checksum = pfa_block_checksum(&header, bytes + at + sizeof header);
-        memcpy(bytes + at, &header, sizeof header);
-        at += sizeof header + header.stored_size;
-    }
 }
 
 /* The short form has no table of 32768 extents. */
@@ -140,23 +76,6 @@ static void report_it(void)
         pfa_report_text(&report, 5, orders, 2);
     }
     pfa_report_free(&report);
-}
-
-/* As from the command line. */
-static int run(int command(int argc, char **argv), const char *name, const char *option, const char *first,
-               const char *second)
-{
-    char *arguments[8];
-    int count = 0;
-    const char *given[] = {name, option, first, second};
-    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
-        if (given[i] != NULL) {
-            arguments[count++] = (char *)(uintptr_t)given[i];
-        }
-    }
-    arguments[count] = NULL;
-    optind = 0; /* getopt begins anew */
-    return command(count, arguments);
 }
 
 /* The blocks' first two thirds, begun at another time. */

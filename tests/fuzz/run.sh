@@ -1,14 +1,15 @@
 #!/bin/bash
-# Builds the fuzz target of the reader with clang and runs it on the corpus for a while.
-#   run.sh [SECONDS] [FOLDER]
+# Builds a fuzz target with clang and runs it on its corpus for a while.
+#   run.sh fuzz_reader|fuzz_texts [SECONDS] [FOLDER]
 # The folder gets the inputs that it made up and what they found; without one, findings stay in the build's.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${PROFALLOC_BUILD_DIR:-$root/build}
-seconds=${1:-20}
-work=${2:-$(mktemp -d)}
-findings=${2:-$build/tests/fuzz}/findings
-[[ -n ${2-} ]] || trap 'rm -rf "$work"' EXIT
+target=${1:?which target?}
+seconds=${2:-20}
+work=${3:-$(mktemp -d)}
+findings=${3:-$build/tests/fuzz}/findings
+[[ -n ${3-} ]] || trap 'rm -rf "$work"' EXIT
 
 command -v clang >/dev/null || { echo "clang is missing: install the package clang"; exit 1; }
 # All of the tool but its main, debug information, which the target fakes, and what starts processes.
@@ -17,15 +18,21 @@ mapfile -t sources < <(find "$root/analyze" -name '*.c' ! -name main.c ! -name o
 mkdir -p "$build/tests/fuzz" "$work/corpus" "$findings"
 work=$(cd "$work" && pwd)
 findings=$(cd "$findings" && pwd)
-rm -f "$build/tests/fuzz/fuzz_reader"
-clang -g -O1 -std=gnu11 -D_GNU_SOURCE -DPFA_VERSION=\"fuzzed\" -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    "$root/tests/fuzz/fuzz_reader.c" "${sources[@]}" "$root/export/format/batch.c" "$root/export/format/batch_read.c" -lzstd -lm -o "$build/tests/fuzz/fuzz_reader"
+rm -f "$build/tests/fuzz/$target"
+corpus=$root/tests/fuzz/corpus
+words=()
+if [[ $target == fuzz_texts ]]; then
+    corpus=$root/tests/fuzz/corpus_texts
+    words=(-dict="$root/tests/fuzz/texts.dict")
+fi
+clang -g -O1 -std=gnu11 -D_GNU_SOURCE -DPFA_VERSION=\"fuzzed\" -DPFA_FUZZ_TRACE="\"$root/tests/fuzz/corpus/ended-60-sampled-shift-plain\"" -I"$root" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+    "$root/tests/fuzz/$target.c" "${sources[@]}" "$root/export/format/batch.c" "$root/export/format/batch_read.c" -lzstd -lm -o "$build/tests/fuzz/$target"
 cd "$work"
 # What the commands say of inputs is not shown (-close_fd_mask); sanitizers are heard all the same.
 exec_options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=3000 -max_len=65536 -print_final_stats=1 -close_fd_mask=2
     -artifact_prefix="$findings/")
 status=0
-"$root/scripts/unscattered.sh" "$build/tests/fuzz/fuzz_reader" "${exec_options[@]}" "$work/corpus" "$root/tests/fuzz/corpus" 2>&1 |
+"$root/scripts/unscattered.sh" "$build/tests/fuzz/$target" "${exec_options[@]}" ${words[@]+"${words[@]}"} "$work/corpus" "$corpus" 2>&1 |
     tail -30 || status=$?
 if ((status != 0)); then
     echo "what was found is in $findings:"
