@@ -1,12 +1,12 @@
 /* Owns the reading of files with summaries. They come from anywhere: a line that is not as docs/gate.md tells it, or a file that
  * does not end as it should, is an error that names the line; nothing is guessed. Memory grows with the file's size. */
 #include "analyze/diff/summary.h"
+#include "analyze/diff/words.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,64 +37,13 @@ static bool fail(reading_t *reading, const char *wrong)
     return false;
 }
 
-/* The next word of a line; NULL: there is none. */
-static char *next_word(char **rest)
-{
-    return *rest != NULL && **rest != '\0' ? strsep(rest, " ") : NULL;
-}
-
-/* strtoull alone takes signs and leading space. */
-static bool read_whole(const char *word, int base, uint64_t most, uint64_t *value)
-{
-    char *end = NULL;
-    if (word == NULL || word[0] == '\0' || strspn(word, "0123456789abcdef") != strlen(word)) {
-        return false;
-    }
-    errno = 0;
-    *value = strtoull(word, &end, base);
-    return errno == 0 && *end == '\0' && *value <= most;
-}
-
-static bool read_number(const char *word, double *value)
-{
-    static const double most = 1e30; /* squares and sums of such are numbers still */
-    char *end = NULL;
-    if (word == NULL || word[0] == '\0' || strspn(word, "0123456789.e+-") != strlen(word)) {
-        return false;
-    }
-    *value = strtod(word, &end);
-    return *end == '\0' && isfinite(*value) && *value >= 0 && *value <= most;
-}
-
-/* Puts bytes in the places of \xNN. False: there is another backslash, or a byte that ends texts. */
-static bool unescape(char *text)
-{
-    char *to = text;
-    for (const char *at = text; *at != '\0'; to++) {
-        char digits[3] = "";
-        uint64_t byte = 0;
-        if (*at != '\\') {
-            *to = *at++;
-            continue;
-        }
-        if (at[1] != 'x' || sscanf(at + 2, "%2[0-9a-f]", digits) != 1 || !read_whole(digits, 16, UINT8_MAX, &byte) ||
-            digits[1] == '\0' || byte == 0) {
-            return false;
-        }
-        *to = (char)byte;
-        at += 4;
-    }
-    *to = '\0';
-    return true;
-}
-
 /* NULL is the empty text. */
 static const char *keep(reading_t *reading, char *text)
 {
     if (text == NULL) {
         return "";
     }
-    if (!unescape(text)) {
+    if (!pfa_words_unescape(text)) {
         (void)fail(reading, "a backslash is expected to begin \\x and two digits of a byte");
     }
     pfa_text_clean(text, strlen(text));
@@ -103,14 +52,15 @@ static const char *keep(reading_t *reading, char *text)
 
 static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
 {
-    char *name = next_word(&rest);
+    char *name = pfa_words_next(&rest);
     pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
     double value;
     double variance;
     if (metric == PFA_DIFF_METRICS) {
         return fail(reading, "there is no such metric");
     }
-    if (!read_number(next_word(&rest), &value) || !read_number(next_word(&rest), &variance) || rest != NULL) {
+    if (!pfa_words_number(pfa_words_next(&rest), &value) || !pfa_words_number(pfa_words_next(&rest), &variance) ||
+        rest != NULL) {
         return fail(reading, "a value and its variance are expected, numbers from 0 on");
     }
     if (sums->values[metric] != 0 || sums->variances[metric] != 0) {
@@ -123,7 +73,7 @@ static bool read_sums(reading_t *reading, char *rest, pfa_sums_t *sums)
 
 static bool read_scored(reading_t *reading, char *rest, pfa_sums_t *sums)
 {
-    char *name = next_word(&rest);
+    char *name = pfa_words_next(&rest);
     size_t score = 0;
     while (name != NULL && score < PFA_SCORES && strcmp(pfa_score_names[score], name) != 0) {
         score++;
@@ -131,8 +81,8 @@ static bool read_scored(reading_t *reading, char *rest, pfa_sums_t *sums)
     if (name == NULL || score == PFA_SCORES || sums->scored_chunks[score] > 0) {
         return fail(reading, "there is no such score, or it is there twice");
     }
-    return (read_number(next_word(&rest), &sums->scored[score]) &&
-            read_number(next_word(&rest), &sums->scored_chunks[score]) && rest == NULL) ||
+    return (pfa_words_number(pfa_words_next(&rest), &sums->scored[score]) &&
+            pfa_words_number(pfa_words_next(&rest), &sums->scored_chunks[score]) && rest == NULL) ||
            fail(reading, "a score times chunks, and these chunks, are expected");
 }
 
@@ -162,8 +112,9 @@ static bool end_point(reading_t *reading)
 static bool read_run(reading_t *reading, char *rest)
 {
     pfa_summary_t *run = reading->run;
-    bool numbers = read_number(next_word(&rest), &run->seconds) && read_number(next_word(&rest), &run->sample);
-    char *word = next_word(&rest);
+    bool numbers =
+        pfa_words_number(pfa_words_next(&rest), &run->seconds) && pfa_words_number(pfa_words_next(&rest), &run->sample);
+    char *word = pfa_words_next(&rest);
     if (!numbers || run->sample < 1 || word == NULL || rest != NULL) {
         return fail(reading, "seconds, mean bytes between samples, and complete or incomplete are expected");
     }
@@ -186,7 +137,7 @@ static bool read_where(reading_t *reading, char *rest)
 
 static bool read_asked(reading_t *reading, char *rest)
 {
-    return read_whole(next_word(&rest), 16, UINT64_MAX, &reading->run->asked) && rest == NULL
+    return pfa_words_whole(pfa_words_next(&rest), 16, UINT64_MAX, &reading->run->asked) && rest == NULL
                ? true
                : fail(reading, "the number of what is asked is expected");
 }
@@ -225,7 +176,7 @@ static bool read_leaked(reading_t *reading, char *rest)
     if (!reading->has_point || *leaked > 0) {
         return fail(reading, "there is no point that this could be of, or it is there twice");
     }
-    if (!read_number(next_word(&rest), leaked) || rest != NULL) {
+    if (!pfa_words_number(pfa_words_next(&rest), leaked) || rest != NULL) {
         return fail(reading, "bytes are expected");
     }
     return true;
@@ -234,7 +185,7 @@ static bool read_leaked(reading_t *reading, char *rest)
 static bool read_places(reading_t *reading, char *rest)
 {
     uint64_t places;
-    if (!reading->has_point || !read_whole(next_word(&rest), 16, UINT64_MAX, &places) || rest != NULL) {
+    if (!reading->has_point || !pfa_words_whole(pfa_words_next(&rest), 16, UINT64_MAX, &places) || rest != NULL) {
         return fail(reading, "a point, and then the number of its places, are expected");
     }
     pfa_summary_add_places(&reading->point, places);
@@ -243,15 +194,16 @@ static bool read_places(reading_t *reading, char *rest)
 
 static bool read_sizes(reading_t *reading, char *rest)
 {
-    char *name = next_word(&rest);
+    char *name = pfa_words_next(&rest);
     pfa_diff_metric_t metric = name != NULL ? pfa_diff_metric_find(name) : PFA_DIFF_METRICS;
     pfa_size_sum_t sizes = {.metric = metric};
     uint64_t class;
     if (!reading->has_point || metric == PFA_DIFF_METRICS || !pfa_diff_metrics[metric].is_bytes) {
         return fail(reading, "there is no point, or no such metric in bytes, that these sizes could be of");
     }
-    if (!read_whole(next_word(&rest), 10, 63, &class) || !read_number(next_word(&rest), &sizes.chunks) ||
-        !read_number(next_word(&rest), &sizes.bytes) || rest != NULL) {
+    if (!pfa_words_whole(pfa_words_next(&rest), 10, 63, &class) ||
+        !pfa_words_number(pfa_words_next(&rest), &sizes.chunks) ||
+        !pfa_words_number(pfa_words_next(&rest), &sizes.bytes) || rest != NULL) {
         return fail(reading, "a class of sizes, chunks and bytes are expected");
     }
     sizes.class = (uint32_t) class;
@@ -268,8 +220,8 @@ static bool read_point(reading_t *reading, char *rest)
     if (reading->run->by == NULL) {
         return fail(reading, "what points are told apart by has to come before them");
     }
-    if (!read_whole(next_word(&rest), 10, UINT32_MAX, &stacks) ||
-        !read_whole(next_word(&rest), 10, PFA_NODE_FIRST - 1, &root)) {
+    if (!pfa_words_whole(pfa_words_next(&rest), 10, UINT32_MAX, &stacks) ||
+        !pfa_words_whole(pfa_words_next(&rest), 10, PFA_NODE_FIRST - 1, &root)) {
         return fail(reading, "the number of stacks and how they end are expected");
     }
     reading->point = (pfa_summary_point_t){.stacks = (uint32_t)stacks, .name = keep(reading, rest)};
@@ -299,8 +251,9 @@ static bool read_frame(reading_t *reading, char *rest)
     if (!reading->has_point || reading->lines.count == FRAMES_MAX) {
         return fail(reading, "there is no point that this frame could be of");
     }
-    if (!read_whole(next_word(&numbers), 10, 1, &inlined) || !read_whole(next_word(&numbers), 10, UINT32_MAX, &line) ||
-        !read_whole(next_word(&numbers), 16, UINT64_MAX, &address) || numbers != NULL) {
+    if (!pfa_words_whole(pfa_words_next(&numbers), 10, 1, &inlined) ||
+        !pfa_words_whole(pfa_words_next(&numbers), 10, UINT32_MAX, &line) ||
+        !pfa_words_whole(pfa_words_next(&numbers), 16, UINT64_MAX, &address) || numbers != NULL) {
         return fail(reading, "0 or 1, a line and an address are expected");
     }
     pfa_lines_t *lines = &reading->lines;
@@ -321,7 +274,7 @@ static bool read_end(reading_t *reading, char *rest)
     if (!end_point(reading)) {
         return false;
     }
-    if (!read_whole(rest, 10, UINT64_MAX, &count) || count != reading->run->count || reading->run->by == NULL) {
+    if (!pfa_words_whole(rest, 10, UINT64_MAX, &count) || count != reading->run->count || reading->run->by == NULL) {
         return fail(reading, "the run does not have as many points as its end tells");
     }
     if ((reading->run->where[0] != '\0') != (reading->run->asked != 0)) {
@@ -381,8 +334,8 @@ static bool read_runs(reading_t *reading, pfa_summary_t **runs, size_t *count, s
     while (next_line(reading)) {
         char *rest = reading->line;
         if (strncmp(rest, "runs ", 5) == 0) {
-            reading->ended = read_whole(rest + 5, 10, UINT64_MAX, &reading->runs) && reading->runs == *count - first &&
-                             reading->runs != 0;
+            reading->ended = pfa_words_whole(rest + 5, 10, UINT64_MAX, &reading->runs) &&
+                             reading->runs == *count - first && reading->runs != 0;
             return (reading->ended || fail(reading, "the file does not have as many runs as its end tells")) &&
                    (getc(reading->from) == EOF || fail(reading, "there is more behind this line"));
         }
@@ -411,8 +364,8 @@ static bool read_head(reading_t *reading)
         return false;
     }
     rest = reading->line;
-    const char *magic = next_word(&rest);
-    if (magic == NULL || strcmp(magic, PFA_SUMMARY_MAGIC) != 0 || !read_whole(rest, 10, UINT32_MAX, &version)) {
+    const char *magic = pfa_words_next(&rest);
+    if (magic == NULL || strcmp(magic, PFA_SUMMARY_MAGIC) != 0 || !pfa_words_whole(rest, 10, UINT32_MAX, &version)) {
         return fail(reading, "it does not begin as a summary");
     }
     return version == PFA_SUMMARY_VERSION || fail(reading, "it is of another version; save it anew");

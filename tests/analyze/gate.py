@@ -4,6 +4,7 @@ import json
 import os
 import random
 import subprocess
+import time
 
 import sarif
 import support
@@ -278,6 +279,10 @@ def hostile(folder):
                  b"score lifetime -1 1", b"score colour 1 1", b"by colour", b"unknown", b"run 1 1 complete", b"\0", b"end 0", b"runs 1"):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
+    bad.write_bytes(whole.replace(b"\nfile ", b"\nfile " + b"\\xff" * 250000 + b"\nfile ", 1))
+    began = time.monotonic()
+    equal(run("gate", "--max-peak", "5%", bad, a)[0], 0, "a line of many marks")
+    check(time.monotonic() - began < 20, "which takes no time")
     first = next(i for i, line in enumerate(lines) if line.startswith(b"point"))
     refused(b"\n".join(lines[:first] + lines[first:-3] + lines[first:-3] + lines[-3:]), "points twice")
     for _ in range(300):
