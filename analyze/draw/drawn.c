@@ -4,6 +4,7 @@
 #include "analyze/tool/commands.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* Of reading options. */
 typedef struct taking {
@@ -27,6 +28,18 @@ static bool take(void *to, int option, const char *value)
     }
 }
 
+/* A trace may be called anything. */
+static bool is_input(const pfa_request_t *request, const char *path)
+{
+    struct stat out;
+    struct stat in;
+    bool found = false;
+    for (size_t i = 0; stat(path, &out) == 0 && i < request->file_count; i++) {
+        found = found || (stat(request->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino);
+    }
+    return found;
+}
+
 static bool check(const pfa_drawn_command_t *command, pfa_drawn_t *drawn, void *to)
 {
     const pfa_request_t *request = &drawn->request;
@@ -38,6 +51,10 @@ static bool check(const pfa_drawn_command_t *command, pfa_drawn_t *drawn, void *
     }
     if (drawn->form + (drawn->svg != NULL) + request->json > 1) {
         pfa_tool_say(command->name, "one of %s, --svg and --json at a time", command->form);
+        return false;
+    }
+    if (drawn->svg != NULL && is_input(request, drawn->svg)) {
+        pfa_tool_say(command->name, "'%s' is to be read: it is not written over", drawn->svg);
         return false;
     }
     return command->check(to, drawn);

@@ -271,7 +271,10 @@ def wrong_uses(folder):
                             (("--svg", str(path)), "name of a trace"), (("--svg", ""), "is empty")):
         out, err = tool("flame", *arguments, path, status=2)
         check(said in err and out == "", f"{arguments}: {out}{err}")
-    equal(path.read_bytes(), before, "the trace is as it was")
+    plain = folder / "plain"
+    plain.write_bytes(before)
+    check("is to be read" in tool("flame", "--svg", plain, plain, status=2)[1], "a trace of another name")
+    equal((path.read_bytes(), plain.read_bytes()), (before, before), "traces are as they were")
     tool("flame", status=2)
     tool("flame", folder / "absent.pa", status=2)
     (folder / "none.pa").write_text("no trace")

@@ -194,10 +194,13 @@ def by(folder):
         out = tool("mprof", "--by", "thread", folder / "t.pa")[0]
         check(re.search(r"\(%\)  thread\n", out) and "calls  thread\n" in out, f"what the rows are:\n{out[:800]}")
     check(re.search(r"  plain_site.*\n +at plain_site", tool("mprof", "--by", "stack", folder / "t.pa")[0]), "stacks are told whole")
-    for key in ("function", "file", "module", "tag"):
+    support.make("ended", folder / "t.pa", 3000, 8, "sampled", "folded")
+    for key in ("stack", "function", "file", "module", "size", "thread", "tag"):
         data = mprof("--by", key, folder / "t.pa")
         near(sum(d["bytes"] for d in data["direct"]), data["totals"]["bytes"], f"{key}: all")
         near(sum(d["kept"] for d in data["leaks"]), data["totals"]["kept"], f"{key}: all that was kept")
+        unknown = [(d["calls"], d["bytes"]) for d in data["direct"] if d["group"] == "(not known)"]
+        equal(unknown, [FOLDED] if key in ("size", "thread", "tag") else [], f"{key}: what is known in sums by stack only")
 
 
 def compare_groups(data, chunks, key):
