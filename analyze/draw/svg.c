@@ -80,7 +80,7 @@ pfa_plot_t pfa_plot_begin(FILE *to, const char *title, const char *note, double 
     put_colours(to, true);
     fprintf(to, "}\n</style>\n<rect class=\"bg\" width=\"%d\" height=\"%d\"/>\n<text class=\"head\" x=\"20\" y=\"28\">",
             PFA_SVG_WIDTH, PFA_SVG_HEIGHT);
-    pfa_svg_put_cut(to, title, 100);
+    pfa_svg_put_cut(to, title, 88);
     fputs("</text>\n", to);
     if (note != NULL) {
         fputs("<text class=\"dim\" x=\"20\" y=\"47\">", to);
