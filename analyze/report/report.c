@@ -13,7 +13,8 @@ static const char usage[] =
     "Of programs built with profalloc-cc it also tells what was done with the chunks: how much of their bytes was used, how\n"
     "often they were read and written, how long they lay idle, and which were never read or never touched.\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
-    "  --sort WHAT        one list only: by bytes or chunks (count) allocated, by bytes at the peak, or live at the end\n"
+    "  --sort WHAT        one list only: by bytes or chunks (count) allocated, by those at the peak (peak, peak_count) or\n"
+    "                     live at the end (live, live_count)\n"
     "  --top N            so many allocation points in each list; 10 as text, all of them as JSON\n"
     "  --json             for programs: docs/report-json.md tells what it means\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n\n"
@@ -21,10 +22,8 @@ static const char usage[] =
 
 static int parse_order(const char *name)
 {
-    static const char *const names[] = {
-        [PFA_BY_BYTES] = "bytes", [PFA_BY_COUNT] = "count", [PFA_BY_PEAK] = "peak", [PFA_BY_LIVE] = "live"};
     for (int i = 0; i < PFA_ORDERS; i++) {
-        if (strcmp(name, names[i]) == 0) {
+        if (strcmp(name, pfa_order_names[i]) == 0) {
             return i;
         }
     }
@@ -65,7 +64,8 @@ int pfa_command_report(int argc, char **argv)
     int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &thresholds);
     int order = status < 0 && request.sort != NULL ? parse_order(request.sort) : 0;
     if (order < 0) {
-        pfa_tool_say("report", "--sort takes bytes, count, peak or live, not '%s'", request.sort);
+        pfa_tool_say("report", "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
+                     request.sort);
         status = PFA_EXIT_USAGE;
     } else if (status < 0 && request.sort != NULL) {
         orders[0] = (pfa_order_t)order;

@@ -30,7 +30,14 @@ typedef struct pfa_point {
     uint64_t largest;                 /* size that was asked for */
 } pfa_point_t;
 
-typedef enum pfa_order { PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK, PFA_BY_LIVE, PFA_ORDERS } pfa_order_t;
+typedef enum pfa_order {
+#define PFA_ORDER(name, option, title, value) PFA_BY_##name,
+#include "analyze/report/orders.def"
+#undef PFA_ORDER
+    PFA_ORDERS
+} pfa_order_t;
+extern const char *const pfa_order_names[PFA_ORDERS];
+extern const char *const pfa_order_titles[PFA_ORDERS];
 
 enum { PFA_SIZES = 50 };
 /* Chunks of 0 bytes, of 1, of 2 to 3, of 4 to 7, ...; folded ones are in none. */

@@ -6,17 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const pfa_order_names[PFA_ORDERS] = {
+#define PFA_ORDER(name, option, title, value) option,
+#include "analyze/report/orders.def"
+#undef PFA_ORDER
+};
+
+const char *const pfa_order_titles[PFA_ORDERS] = {
+#define PFA_ORDER(name, option, title, value) title,
+#include "analyze/report/orders.def"
+#undef PFA_ORDER
+};
+
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order)
 {
     switch (order) {
-    case PFA_BY_COUNT:
-        return point->frees + point->live_chunks;
-    case PFA_BY_PEAK:
-        return point->peak_bytes;
-    case PFA_BY_LIVE:
-        return point->live_bytes;
+#define PFA_ORDER(name, option, title, value)                                                                          \
+    case PFA_BY_##name:                                                                                                \
+        return value;
+#include "analyze/report/orders.def"
+#undef PFA_ORDER
     default:
-        return point->bytes_freed + point->live_bytes;
+        return 0;
     }
 }
 

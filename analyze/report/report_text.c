@@ -166,10 +166,6 @@ typedef struct printed {
 
 static void print_points(pfa_report_t *report, size_t top, pfa_order_t order, printed_t *printed)
 {
-    static const char *const names[] = {[PFA_BY_BYTES] = "bytes allocated",
-                                        [PFA_BY_COUNT] = "chunks allocated",
-                                        [PFA_BY_PEAK] = "bytes at the peak",
-                                        [PFA_BY_LIVE] = "bytes live at the end"};
     uint32_t *numbers = pfa_report_order(report, order);
     double all = 0;
     size_t count = 0;
@@ -179,7 +175,7 @@ static void print_points(pfa_report_t *report, size_t top, pfa_order_t order, pr
     while (count < top && count < report->point_count && pfa_point_value(&report->points[numbers[count]], order) > 0) {
         count++;
     }
-    printf("\nAllocation points by %s: %zu of %zu\n", names[order], count, report->point_count);
+    printf("\nAllocation points by %s: %zu of %zu\n", pfa_order_titles[order], count, report->point_count);
     for (size_t i = 0; i < count; i++) {
         uint32_t number = numbers[i];
         const pfa_point_t *point = &report->points[number];
@@ -189,7 +185,7 @@ static void print_points(pfa_report_t *report, size_t top, pfa_order_t order, pr
             continue;
         }
         printed->rank[number] = (uint32_t)i + 1;
-        printed->list[number] = names[order];
+        printed->list[number] = pfa_order_titles[order];
         print_what(report, number);
     }
     free(numbers);

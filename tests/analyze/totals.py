@@ -207,10 +207,17 @@ def text(folder):
     out, _ = tool("report", "--top", 2, folder / "t.pa")
     for wanted in ("by bytes allocated: 2 of 12", "by chunks allocated: 2", "by bytes at the peak: 2", "worker-2", "Sizes", "3,000"):
         check(wanted in out, f"'{wanted}' in the report:\n{out}")
+    for sort, key, title in (("bytes", "bytes", "bytes allocated"), ("count", "allocations", "chunks allocated"),
+                             ("peak", "peak_bytes", "bytes at the peak"), ("peak_count", "peak_chunks", "chunks at the peak"),
+                             ("live", "live_bytes", "bytes live at the end"), ("live_count", "live_chunks", "chunks live at the end")):
+        for by in ("stack", "function", "size", "thread"):
+            values = [p[key] for p in json.loads(tool("report", "--json", "--by", by, "--sort", sort, folder / "t.pa")[0])["points"]]
+            equal(values, sorted(values, reverse=True), f"--by {by} --sort {sort}")
+        check(f"\nAllocation points by {title}: " in tool("report", "--sort", sort, folder / "t.pa")[0], f"the list of {sort}")
     out, _ = tool("report", "--sort", "live", folder / "t.pa")
     check("by bytes live at the end" in out and "by bytes allocated" not in out, "one list only")
     said = tool("report", "--sort", "colour", folder / "t.pa", status=2)[1]
-    equal(said, "profalloc report: --sort takes bytes, count, peak or live, not 'colour'\n", "what is wrong")
+    equal(said, "profalloc report: --sort takes bytes, count, peak, peak_count, live or live_count, not 'colour'\n", "what is wrong")
     said = tool("report", "--by", "colour", folder / "t.pa", status=2)[1]
     check(said.startswith("profalloc report: --by takes one of these, not 'colour':\n  stack"), said)
     for top in ("x", "-5", "0", "", "5x", "99999999999999999999"):
