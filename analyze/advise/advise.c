@@ -15,10 +15,12 @@ static const char usage[] =
     "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
     "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
-    "  --top N            so many; 10\n"
+    "  --top N            so many; without it 10, of those that are worth a change\n"
     "  --json             for programs\n\n"
     "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
     "Thresholds:\n";
+
+enum { SHOWN = 10 }; /* without --top */
 
 typedef struct asked {
     pfa_thresholds_t thresholds;
@@ -79,17 +81,35 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
     pfa_json_end(&json, '}');
 }
 
-static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
+static void print_head(pfa_report_t *report, const pfa_findings_t *findings, size_t count)
 {
     char texts[3][PFA_NUMBER_TEXT];
-    size_t count = findings->count < top ? findings->count : top;
-    printf("%zu of %zu changes that would save memory or time; the peak is %s%s, the run took %s%s\n", count,
-           findings->count, pfa_text_bytes(texts[0], findings->peak),
+    if (findings->count == 0) {
+        printf("Nothing to change was found");
+    } else if (count == 0) {
+        printf("Nothing worth a change was found");
+    } else {
+        printf("%zu of %zu changes that would save memory or time", count,
+               count > findings->worth ? findings->count : findings->worth);
+    }
+    printf("; the peak is %s%s, the run took %s%s\n", pfa_text_bytes(texts[0], findings->peak),
            pfa_text_within(texts[2], findings->peak, pfa_report_sum(report).peak_variance),
            pfa_text_ns(texts[1], findings->run_ns),
            findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
+}
+
+static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
+{
+    char texts[1][PFA_NUMBER_TEXT];
+    size_t count = top != 0 ? top : findings->worth < SHOWN ? findings->worth : SHOWN;
+    count = count < findings->count ? count : findings->count;
+    print_head(report, findings, count);
     for (size_t i = 0; i < count; i++) {
         pfa_finding_print(report, findings, i, i + 1);
+    }
+    if (count <= findings->worth && findings->worth < findings->count) {
+        printf("\n%zu more would save less than %g %% of the run and of the peak; --top %zu lists them all\n",
+               findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->count);
     }
     printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",
            findings->measured ? "measured" : "assumed", pfa_text_ns(texts[0], findings->pair_ns));
@@ -113,7 +133,8 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
         if (request->json) {
             print_json(&report, &findings, request->top != 0 ? request->top : SIZE_MAX);
         } else {
-            print_text(&report, &findings, request->top != 0 ? request->top : 10);
+            /* By another order, what is worth little may come first. */
+            print_text(&report, &findings, request->top == 0 && request->sort != NULL ? SHOWN : request->top);
         }
         pfa_findings_free(&findings);
     }

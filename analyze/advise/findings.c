@@ -290,6 +290,18 @@ static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t nu
     return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 
+static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
+{
+    if (findings->count != 0) {
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
+        pfa_findings_join(findings, report);
+        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
+    }
+    while (findings->worth < findings->count && findings->list[findings->worth].rank >= PFA_FINDING_WORTH) {
+        findings->worth++;
+    }
+}
+
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
 {
     seen_t seen = {.modules = NULL};
@@ -323,11 +335,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
         }
     }
     free(seen.modules);
-    if (findings->count != 0) {
-        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
-        pfa_findings_join(findings, report);
-        qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
-    }
+    sort_findings(findings, report);
 }
 
 void pfa_findings_free(pfa_findings_t *findings)

@@ -22,6 +22,9 @@ extern const char *const pfa_advice_titles[PFA_ADVICES];
 typedef enum pfa_sure { PFA_SURE_LOW, PFA_SURE_MEDIUM, PFA_SURE_HIGH } pfa_sure_t;
 extern const char *const pfa_sure_names[];
 
+/* What ranks below is worth no change: a hundredth of a percent of the run, or of the peak. */
+#define PFA_FINDING_WORTH 1e-4
+
 typedef struct pfa_finding {
     pfa_advice_t advice;
     uint32_t point;   /* of the report; the first of several */
@@ -43,6 +46,7 @@ typedef struct pfa_finding {
 typedef struct pfa_findings {
     pfa_finding_t *list; /* the best first */
     size_t count;
+    size_t worth; /* of them: the first so many save more than next to nothing */
     size_t room;
     double pair_ns; /* what an allocation and its free cost, */
     bool measured;  /* as the trace tells; else it is assumed */

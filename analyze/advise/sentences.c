@@ -113,9 +113,11 @@ static void say_pool(const words_t *words)
             pfa_text_count(texts[0], words->finding->chunks));
         return;
     }
-    fprintf(words->to, "take the chunks (%s to ", pfa_text_bytes(texts[0], (double)words->point->smallest));
-    fprintf(words->to, "%s) from a pool or an arena: %s", pfa_text_bytes(texts[0], (double)words->point->largest),
-            pfa_text_count(texts[1], words->point->chunks));
+    fprintf(words->to, "take the chunks (%s", pfa_text_bytes(texts[0], (double)words->point->smallest));
+    if (words->point->largest > words->point->smallest) {
+        fprintf(words->to, " to %s", pfa_text_bytes(texts[0], (double)words->point->largest));
+    }
+    fprintf(words->to, ") from a pool or an arena: %s", pfa_text_count(texts[1], words->point->chunks));
     say_rate(words);
 }
 

@@ -189,7 +189,9 @@ static void print_other(pfa_report_t *report, const pfa_findings_t *findings, co
 static void print_findings(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
     size_t picked[PFA_FINDINGS_PICKED];
-    size_t count = pfa_findings_pick(findings, top, picked);
+    pfa_findings_t worth = *findings;
+    worth.count = findings->worth;
+    size_t count = pfa_findings_pick(&worth, top, picked);
     for (size_t i = 0, rank = 0; i < count; i++) {
         const pfa_finding_t *finding = &findings->list[picked[i]];
         if (i != 0 && finding->point == findings->list[picked[i - 1]].point) {
@@ -211,11 +213,11 @@ void pfa_score_text(pfa_report_t *report, size_t top)
         return; /* what is to be changed is told by stack */
     }
     pfa_findings_make(&findings, report);
-    if (findings.count == 0) {
-        printf("\nNothing to improve was found%s\n",
-               report->has_accesses ? "" : "; what chunks were used for is not known");
+    if (findings.worth != 0) {
+        printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.worth);
     } else {
-        printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.count);
+        printf("\nNothing worth a change was found%s\n",
+               report->has_accesses ? "" : "; what chunks were used for is not known");
     }
     print_findings(report, &findings, top);
     pfa_findings_free(&findings);

@@ -91,7 +91,10 @@ def pools(folder):
     tool("run", "-o", folder / "pool.pa", "--", folder / "pool")
     data = advice(folder / "pool.pa")
     pool = data["findings"][0]
-    equal((pool["advice"], pool["chunks"], pool["saves_calls"]), ("pool", 8 * 32000, 0.99 * 8 * 32000), "the pool")
+    # A program that loses the processor within a burst has fewer that are short-lived.
+    equal(pool["advice"], "pool", "the pool")
+    equal(pool["chunks"], 8 * 32000, "its chunks", 0.02)
+    equal(pool["saves_calls"], 0.99 * 8 * 32000, "its calls", 0.02)
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
