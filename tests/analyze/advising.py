@@ -73,6 +73,21 @@ def kept_promises(folder):
         equal([f["sentence"] for f in advice(path)["findings"] if f["advice"] == "unshare"], [], f"{words}: no harm is done")
 
 
+BUSY = r"""
+#include <stdlib.h>
+static volatile long sink;
+__attribute__((noinline)) static void often(void) { char *p = malloc(100); p[0] = 1; sink += p[0]; free(p); }
+__attribute__((noinline)) static void seldom(void) { char *p = malloc(200); p[0] = 1; sink += p[0]; free(p); }
+int main(void)
+{
+    for (int i = 0; i < 300000; i++) often();
+    for (int i = 0; i < 20; i++) seldom();
+    for (long i = 0; i < 300000000; i++) sink += i;
+    return 0;
+}
+"""
+
+
 POOLED = r"""
 #include <stdlib.h>
 static volatile long sink;
@@ -98,9 +113,23 @@ def pools(folder):
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
-    told = re.findall(r"\n      and 32,000 chunks by (use_\d) \(pool.c:7\) < main \(pool.c:8\)(?=\n)", out)
+    told = re.findall(r"\n      and [\d,]+ chunks by (use_\d) \(pool.c:7\) < main \(pool.c:8\)(?=\n)", out)
     equal(told, [p["stack"][1]["function"] for p in pool["points"][1:6]], "points that are told")
     check("\n      and 2 more points of the same function\n" in out, out)
+
+
+def worth(folder):
+    """What saves next to nothing is not listed, but counted; --top lists it."""
+    (folder / "busy.c").write_text(BUSY)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "busy", folder / "busy.c"], check=True)
+    tool("run", "-o", folder / "busy.pa", "--", folder / "busy")
+    ranks = [f["rank"] for f in advice(folder / "busy.pa")["findings"]]
+    out = tool("advise", folder / "busy.pa")[0]
+    listed = len(re.findall(r"^  #\d+  ", out, re.M))
+    equal(listed, sum(rank >= 1e-4 for rank in ranks), "those that are worth it")
+    check(0 < listed < len(ranks), f"some are, some are not: {ranks}")
+    check(f"\n{len(ranks) - listed} more would save less than 0.01 %" in out, out)
+    equal(len(re.findall(r"^  #\d+  ", tool("advise", "--top", 99, folder / "busy.pa")[0], re.M)), len(ranks), "all of them")
 
 
 LIBRARY = r"""
@@ -183,10 +212,10 @@ def words(folder):
     check("usage: profalloc advise" in tool("advise", "--help")[0], "help")
     tool("advise", folder / "none.pa", status=2)
     make("ended", folder / "empty.pa", 0, 1)
-    check("0 of 0 changes" in tool("advise", folder / "empty.pa")[0], "nothing to advise")
+    check("Nothing to change was found" in tool("advise", folder / "empty.pa")[0], "nothing to advise")
     make("ended", folder / "one.pa", 1, 1, "accesses")
     for finding in advice(folder / "one.pa")["findings"]:
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, words=words)
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, words=words)
