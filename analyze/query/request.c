@@ -44,6 +44,11 @@ static void print_keys(FILE *to)
 
 static bool take_key(pfa_request_t *request, const char *name)
 {
+    if (request->no_by) {
+        pfa_tool_say(request->command,
+                     "has no use for --by: it tells of stacks or chunks one by one; --where chooses among them");
+        return false;
+    }
     request->key = pfa_key_find(name);
     if (request->key != NULL) {
         return true;
@@ -82,7 +87,10 @@ static bool take_shared(pfa_request_t *request, int option, const char *value)
         return take_key(request, value);
     case SORT:
         request->sort = value;
-        return true;
+        if (request->no_sort) {
+            pfa_tool_say(request->command, "has no use for --sort: what it tells has an order of its own");
+        }
+        return !request->no_sort;
     case TOP:
         return take_top(request, value);
     default:
@@ -91,8 +99,8 @@ static bool take_shared(pfa_request_t *request, int option, const char *value)
     }
 }
 
-/* The command's own options, then those shared ones that it has a use for. */
-static struct option *join_options(const pfa_request_t *request, const struct option *own)
+/* The command's own options, then the shared ones. */
+static struct option *join_options(const struct option *own)
 {
     size_t count = 0;
     while (own != NULL && own[count].name != NULL) {
@@ -103,9 +111,7 @@ static struct option *join_options(const pfa_request_t *request, const struct op
         all[i] = own[i];
     }
     for (size_t i = 0; i < SHARED; i++) {
-        if ((shared[i].val != BY || !request->no_by) && (shared[i].val != SORT || !request->no_sort)) {
-            all[count++] = shared[i];
-        }
+        all[count++] = shared[i];
     }
     return all;
 }
@@ -146,7 +152,7 @@ int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct
                      void *to)
 {
     request->names = pfa_where_names_new();
-    struct option *options = join_options(request, own);
+    struct option *options = join_options(own);
     int status = read_options(request, argc, argv, options, take, to);
     free(options);
     if (status >= 0) {
