@@ -8,7 +8,8 @@
 void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
     *memoro = (pfa_memoro_t){.thresholds = *thresholds,
-                             .run_ns = query->end_ns,
+                             .run_ns = query->run_ns,
+                             .end_ns = query->end_ns,
                              .sampled = query->sampled,
                              .sights = {.stacks = &query->stacks}};
     for (size_t i = 0; i < query->source_count; i++) {
@@ -193,7 +194,7 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
         add_burst(memoro, point, kind, chunk);
     }
-    pfa_own_peak_add(&point->own_peak, memoro->run_ns, chunk, kind->live, bytes);
+    pfa_own_peak_add(&point->own_peak, memoro->end_ns, chunk, kind->live, bytes);
     if (chunk->accesses != NULL) {
         see(memoro, point, kind, chunk, bytes);
     }
@@ -209,6 +210,6 @@ void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pf
 {
     pfa_own_peak_t *own = &find_point(memoro, kind->group)->own_peak;
     if (own->events != NULL) {
-        pfa_own_peak_add_again(own, memoro->run_ns, chunk, kind->live, kind->weight * (double)kind->size);
+        pfa_own_peak_add_again(own, memoro->end_ns, chunk, kind->live, kind->weight * (double)kind->size);
     }
 }

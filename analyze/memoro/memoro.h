@@ -110,7 +110,8 @@ typedef struct pfa_score_total {
 
 typedef struct pfa_memoro {
     pfa_thresholds_t thresholds;
-    double run_ns;
+    double run_ns;   /* of the query, */
+    double end_ns;   /* and when it ends */
     double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
     double group_ns_asked;      /* for */
     size_t group_count;         /* of all points */

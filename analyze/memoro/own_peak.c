@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static size_t part_of(double run_ns, double time)
+static size_t part_of(double end_ns, double time)
 {
-    double part = run_ns > 0 ? time / run_ns * PFA_CURVE : 0;
+    double part = end_ns > 0 ? time / end_ns * PFA_CURVE : 0;
     return part <= 0 ? 0 : part >= PFA_CURVE - 1 ? PFA_CURVE - 1 : (size_t)part;
 }
 
@@ -16,14 +16,14 @@ static void add_change(pfa_curve_t *curve, size_t part, double bytes)
     curve->events[part] += curve->events[part] != UINT32_MAX;
 }
 
-void pfa_own_peak_add(pfa_own_peak_t *own, double run_ns, const pfa_chunk_t *chunk, bool live, double bytes)
+void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes)
 {
     own->curve = own->curve != NULL ? own->curve : pfa_memory_get(1, sizeof *own->curve);
-    size_t born = part_of(run_ns, chunk->born);
+    size_t born = part_of(end_ns, chunk->born);
     own->curve->births[born] += bytes;
     add_change(own->curve, born, bytes);
     if (!live) {
-        add_change(own->curve, part_of(run_ns, chunk->died), -bytes);
+        add_change(own->curve, part_of(end_ns, chunk->died), -bytes);
     }
 }
 
@@ -58,9 +58,9 @@ void pfa_own_peak_want(pfa_own_peak_t *own)
 }
 
 /* Of a process that goes on, the second walk may see more than the first. */
-static void keep(pfa_own_peak_t *own, double run_ns, double time, double bytes)
+static void keep(pfa_own_peak_t *own, double end_ns, double time, double bytes)
 {
-    if (!is_wanted(own, part_of(run_ns, time))) {
+    if (!is_wanted(own, part_of(end_ns, time))) {
         return;
     }
     if (own->kept < own->event_count) {
@@ -69,11 +69,11 @@ static void keep(pfa_own_peak_t *own, double run_ns, double time, double bytes)
     own->kept++;
 }
 
-void pfa_own_peak_add_again(pfa_own_peak_t *own, double run_ns, const pfa_chunk_t *chunk, bool live, double bytes)
+void pfa_own_peak_add_again(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes)
 {
-    keep(own, run_ns, chunk->born, bytes);
+    keep(own, end_ns, chunk->born, bytes);
     if (!live) {
-        keep(own, run_ns, chunk->died, -bytes);
+        keep(own, end_ns, chunk->died, -bytes);
     }
 }
 

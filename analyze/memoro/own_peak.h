@@ -35,12 +35,12 @@ typedef struct pfa_own_peak {
     uint64_t kept;
 } pfa_own_peak_t;
 
-/* The first walk, of a run that took so long; then the bounds, which the largest chunk is part of. */
-void pfa_own_peak_add(pfa_own_peak_t *own, double run_ns, const pfa_chunk_t *chunk, bool live, double bytes);
+/* The first walk, of a run that ends then; then the bounds, which the largest chunk is part of. */
+void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes);
 void pfa_own_peak_bound(pfa_own_peak_t *own, double largest);
 /* For those whose events are wanted: the second walk, and its end. */
 void pfa_own_peak_want(pfa_own_peak_t *own);
-void pfa_own_peak_add_again(pfa_own_peak_t *own, double run_ns, const pfa_chunk_t *chunk, bool live, double bytes);
+void pfa_own_peak_add_again(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes);
 void pfa_own_peak_settle(pfa_own_peak_t *own);
 void pfa_own_peak_free(pfa_own_peak_t *own);
 

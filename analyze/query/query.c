@@ -160,6 +160,31 @@ static bool open_source(pfa_query_t *query, pfa_inputs_t *inputs, const pfa_inpu
     return true;
 }
 
+static int compare_starts(const void *a, const void *b)
+{
+    double left = (*(const pfa_source_t *const *)a)->start_ns;
+    double right = (*(const pfa_source_t *const *)b)->start_ns;
+    return left < right ? -1 : left > right;
+}
+
+/* The time in which at least one of them was recorded. */
+static double measure_run(const pfa_query_t *query)
+{
+    const pfa_source_t **order = pfa_memory_get(query->source_count, sizeof *order);
+    double sum = 0;
+    double end = 0;
+    for (size_t i = 0; i < query->source_count; i++) {
+        order[i] = &query->sources[i];
+    }
+    qsort(order, query->source_count, sizeof *order, compare_starts);
+    for (size_t i = 0; i < query->source_count; i++) {
+        sum += fmax(order[i]->end_ns - fmax(order[i]->start_ns, end), 0);
+        end = fmax(end, order[i]->end_ns);
+    }
+    free(order);
+    return sum;
+}
+
 /* By the clock since the boot if it is the same one for all, else by the time of day. */
 static void place_in_time(pfa_query_t *query)
 {
@@ -190,6 +215,7 @@ static void place_in_time(pfa_query_t *query)
         source->end_ns = source->start_ns + (ticks > 0 ? ticks * source->ns_per_tick : 0);
         query->end_ns = source->end_ns > query->end_ns ? source->end_ns : query->end_ns;
     }
+    query->run_ns = measure_run(query);
 }
 
 void pfa_query_open(pfa_query_t *query, const char *command, char **paths, size_t count)

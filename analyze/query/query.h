@@ -53,7 +53,8 @@ typedef struct pfa_query {
     pfa_stacks_t stacks;
     pfa_source_t *sources;
     size_t source_count;
-    double end_ns;        /* the last of all: how long the run was */
+    double end_ns;        /* the last of all */
+    double run_ns;        /* how long something was recorded: what lies between recordings does not count */
     bool comparable;      /* the times of all sources are on one clock */
     bool sampled;         /* any of them: sums are estimates */
     bool has_accesses;    /* any of them */

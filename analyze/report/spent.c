@@ -116,5 +116,5 @@ double pfa_spent_recording_ns(const pfa_query_t *query)
     for (size_t i = 0; query->source_count == 1 && i < query->sources[0].thread_count; i++) {
         threads += query->sources[0].threads[i].tid != 0;
     }
-    return threads == 1 && spent.files == 1 && ns > 0 ? fmin(ns, 0.9 * query->end_ns) : 0;
+    return threads == 1 && spent.files == 1 && ns > 0 ? fmin(ns, 0.9 * query->run_ns) : 0;
 }

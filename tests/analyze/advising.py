@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import support
 from support import check, equal, make, tool
@@ -132,6 +133,19 @@ def worth(folder):
     equal(len(re.findall(r"^  #\d+  ", tool("advise", "--top", 99, folder / "busy.pa")[0], re.M)), len(ranks), "all of them")
 
 
+def apart(folder):
+    """What lies between two recordings is no part of the run."""
+    (folder / "busy.c").write_text(BUSY)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "busy", folder / "busy.c"], check=True)
+    paths = [folder / name for name in ("one.pa", "two.pa")]
+    for path in paths:
+        tool("run", "-o", path, "--", folder / "busy")
+        time.sleep(1)
+    data = json.loads(tool("report", "--json", *paths)[0])
+    told = json.loads(tool("advise", "--json", *paths)[0])
+    equal(told["run_ns"], 1e9 * sum(f["seconds"] for f in data["files"]), "the run", 1e-6)
+
+
 LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -218,4 +232,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, words=words)
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, apart=apart, words=words)
