@@ -14,7 +14,7 @@ enum { DEEPEST = 1000 };
 /* Entries of a unit that have code, and where. */
 typedef struct index {
     bool made;
-    bool anywhere;    /* with those inside of functions; else the outermost only */
+    bool anywhere;    /* with those inside of others; else the outermost only */
     const char *seen; /* where the last entry that was looked at is in memory */
     Dwarf_Die *list;  /* in the order of the unit */
     size_t count;
@@ -89,7 +89,7 @@ static void collect(index_t *index, Dwarf_Die *around, unsigned depth)
         if (can_have_code(&die)) {
             add_entry(index, &die);
         }
-        if (has_functions(&die) || (index->anywhere && is_function(&die))) {
+        if (has_functions(&die) || (index->anywhere && can_have_code(&die))) {
             collect(index, &die, depth + 1);
         }
     } while (dwarf_siblingof(&die, &die) == 0);
@@ -128,7 +128,8 @@ static bool enter(Dwarf_Die *die, Dwarf_Addr address, bool anywhere, unsigned de
     return descend(die, address, anywhere, depth + 1, chain) || function;
 }
 
-/* `anywhere`: looks also into functions that do not have the address, which can have others inside that do. */
+/* `anywhere`: looks also into functions and blocks that do not have the address, which can have others inside that do: those
+ * of a class that is declared there. */
 static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, pfa_chain_t *chain)
 {
     Dwarf_Die die;
@@ -139,7 +140,7 @@ static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsign
         if (can_have_code(&die) && dwarf_haspc(&die, address) > 0) {
             return enter(&die, address, anywhere, depth, chain);
         }
-        if ((has_functions(&die) || (anywhere && is_function(&die))) &&
+        if ((has_functions(&die) || (anywhere && can_have_code(&die))) &&
             descend(&die, address, anywhere, depth + 1, chain)) {
             return true;
         }

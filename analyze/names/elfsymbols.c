@@ -18,6 +18,8 @@ typedef struct candidate {
 /* Of one address: the symbols with a size that have it. */
 typedef struct search {
     Dwfl_Module *module;
+    int first_global;
+    bool label; /* one without a size, and not local, is exactly there */
     candidate_t *list;
     size_t count;
     size_t room;
@@ -76,7 +78,12 @@ static void add_candidate(void *to, const pfa_span_t *span)
 {
     search_t *search = to;
     candidate_t symbol;
-    if (get_symbol(search->module, (int)span->number, &symbol) && symbol.size != 0) {
+    if (!get_symbol(search->module, (int)span->number, &symbol)) {
+        return;
+    }
+    if (symbol.size == 0) {
+        search->label = search->label || symbol.number >= search->first_global;
+    } else {
         search->list = pfa_memory_grow(search->list, &search->room, search->count + 1, sizeof *search->list);
         search->list[search->count++] = symbol;
     }
@@ -95,14 +102,14 @@ static bool is_better(const candidate_t *symbol, const candidate_t *best)
            (symbol->start == best->start && symbol->rank == best->rank && symbol->size < best->size);
 }
 
-/* Local ones count only where no other has the address. */
-static const candidate_t *choose(const search_t *search, int first_global)
+/* Local ones count only where no other has the address, nor is exactly there. NULL: none counts. */
+static const candidate_t *choose(const search_t *search)
 {
     const candidate_t *best = NULL;
-    bool local = search->count != 0 && search->list[search->count - 1].number < first_global;
-    for (size_t i = 0; i < search->count; i++) {
+    bool local = search->list[search->count - 1].number < search->first_global;
+    for (size_t i = 0; i < search->count && !(local && search->label); i++) {
         const candidate_t *symbol = &search->list[i];
-        if ((local || symbol->number >= first_global) && is_better(symbol, best)) {
+        if ((local || symbol->number >= search->first_global) && is_better(symbol, best)) {
             best = symbol;
         }
     }
@@ -110,31 +117,37 @@ static const candidate_t *choose(const search_t *search, int first_global)
 }
 
 /* Where no symbol with a size has the address, one without may be told, if nothing begins or ends between it and the
- * address. libdwfl knows whether they are in the same section. */
-static const char *find_label(const pfa_elfsymbols_t *symbols, Dwfl_Module *module, GElf_Addr address, GElf_Off *offset)
+ * address. */
+static bool may_be_label(const pfa_elfsymbols_t *symbols, Dwfl_Module *module, GElf_Addr address)
 {
-    GElf_Sym symbol;
     candidate_t label;
     const pfa_span_t *span = pfa_spans_before(&symbols->spans, address);
-    if (span == NULL || !get_symbol(module, (int)span->number, &label) || label.size != 0) {
-        return NULL;
-    }
+    return span != NULL && get_symbol(module, (int)span->number, &label) && label.size == 0;
+}
+
+/* libdwfl knows whether one without a size is in the section of the address. */
+static const char *ask_libdwfl(Dwfl_Module *module, GElf_Addr address, GElf_Off *offset)
+{
+    GElf_Sym symbol;
     return dwfl_module_addrinfo(module, address, offset, &symbol, NULL, NULL, NULL);
 }
 
 const char *pfa_elfsymbols_find(pfa_elfsymbols_t *symbols, Dwfl_Module *module, GElf_Addr address, GElf_Off *offset)
 {
-    search_t search = {.module = module};
     if (!symbols->made) {
         make_index(symbols, module);
     }
+    search_t search = {.module = module, .first_global = symbols->first_global};
     pfa_spans_find(&symbols->spans, address, add_candidate, &search);
     if (search.count == 0) {
-        return find_label(symbols, module, address, offset);
+        return may_be_label(symbols, module, address) ? ask_libdwfl(module, address, offset) : NULL;
     }
     qsort(search.list, search.count, sizeof *search.list, compare_candidates);
-    candidate_t best = *choose(&search, symbols->first_global);
+    const candidate_t *best = choose(&search);
+    const char *name = best != NULL ? best->name : ask_libdwfl(module, address, offset);
+    if (best != NULL) {
+        *offset = address - best->start;
+    }
     free(search.list);
-    *offset = address - best.start;
-    return best.name;
+    return name;
 }
