@@ -1,8 +1,9 @@
 /* Owns the use of elfutils. See analyze/names/dwarf.h. */
 #include "analyze/names/dwarf.h"
 #include "analyze/names/debuginfod.h"
-#include "analyze/names/elfsymbols.h"
+#include "analyze/names/dwarf_entries.h"
 #include "analyze/names/dwarf_functions.h"
+#include "analyze/names/elfsymbols.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -18,6 +19,8 @@ struct pfa_dwarf {
     Dwfl_Module *module;
     pfa_elfsymbols_t symbols;
     pfa_dwarf_functions_t functions;
+    pfa_dwarf_entries_t units; /* if libdwfl did not find one */
+    bool has_units;
 };
 
 /* Of the C++ runtime, which the tool is linked with for this. */
@@ -124,6 +127,7 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf)
     }
     pfa_elfsymbols_free(&dwarf->symbols);
     pfa_dwarf_functions_free(&dwarf->functions);
+    pfa_dwarf_entries_free(&dwarf->units);
     if (dwarf->dwfl != NULL) {
         dwfl_end(dwarf->dwfl);
     }
@@ -213,6 +217,34 @@ static bool visit_inlined(pfa_dwarf_functions_t *functions, Dwarf_Die *unit, Dwa
     return found;
 }
 
+/* libdwfl looks in .debug_aranges alone, which only some compilers write: Clang does not. The units have ranges of their own. */
+static Dwarf_Die *find_unit(pfa_dwarf_t *dwarf, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, bias);
+    if (unit != NULL || dwfl_module_getdwarf(dwarf->module, bias) == NULL) {
+        return unit;
+    }
+    if (!dwarf->has_units) {
+        Dwarf_Addr same;
+        for (Dwarf_Die *at = NULL; (at = dwfl_module_nextcu(dwarf->module, at, &same)) != NULL;) {
+            pfa_dwarf_entries_add(&dwarf->units, at);
+        }
+        pfa_dwarf_entries_sort(&dwarf->units);
+        dwarf->has_units = true;
+    }
+    return pfa_dwarf_entries_find(&dwarf->units, address - *bias);
+}
+
+static void find_line(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    int number = 0;
+    if (line != NULL) {
+        symbol->file = dwarf_linesrc(line, NULL, NULL);
+        symbol->line = dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
+    }
+}
+
 /* Assemblers write lines, but not always functions. */
 static bool is_assembler(Dwarf_Die *unit)
 {
@@ -224,14 +256,11 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
     pfa_symbol_t symbol = {.function = NULL};
     GElf_Off offset;
     const char *name = pfa_elfsymbols_find(&dwarf->symbols, dwarf->module, address, &offset);
-    Dwfl_Line *line = dwfl_module_getsrc(dwarf->module, address);
-    if (line != NULL) {
-        int number = 0;
-        symbol.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-        symbol.line = number > 0 ? (uint32_t)number : 0;
-    }
     Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
+    Dwarf_Die *unit = find_unit(dwarf, address, &bias);
+    if (unit != NULL) {
+        find_line(unit, address - bias, &symbol);
+    }
     uint32_t distance = name != NULL ? offset_of(offset, 0) : 0;
     if (unit != NULL && visit_inlined(&dwarf->functions, unit, address - bias, &symbol, name, distance, visit, to)) {
         return;

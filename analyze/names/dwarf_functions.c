@@ -3,7 +3,7 @@
  *
  * dwarf_getscopes gives up on a function that is described in another unit, which is what -flto makes of all of them. */
 #include "analyze/names/dwarf_functions.h"
-#include "analyze/names/spans.h"
+#include "analyze/names/dwarf_entries.h"
 #include "analyze/tool/tool.h"
 
 #include <dwarf.h>
@@ -14,12 +14,9 @@ enum { DEEPEST = 1000 };
 /* Entries of a unit that have code, and where. */
 typedef struct index {
     bool made;
-    bool anywhere;    /* with those inside of others; else the outermost only */
-    const char *seen; /* where the last entry that was looked at is in memory */
-    Dwarf_Die *list;  /* in the order of the unit */
-    size_t count;
-    size_t room;
-    pfa_spans_t spans; /* by their number in the list */
+    bool anywhere;               /* with those inside of others; else the outermost only */
+    const char *seen;            /* where the last entry that was looked at is in memory */
+    pfa_dwarf_entries_t entries; /* in the order of the unit */
 } index_t;
 
 typedef struct unit {
@@ -55,24 +52,6 @@ static bool has_functions(Dwarf_Die *die)
     }
 }
 
-static void add_entry(index_t *index, Dwarf_Die *die)
-{
-    Dwarf_Addr base;
-    Dwarf_Addr begin;
-    Dwarf_Addr end;
-    ptrdiff_t next = 0;
-    size_t before = index->spans.count;
-    while ((next = dwarf_ranges(die, next, &base, &begin, &end)) > 0) {
-        if (begin < end) {
-            pfa_spans_add(&index->spans, begin, end - begin, (uint32_t)index->count);
-        }
-    }
-    if (index->spans.count != before) {
-        index->list = pfa_memory_grow(index->list, &index->room, index->count + 1, sizeof *index->list);
-        index->list[index->count++] = *die;
-    }
-}
-
 /* Entries lie in memory in the order in which they are gone through. Where they do not, references of a damaged file lead
  * back, and following them could take forever. */
 static void collect(index_t *index, Dwarf_Die *around, unsigned depth)
@@ -87,7 +66,7 @@ static void collect(index_t *index, Dwarf_Die *around, unsigned depth)
         }
         index->seen = die.addr;
         if (can_have_code(&die)) {
-            add_entry(index, &die);
+            pfa_dwarf_entries_add(&index->entries, &die);
         }
         if (has_functions(&die) || (index->anywhere && can_have_code(&die))) {
             collect(index, &die, depth + 1);
@@ -95,24 +74,16 @@ static void collect(index_t *index, Dwarf_Die *around, unsigned depth)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static void find_first(void *to, const pfa_span_t *span)
-{
-    uint32_t *first = to;
-    *first = span->number < *first ? span->number : *first;
-}
-
 /* The first entry with code at the address; NULL: there is none. */
 static Dwarf_Die *find_entry(index_t *index, Dwarf_Die *unit, Dwarf_Addr address)
 {
-    uint32_t first = UINT32_MAX;
     if (!index->made) {
         index->seen = unit->addr;
         collect(index, unit, 0);
-        pfa_spans_sort(&index->spans);
+        pfa_dwarf_entries_sort(&index->entries);
         index->made = true;
     }
-    pfa_spans_find(&index->spans, address, find_first, &first);
-    return first != UINT32_MAX ? &index->list[first] : NULL;
+    return pfa_dwarf_entries_find(&index->entries, address);
 }
 
 static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, pfa_chain_t *chain);
@@ -176,17 +147,11 @@ bool pfa_dwarf_functions_find(pfa_dwarf_functions_t *functions, Dwarf_Die *unit,
     return entry != NULL && enter(entry, address, true, 0, chain);
 }
 
-static void free_index(index_t *index)
-{
-    free(index->list);
-    pfa_spans_free(&index->spans);
-}
-
 void pfa_dwarf_functions_free(pfa_dwarf_functions_t *functions)
 {
     for (size_t i = 0; i < functions->count; i++) {
-        free_index(&functions->units[i].outermost);
-        free_index(&functions->units[i].all);
+        pfa_dwarf_entries_free(&functions->units[i].outermost.entries);
+        pfa_dwarf_entries_free(&functions->units[i].all.entries);
     }
     free(functions->units);
     pfa_slots_free(&functions->slots);
