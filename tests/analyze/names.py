@@ -147,15 +147,19 @@ def unaided(folder):
 
 LAMBDA = """#include <cstdlib>
 void *volatile sink;
-int main(int count, char **)
+template <class F> void call(F f)
 {
-    for (int i = 0; i < count; i++) {
+    f(12345);
+}
+int main()
+{
+    {
         auto take = [](std::size_t n) {
             sink = std::malloc(n); // in the lambda
         };
-        take(12345);
-        std::free(sink);
+        call(take);
     }
+    std::free(sink);
     return 0;
 }
 """
