@@ -1,6 +1,9 @@
 /* Owns the use of elfutils. See analyze/names/dwarf.h. */
 #include "analyze/names/dwarf.h"
 #include "analyze/names/debuginfod.h"
+#include "analyze/names/dwarf_entries.h"
+#include "analyze/names/dwarf_functions.h"
+#include "analyze/names/elfsymbols.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -14,6 +17,10 @@
 struct pfa_dwarf {
     Dwfl *dwfl;
     Dwfl_Module *module;
+    pfa_elfsymbols_t symbols;
+    pfa_dwarf_functions_t functions;
+    pfa_dwarf_entries_t units; /* if libdwfl did not find one */
+    bool has_units;
 };
 
 /* Of the C++ runtime, which the tool is linked with for this. */
@@ -115,7 +122,13 @@ pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t bu
 
 void pfa_dwarf_close(pfa_dwarf_t *dwarf)
 {
-    if (dwarf != NULL && dwarf->dwfl != NULL) {
+    if (dwarf == NULL) {
+        return;
+    }
+    pfa_elfsymbols_free(&dwarf->symbols);
+    pfa_dwarf_functions_free(&dwarf->functions);
+    pfa_dwarf_entries_free(&dwarf->units);
+    if (dwarf->dwfl != NULL) {
         dwfl_end(dwarf->dwfl);
     }
     free(dwarf);
@@ -170,60 +183,6 @@ static uint32_t call_line(Dwarf_Die *die)
     return dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) == 0 ? (uint32_t)line : 0;
 }
 
-static bool is_function(Dwarf_Die *die)
-{
-    int tag = dwarf_tag(die);
-    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
-}
-
-/* The functions around an address, the outermost first. */
-typedef struct chain {
-    Dwarf_Die *list;
-    size_t count;
-    size_t room;
-} chain_t;
-
-static bool has_functions(Dwarf_Die *die)
-{
-    switch (dwarf_tag(die)) {
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-        return true;
-    case DW_TAG_lexical_block: /* one without code of its own */
-        return !dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges);
-    default:
-        return false;
-    }
-}
-
-/* dwarf_getscopes gives up on a function that is described in another unit, which is what -flto makes of all of them.
- * `anywhere`: looks also into functions that do not have the address, which can have others inside that do. */
-static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, chain_t *chain)
-{
-    enum { DEEPEST = 1000 };
-    Dwarf_Die die;
-    if (depth > DEEPEST || dwarf_child(around, &die) != 0) {
-        return false;
-    }
-    do {
-        bool function = is_function(&die);
-        if ((function || dwarf_tag(&die) == DW_TAG_lexical_block) && dwarf_haspc(&die, address) > 0) {
-            if (function) {
-                chain->list = pfa_memory_grow(chain->list, &chain->room, chain->count + 1, sizeof *chain->list);
-                chain->list[chain->count++] = die;
-            }
-            return descend(&die, address, anywhere, depth + 1, chain) || function;
-        }
-        if ((has_functions(&die) || (anywhere && function)) && descend(&die, address, anywhere, depth + 1, chain)) {
-            return true;
-        }
-    } while (dwarf_siblingof(&die, &die) == 0);
-    return false;
-}
-
 /* `address` is the last byte of the call. */
 static uint32_t offset_of(Dwarf_Addr address, Dwarf_Addr start)
 {
@@ -237,11 +196,11 @@ static uint32_t offset_in(Dwarf_Die *function, Dwarf_Addr address)
 }
 
 /* From the innermost function outwards: each inlined one says where in the next it was called. */
-static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol, const char *outermost,
-                          uint32_t offset, void (*visit)(void *, const pfa_symbol_t *), void *to)
+static bool visit_inlined(pfa_dwarf_functions_t *functions, Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol,
+                          const char *outermost, uint32_t offset, void (*visit)(void *, const pfa_symbol_t *), void *to)
 {
-    chain_t chain = {.list = NULL};
-    bool found = descend(unit, address, false, 0, &chain) || descend(unit, address, true, 0, &chain);
+    pfa_chain_t chain = {.list = NULL};
+    bool found = pfa_dwarf_functions_find(functions, unit, address, &chain);
     for (size_t i = chain.count; i-- > 0;) {
         Dwarf_Die *die = &chain.list[i];
         symbol->inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
@@ -258,6 +217,34 @@ static bool visit_inlined(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *sym
     return found;
 }
 
+/* libdwfl looks in .debug_aranges alone, which only some compilers write: Clang does not. The units have ranges of their own. */
+static Dwarf_Die *find_unit(pfa_dwarf_t *dwarf, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, bias);
+    if (unit != NULL || dwfl_module_getdwarf(dwarf->module, bias) == NULL) {
+        return unit;
+    }
+    if (!dwarf->has_units) {
+        Dwarf_Addr same;
+        for (Dwarf_Die *at = NULL; (at = dwfl_module_nextcu(dwarf->module, at, &same)) != NULL;) {
+            pfa_dwarf_entries_add(&dwarf->units, at);
+        }
+        pfa_dwarf_entries_sort(&dwarf->units);
+        dwarf->has_units = true;
+    }
+    return pfa_dwarf_entries_find(&dwarf->units, address - *bias);
+}
+
+static void find_line(Dwarf_Die *unit, Dwarf_Addr address, pfa_symbol_t *symbol)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    int number = 0;
+    if (line != NULL) {
+        symbol->file = dwarf_linesrc(line, NULL, NULL);
+        symbol->line = dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
+    }
+}
+
 /* Assemblers write lines, but not always functions. */
 static bool is_assembler(Dwarf_Die *unit)
 {
@@ -268,18 +255,14 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
 {
     pfa_symbol_t symbol = {.function = NULL};
     GElf_Off offset;
-    GElf_Sym entry;
-    const char *name = dwfl_module_addrinfo(dwarf->module, address, &offset, &entry, NULL, NULL, NULL);
-    Dwfl_Line *line = dwfl_module_getsrc(dwarf->module, address);
-    if (line != NULL) {
-        int number = 0;
-        symbol.file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-        symbol.line = number > 0 ? (uint32_t)number : 0;
-    }
+    const char *name = pfa_elfsymbols_find(&dwarf->symbols, dwarf->module, address, &offset);
     Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = dwfl_module_addrdie(dwarf->module, address, &bias);
+    Dwarf_Die *unit = find_unit(dwarf, address, &bias);
+    if (unit != NULL) {
+        find_line(unit, address - bias, &symbol);
+    }
     uint32_t distance = name != NULL ? offset_of(offset, 0) : 0;
-    if (unit != NULL && visit_inlined(unit, address - bias, &symbol, name, distance, visit, to)) {
+    if (unit != NULL && visit_inlined(&dwarf->functions, unit, address - bias, &symbol, name, distance, visit, to)) {
         return;
     }
     if (unit != NULL && !is_assembler(unit)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Names of addresses: functions, lines, inlined ones; C++; a program that changed; and a packed trace without the program."""
 import os
+import resource
 import shutil
 import subprocess
 
@@ -135,6 +136,64 @@ def link_time(folder):
         equal([(f["function"], f["line"], f["inlined"]) for f in frames_of[:4]], expected, f"frames {options}")
 
 
+def unaided(folder):
+    """Without the table of which unit has which addresses, which Clang does not write."""
+    for options in FORMS:
+        before, _ = build(folder, "inlined.c", INLINED_C, *options)
+        check(any(f["inlined"] for f in frames(before)), f"inlined functions {options}")
+        subprocess.run(["objcopy", "--remove-section=.debug_aranges", folder / "program"], check=True)
+        equal(report(folder / "t.pa")["points"], before["points"], f"points {options}")
+
+
+LAMBDA = """#include <cstdlib>
+void *volatile sink;
+template <class F> void call(F f)
+{
+    f(12345);
+}
+int main()
+{
+    {
+        auto take = [](std::size_t n) {
+            sink = std::malloc(n); // in the lambda
+        };
+        call(take);
+    }
+    std::free(sink);
+    return 0;
+}
+"""
+
+
+def inside(folder):
+    """A function that is described inside a block of another, whose code is elsewhere."""
+    for _ in FORMS[:1]:
+        first = stack_of(build(folder, "lambda.cc", LAMBDA, "-O0")[0], 12345)[0]
+        check("operator()" in first["function"], f"the lambda: {first}")
+        equal(first["line"], source_line(LAMBDA, "// in the lambda"), "its line")
+
+
+MANY = 8000
+
+
+def many(folder):
+    """A program of many functions: each is found by its name, and none costs a look at all the others."""
+    functions = "".join(f"void f{i}(void)\n{{\n    free(malloc({16 + i}));\n}}\n" for i in range(MANY))
+    table = ", ".join(f"f{i}" for i in range(MANY))
+    text = (f"#include <stdlib.h>\n{functions}void (*table[])(void) = {{{table}}};\n"
+            f"int main(void)\n{{\n    for (int i = 0; i < {MANY}; i++) {{\n        table[i]();\n    }}\n    return 0;\n}}\n")
+    for kind in ("-g", "-g0") if FORMS else ():
+        build(folder, "many.c", text, "-O0", "-fno-builtin", kind)
+        begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        data = report(folder / "t.pa")
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begun
+        print(f"{kind}: {seconds:.2f} s")
+        lines = {p["bytes"] - 16: (p["stack"][0]["function"], p["stack"][0]["line"]) for p in data["points"]}
+        for i in range(MANY):
+            equal(lines[i], (f"f{i}", 4 + 4 * i if kind == "-g" else None), f"function {i}")
+        check(seconds < 3, f"{seconds} s")
+
+
 INLINED_CC = """#include <cstdlib>
 #include <vector>
 void *volatile sink;
@@ -246,4 +305,5 @@ def worst(folder):
             check("book::" not in top[0], f"the test has a function of the library on top: {top}")
 
 
-support.main(worst=worst, link_time=link_time, cplusplus=cplusplus, local=local, packed=packed, replaced=replaced, separate=separate)
+support.main(worst=worst, link_time=link_time, cplusplus=cplusplus, local=local, packed=packed, replaced=replaced, separate=separate, unaided=unaided,
+             inside=inside, many=many)

@@ -13,7 +13,7 @@ findings=${3:-$build/tests/fuzz}/findings
 
 command -v clang >/dev/null || { echo "clang is missing: install the package clang"; exit 1; }
 # All of the tool but its main, debug information, which the target fakes, and what starts processes.
-mapfile -t sources < <(find "$root/analyze" -name '*.c' ! -name main.c ! -name options.c ! -name dwarf.c ! -name dwarf_types.c ! -name check.c \
+mapfile -t sources < <(find "$root/analyze" -name '*.c' ! -name main.c ! -name options.c ! -name 'dwarf*.c' ! -name elfsymbols.c ! -name check.c \
     ! -name run.c ! -name run_child.c | sort)
 mkdir -p "$build/tests/fuzz" "$work/corpus" "$findings"
 work=$(cd "$work" && pwd)
