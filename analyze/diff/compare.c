@@ -208,7 +208,8 @@ static void fill_leaks(pfa_comparison_t *comparison, pfa_pair_t *pair)
         unsigned side = i < base ? PFA_BASE : PFA_NEW;
         pair->leaked[side] += pair->sums[i].leaked / (double)comparison->sides[side].count;
     }
-    if (live->sure && live->difference > 0) {
+    /* One of all points that are looked at. */
+    if (live->sure && live->difference > pfa_change_margin(live, 1, comparison->count)) {
         comparison->live_growth += live->difference;
         pair->leak_growth = fmax(fmin(pair->leaked[PFA_NEW] - pair->leaked[PFA_BASE], live->difference), 0);
     }

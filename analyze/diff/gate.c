@@ -128,6 +128,27 @@ static bool is_complete(const pfa_gate_t *gate)
     return complete || gate->allow_incomplete;
 }
 
+/* With --where: limits on nothing hold whatever happens. */
+static bool has_chunks(const pfa_gate_t *gate)
+{
+    bool asked = false;
+    double chunks = 0;
+    for (unsigned side = 0; side < PFA_SIDES; side++) {
+        for (size_t i = 0; i < gate->comparison.sides[side].count; i++) {
+            const pfa_summary_t *run = &gate->comparison.sides[side].runs[i];
+            asked = asked || run->asked != 0;
+            chunks += run->totals.values[PFA_DIFF_METRIC_count];
+        }
+    }
+    if (!asked || chunks > 0 || gate->allow_incomplete) {
+        return true;
+    }
+    pfa_tool_say(
+        "gate",
+        "there is no chunk for which --where holds, so that limits mean nothing; --allow-incomplete compares all the same");
+    return false;
+}
+
 /* "-" as the name of a file. */
 static bool is_output(const char *path)
 {
@@ -169,7 +190,7 @@ static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind
     }
     gate->comparison.with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL;
     int status = pfa_comparison_load_all(&gate->comparison, request, behind);
-    if (status >= 0 || !is_complete(gate)) {
+    if (status >= 0 || !is_complete(gate) || !has_chunks(gate)) {
         return status >= 0 ? status : PFA_EXIT_FAILED;
     }
     pfa_comparison_make(&gate->comparison);

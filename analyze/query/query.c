@@ -262,6 +262,7 @@ void pfa_query_drop(pfa_query_t *query, size_t number, const char *why, int stat
     }
     place_in_time(query);
     query->walked = false;
+    query->held = 0;
 }
 
 const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread)
@@ -299,6 +300,9 @@ void pfa_query_gather(pfa_query_t *query)
                       "%s deaths are known in sums only, and left out: what --where asks is not known of them",
                       pfa_text_count(count, query->unasked));
         query->unasked = 0;
+    }
+    if (query->where != NULL && query->walked && query->held <= 0) {
+        pfa_notes_add(&query->remarks, "there is no chunk for which --where holds");
     }
     pfa_symbols_tell(query->symbols, &query->remarks);
 }

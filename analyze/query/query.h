@@ -66,6 +66,7 @@ typedef struct pfa_query {
     int status;      /* to end with: a file could not be read */
     bool walked;     /* once, to the end */
     bool sets_known; /* those of `where` */
+    double held;     /* rows for which `where` holds, after the first walk */
     double unasked;  /* folded deaths that were left out: what is asked of them is not known */
 } pfa_query_t;
 

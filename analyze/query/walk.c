@@ -116,10 +116,19 @@ static void begin_batch(void *to)
     }
 }
 
+/* So many chunks of a kind for which `where` holds. */
+static void tell_kind(walking_t *walking, const met_t *met, double rows)
+{
+    const pfa_look_t *look = walking->look;
+    walking->query->held += walking->query->walked ? 0 : rows;
+    if (look->kind != NULL) {
+        look->kind(look->to, &met->kind, rows);
+    }
+}
+
 static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight, bool live)
 {
     walking_t *walking = to;
-    const pfa_look_t *look = walking->look;
     if (!walking->query->walked) {
         pfa_tally_kind(&walking->source->tally, walking->trace, from, weight, live);
     }
@@ -131,8 +140,8 @@ static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight,
         return SKIP;
     }
     met->kind.group = pfa_groups_find(walking->query, &met->kind, false);
-    if (look->kind != NULL && !met->open) {
-        look->kind(look->to, &met->kind, from->rows);
+    if (!met->open) {
+        tell_kind(walking, met, from->rows);
     }
     return (uint32_t)walking->count++;
 }
@@ -185,9 +194,7 @@ static void tell_row(walking_t *walking, uint32_t number, const pfa_event_t *eve
         if (!ask_chunk(walking, met, &chunk)) {
             return;
         }
-        if (look->kind != NULL) {
-            look->kind(look->to, &met->kind, 1);
-        }
+        tell_kind(walking, met, 1);
     }
     if (look->chunk != NULL) {
         look->chunk(look->to, &met->kind, &chunk);
@@ -276,10 +283,13 @@ static void tell_source(const walking_t *walking, bool begins)
 }
 
 /* What a trace says of itself is complete once its rows were walked through. */
-static void take_notes(pfa_source_t *source, pfa_trace_t *trace)
+static void take_notes(const pfa_query_t *query, pfa_source_t *source, pfa_trace_t *trace)
 {
     trace->bad_blocks += source->bad_names;
     pfa_tally_tell_missing(&source->tally, trace);
+    if (query->where != NULL && !source->has_accesses && pfa_where_asks_accesses(query->where)) {
+        pfa_notes_add(&trace->missing, "what --where asks of accesses is not known: it has no access data");
+    }
     pfa_notes_free(&source->missing);
     source->missing = trace->missing;
     for (size_t i = 0; i < trace->remarks.count; i++) {
@@ -322,7 +332,7 @@ static int walk_source(walking_t *walking, const char *progress)
     tell_waiting(walking);
     tell_source(walking, false);
     if (error == 0 && first) {
-        take_notes(walking->source, walking->trace);
+        take_notes(query, walking->source, walking->trace);
     }
     return error;
 }

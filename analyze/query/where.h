@@ -71,6 +71,8 @@ pfa_where_set_t *pfa_where_sets(pfa_where_t *where, size_t *count);
 uint64_t pfa_where_identity(const pfa_where_t *where);
 /* Whether it asks for accesses of single chunks; its sets are to be asked by themselves. */
 bool pfa_where_needs_accesses(const pfa_where_t *where);
+/* Whether it, or a set of it that is of the query's own traces, asks for anything that only access data tell. */
+bool pfa_where_asks_accesses(const pfa_where_t *where);
 /* Whether single chunks may have to be asked at all. */
 bool pfa_where_needs_chunks(const pfa_where_t *where);
 /* Whether it asks for nothing but the allocation stack, so that a subject needs no more than that, and is never PFA_OPEN. */

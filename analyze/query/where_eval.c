@@ -170,6 +170,24 @@ bool pfa_where_needs_accesses(const pfa_where_t *where)
     return false;
 }
 
+static bool is_shared(const pfa_graph_node_t *node)
+{
+    return node->op == PFA_GRAPH_NUMBER && node->field == PFA_FIELD_shared;
+}
+
+bool pfa_where_asks_accesses(const pfa_where_t *where)
+{
+    bool asks = pfa_where_needs_accesses(where);
+    for (size_t i = 0; i < where->node_count && !asks; i++) {
+        asks = is_shared(&where->graph.nodes[i]);
+    }
+    for (size_t i = 0; i < where->set_count && !asks; i++) {
+        const pfa_where_set_t *set = &where->sets[i];
+        asks = set->file == NULL && set->where != NULL && pfa_where_asks_accesses(set->where);
+    }
+    return asks;
+}
+
 bool pfa_where_needs_chunks(const pfa_where_t *where)
 {
     return (where->graph.nodes[where->root].steps >> PFA_STEP_CHUNK & 1) != 0;

@@ -83,6 +83,28 @@ def sets(folder):
     check("none.pa" in said, said)
 
 
+def unknown(folder):
+    """What a trace does not know, and what leaves nothing, is said."""
+    path = folder / "t.pa"
+    make("ended", path, 300, 3)
+    for text in ("reads = 0", "not coverage > 1%", "shared or live", "point in (idle > 1ns)"):
+        data = ask(path, "--where", text)
+        check(data["complete"] is not True and "no access data" in str(data["files"][0]["missing"]), f"{text}: {data['files']}")
+        check("no access data" in tool("mprof", "--where", text, path)[0], text)
+    data = ask(path, "--where", "live")
+    check(data["complete"] is True and "no chunk" not in str(data["remarks"]), "nothing is missing")
+    for command in ("report", "mprof", "leaks", "advise", "timeline"):
+        check("no chunk for which --where holds" in tool(command, "--where", "size < 0", path)[0], command)
+    make("ended", path, 300, 3, "accesses")
+    check(ask(path, "--where", "reads = 0")["complete"] is True, "with access data")
+    for text in ("size < 0", "function = nosuch"):
+        said = tool("gate", "--where", text, "--max-bytes", "0", path, path, status=1)[1]
+        check("no chunk for which --where holds" in said, said)
+        tool("gate", "--allow-incomplete", "--where", text, "--max-bytes", "0", path, path)
+    make("ended", path, 300, 3)
+    tool("gate", "--where", "reads = 0", "--max-bytes", "0", path, path, status=1)
+
+
 def by(folder):
     path = folder / "t.pa"
     chunks = make("ended", path, 3000, 3, "accesses")
@@ -141,4 +163,4 @@ def confidence(folder):
     print(", ".join(f"{key}: {count} of {runs}" for key, count in hits.items()))
 
 
-support.main(where=where, sets=sets, by=by, confidence=confidence)
+support.main(where=where, sets=sets, unknown=unknown, by=by, confidence=confidence)
