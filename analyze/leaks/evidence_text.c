@@ -172,6 +172,10 @@ static void print_survival(const pfa_family_t *family)
 static void print_accesses(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors)
 {
     char shares[3][PFA_NUMBER_TEXT];
+    if (survivors->blind > 0) {
+        printf("%saccesses  not known of %s: code that is not instrumented allocated them\n", indent,
+               pfa_text_count(shares[0], survivors->blind));
+    }
     if (survivors->known <= 0) {
         return;
     }
@@ -233,9 +237,15 @@ void pfa_evidence_note(pfa_leaks_t *leaks)
         pfa_notes_add(remarks, "there are too many different places and threads: %s chunks are not in their lists",
                       pfa_text_count(count, leaks->counts.lost));
     }
-    if (leaks->query.has_accesses) {
-        return;
+    if (leaks->blind > 0) {
+        char count[PFA_NUMBER_TEXT];
+        pfa_notes_add(
+            remarks,
+            "whether %s of the chunks %s still used is not known: code that is not instrumented allocated them",
+            pfa_text_count(count, leaks->blind), leaks->blind < 1.5 ? "is" : "are");
     }
-    pfa_notes_add(remarks,
-                  "no access data: whether chunks are still used is known of programs built with profalloc-cc");
+    if (!leaks->query.has_accesses) {
+        pfa_notes_add(remarks,
+                      "no access data: whether chunks are still used is known of programs built with profalloc-cc");
+    }
 }

@@ -13,6 +13,7 @@
 #include "analyze/leaks/counts.h"
 #include "analyze/leaks/lives.h"
 #include "analyze/leaks/suppress.h"
+#include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
 typedef enum pfa_leak_verdict {
@@ -67,7 +68,8 @@ typedef struct pfa_survivors {
     double stale; /* of these: not touched for long, */
     double never; /* never touched, which are among the stale ones or born lately, */
     double old;   /* born before the last share that `recent` is, */
-    double used;  /* and of these, touched in it */
+    double used;  /* and of these, touched in it; */
+    double blind; /* chunks of code that is not instrumented: what is known of them is too little to say anything */
     double births[PFA_BIRTHS];
     double birth_bytes[PFA_BIRTHS];
     double ages[PFA_LIVES_BINS]; /* chunks */
@@ -118,6 +120,7 @@ typedef struct pfa_leaks {
     size_t family_count;
     size_t family_room;
     pfa_counts_t counts;
+    pfa_sights_t sights;
     const char **functions;      /* by group: which allocates; once asked for */
     struct pfa_cousins *cousins; /* by function that was asked for */
     size_t cousin_count;
@@ -130,6 +133,7 @@ typedef struct pfa_leaks {
     double bytes_variance;
     double suppressed_chunks;
     double suppressed_bytes;
+    double blind;        /* chunks among the survivors: see there */
     double longest_run;  /* of the recordings, in nanoseconds */
     bool siblings_asked; /* --where left none of them out */
 } pfa_leaks_t;

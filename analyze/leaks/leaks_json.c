@@ -191,6 +191,7 @@ static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_leak_fin
     pfa_json_number(json, "late_half", finding->late_half);
     put_overdue(json, finding);
     put_accesses(json, family->survivors);
+    pfa_json_number(json, "blind", family->survivors->blind);
     pfa_json_number(json, "freed", family->freed);
     pfa_json_number(json, "freed_bytes", family->freed_bytes);
     pfa_json_number(json, "folded", family->folded);
@@ -219,6 +220,7 @@ static void put_totals(pfa_json_t *json, const pfa_leaks_t *leaks)
     pfa_json_number(json, "leaked_bytes", leaked);
     pfa_json_number(json, "suppressed_chunks", leaks->suppressed_chunks);
     pfa_json_number(json, "suppressed_bytes", leaks->suppressed_bytes);
+    pfa_json_number(json, "blind", leaks->blind);
     pfa_json_end(json, '}');
 }
 

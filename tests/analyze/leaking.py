@@ -125,4 +125,51 @@ def touched(folder):
     tool("leaks", "--fail", trace, status=3)
 
 
-support.main(verdicts=verdicts, siblings=siblings, endings=endings, sampled=sampled, stripped=stripped, touched=touched)
+LIBRARY = r"""
+#include <stdlib.h>
+#include <string.h>
+static char *kept[20];
+void library_begin(void);
+void library_use(void);
+void library_begin(void) { for (int i = 0; i < 20; i++) kept[i] = malloc(3000); }
+void library_use(void) { for (int i = 0; i < 20; i++) memset(kept[i], 1, 3000); }
+"""
+USER = r"""
+#include <stdlib.h>
+#include <time.h>
+void library_begin(void);
+void library_use(void);
+static char *volatile kept[20];
+int main(void)
+{
+    library_begin();
+    for (int i = 0; i < 20; i++) (kept[i] = malloc(1000))[0] = 1;
+    for (int i = 0; i < 100; i++) {
+        struct timespec time = {.tv_nsec = 1000000};
+        library_use();
+        nanosleep(&time, NULL);
+    }
+    return 0;
+}
+"""
+
+
+def other_code(folder):
+    """Nobody says of chunks that a library without instrumentation uses all along that they are not touched."""
+    wrapper = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "profalloc-cc"
+    (folder / "library.c").write_text(LIBRARY)
+    (folder / "user.c").write_text(USER)
+    subprocess.run([os.environ["CC"], "-O1", "-g", "-fPIC", "-shared", "-o", folder / "liblibrary.so", folder / "library.c"], check=True)
+    subprocess.run([wrapper, "-O1", "-g", "-o", folder / "user", folder / "user.c", f"-L{folder}", "-llibrary", f"-Wl,-rpath,{folder}"], check=True)
+    tool("run", "-o", folder / "user.pa", "--", folder / "user")
+    data = json.loads(tool("leaks", "--json", folder / "user.pa")[0])
+    sizes = {p["most_size"]: p for p in data["points"]}
+    equal([(sizes[n]["reason"], sizes[n]["blind"], sizes[n]["accesses"] and sizes[n]["accesses"]["stale"]) for n in (1000, 3000)],
+          [("untouched", 0, 20), ("warm-up", 20, None)], "the program's, and the library's")
+    equal(data["live"]["blind"], sum(p["blind"] for p in data["points"]), "all that are not seen")
+    out = tool("leaks", folder / "user.pa")[0]
+    check("accesses  not known of 20: code that is not instrumented allocated them\n" in out, out)
+    check(f"whether {data['live']['blind']} of the chunks are still used is not known" in out, out)
+
+
+support.main(other_code=other_code, verdicts=verdicts, siblings=siblings, endings=endings, sampled=sampled, stripped=stripped, touched=touched)
