@@ -32,9 +32,13 @@ typedef enum pfa_leak_reason {
 typedef struct pfa_leak_limits {
     double warm_up; /* what is born in this share of the run is of the start */
     double late;    /* so many times what most siblings live is overdue */
-    double least;   /* chunks that it takes for a leak */
-    double stale;   /* not touched for this share of the run is stale */
-    double recent;  /* touched in this last share of the run is in use */
+    double least;   /* chunks that it takes for a leak, */
+    double least_bytes;
+    double least_ns;   /* and so long from the birth of the first to that of the last */
+    double stale;      /* not touched for this share of the run is stale */
+    double recent;     /* touched in this last share of the run is in use */
+    double fail_sure;  /* a leak that is at least so sure, */
+    double fail_bytes; /* and of so many bytes, is one that a check fails for */
 } pfa_leak_limits_t;
 
 /* What they are unless they are given. */
@@ -110,6 +114,7 @@ typedef struct pfa_leak_finding {
     unsigned busy;    /* and those in which survivors were born */
     double late_half; /* the share of survivors born in the second half of that time, as if it allocated evenly */
     double leaked;    /* bytes that are likely a leak; 0 if that is not the verdict */
+    bool fails;       /* which is sure and large enough for a check to fail */
 } pfa_leak_finding_t;
 
 typedef struct pfa_leaks {
@@ -151,6 +156,8 @@ pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group);
 void pfa_leaks_conclude(pfa_leaks_t *leaks, const char *order);
 bool pfa_leaks_is_order(const char *name);
 extern const char pfa_leaks_orders[];
+/* What the survivors grow by in an hour, in bytes. NAN: no run was long enough to tell that. */
+double pfa_leaks_per_hour(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors);
 const char *pfa_leak_verdict_key(pfa_leak_verdict_t verdict);
 const char *pfa_leak_verdict_title(pfa_leak_verdict_t verdict);
 const char *pfa_leak_reason_key(pfa_leak_reason_t reason);
