@@ -34,7 +34,7 @@ typedef struct pfa_sums {
      * over all points, and 1. */
     double scored[PFA_SCORES];
     double scored_chunks[PFA_SCORES];
-    double leaked; /* bytes that `profalloc leaks` calls a leak; 0 where it was not asked */
+    double leaked; /* bytes of a leak that `profalloc leaks --fail` counts; 0 where it was not asked */
 } pfa_sums_t;
 
 /* NaN: not known. */

@@ -156,7 +156,7 @@ static void judge_leaks(collecting_t *collecting)
             const pfa_leak_finding_t *finding = &leaks.findings[i];
             collecting->leaked = pfa_memory_grow(collecting->leaked, &collecting->leaked_room,
                                                  (size_t)finding->group + 1, sizeof *collecting->leaked);
-            collecting->leaked[finding->group] = finding->leaked;
+            collecting->leaked[finding->group] = finding->fails ? finding->leaked : 0;
         }
     }
     collecting->report.query = leaks.query;

@@ -74,8 +74,12 @@ static void add_wasted(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
         amounts->without += kind->weight;
         return;
     }
-    double used = chunk->is_touched && chunk->accesses->reads != 0 ? chunk->touched : 0;
     amounts->has_accesses = true;
+    if (pfa_sight_of(&amounts->sights, kind->stack) == PFA_SIGHT_BLIND) {
+        amounts->blind += kind->weight;
+        return;
+    }
+    double used = chunk->is_touched && chunk->accesses->reads != 0 ? chunk->touched : 0;
     add(amounts, kind, 1, fmax((double)kind->size - used, 0));
 }
 
@@ -146,6 +150,7 @@ static bool collect(pfa_amounts_t *amounts)
 bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_t metric, double at_ns)
 {
     const pfa_amounts_t none = {.query = query,
+                                .sights = {.stacks = &query->stacks},
                                 .metric = metric,
                                 .at_ns = at_ns,
                                 .seconds = at_ns * 1e-9,
@@ -165,6 +170,7 @@ void pfa_amounts_free(pfa_amounts_t *amounts)
 {
     free(amounts->list);
     pfa_slots_free(&amounts->slots);
+    pfa_sights_free(&amounts->sights);
     amounts->list = NULL;
     amounts->count = amounts->room = 0;
 }

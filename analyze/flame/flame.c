@@ -152,6 +152,11 @@ static void note_what_lacks(const pfa_amounts_t *amounts)
         pfa_notes_add(&query->remarks, "of %s chunks it is not known what was done with them; they are not in this",
                       pfa_text_count(text, amounts->without));
     }
+    if (amounts->blind > 0) {
+        pfa_notes_add(&query->remarks, "code that is not instrumented allocated %s chunk%s, which %s not in this",
+                      pfa_text_count(text, amounts->blind), pfa_text_plural(amounts->blind),
+                      amounts->blind < 1.5 ? "is" : "are");
+    }
 }
 
 static int put_graph(const pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_drawn_t *drawn)

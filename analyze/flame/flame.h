@@ -3,6 +3,7 @@
 #define PFA_ANALYZE_FLAME_FLAME_H
 
 #include "analyze/draw/flame.h"
+#include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 #include "analyze/timeline/summit.h"
 #include "analyze/tool/slots.h"
@@ -36,8 +37,10 @@ typedef struct pfa_amounts {
     double variance; /* of the total, if it is an estimate */
     double seconds;  /* of the moment, if there is one */
     bool has_moment;
-    bool has_accesses;    /* of any chunk */
-    double without;       /* chunks whose accesses are not known, if that is asked */
+    bool has_accesses; /* of any chunk */
+    double without;    /* chunks whose accesses are not known, if that is asked, */
+    double blind;      /* and those of code that is not instrumented */
+    pfa_sights_t sights;
     double folded_chunks; /* that are not in this, since they are known in sums only */
     double folded_bytes;
 } pfa_amounts_t;

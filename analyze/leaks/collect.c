@@ -167,6 +167,17 @@ static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa
         old && chunk->is_touched && share_of(adding, chunk->last) >= 1 - limits->recent ? kind->weight : 0;
 }
 
+static void see(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_leaks_t *leaks = adding->leaks;
+    if (pfa_sight_of(&leaks->sights, kind->stack) == PFA_SIGHT_BLIND) {
+        survivors->blind += kind->weight;
+        leaks->blind += kind->weight;
+    } else {
+        add_accesses(adding, survivors, kind, chunk);
+    }
+}
+
 /* The line that fits best, by least squares over all of the run, to the bytes of survivors born so far: a chunk born at the share u
  * adds 6 u (1 - u) of its bytes per run to the slope, so that those of the very start and end hardly count. */
 static void add_rate(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, double share)
@@ -192,7 +203,7 @@ static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa
     survivors->at_start += share <= adding->leaks->limits.warm_up ? kind->weight : 0;
     add_rate(adding, survivors, kind, share);
     if (chunk->accesses != NULL && kind->source->has_accesses) {
-        add_accesses(adding, survivors, kind, chunk);
+        see(adding, survivors, kind, chunk);
     }
 }
 
@@ -238,6 +249,7 @@ static void forget(pfa_leaks_t *leaks)
     free(leaks->functions);
     pfa_cousins_free(leaks);
     pfa_counts_free(&leaks->counts);
+    pfa_sights_free(&leaks->sights);
     for (size_t i = 0; i < leaks->suppressions.count; i++) {
         leaks->suppressions.list[i].chunks = leaks->suppressions.list[i].bytes = 0;
     }
@@ -250,9 +262,13 @@ bool pfa_leaks_collect(pfa_leaks_t *leaks)
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_source, .fold = add_fold};
     size_t sources = leaks->query.source_count;
     bool done = false;
+    leaks->sights.stacks = &leaks->query.stacks;
     while (sources != 0 && !(done = pfa_query_walk(&leaks->query, &look, "reading") == 0)) {
         forget(leaks); /* what is added cannot be taken away again */
-        *leaks = (pfa_leaks_t){.query = leaks->query, .limits = leaks->limits, .suppressions = leaks->suppressions};
+        *leaks = (pfa_leaks_t){.query = leaks->query,
+                               .limits = leaks->limits,
+                               .suppressions = leaks->suppressions,
+                               .sights = {.stacks = &leaks->query.stacks}};
         if (leaks->query.source_count == sources) { /* it is not a source that is to blame */
             leaks->query.status = leaks->query.status != 0 ? leaks->query.status : 1;
             break;

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 
 /* 160 MB of them; a program has thousands. */
-enum { MOST = 4 << 20, FIRST_SLOTS = 1 << 12 };
+enum { MOST = 4 << 20 };
 
-static size_t hash_of(const pfa_count_t *what)
+static uint64_t hash_of(const pfa_count_t *what)
 {
-    uint64_t hash = ((uint64_t)what->group << 2 | what->role) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 29 ^ what->value) * 0xbf58476d1ce4e5b9u;
-    return (size_t)(hash ^ hash >> 32);
+    return pfa_hash_mix(pfa_hash_mix((uint64_t)what->group << 2 | what->role, 0), what->value);
 }
 
 static bool is_same(const pfa_count_t *one, const pfa_count_t *other)
@@ -19,42 +17,24 @@ static bool is_same(const pfa_count_t *one, const pfa_count_t *other)
     return one->group == other->group && one->role == other->role && one->value == other->value;
 }
 
-static uint32_t *find_slot(const pfa_counts_t *counts, uint32_t *slots, size_t slot_count, const pfa_count_t *what)
-{
-    size_t at = hash_of(what) & (slot_count - 1);
-    for (; slots[at] != 0; at = (at + 1) & (slot_count - 1)) {
-        if (is_same(&counts->list[slots[at] - 1], what)) {
-            break;
-        }
-    }
-    return &slots[at];
-}
-
-static void make_slots(pfa_counts_t *counts)
-{
-    size_t slot_count = counts->slot_count != 0 ? 2 * counts->slot_count : FIRST_SLOTS;
-    uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-    for (size_t i = 0; i < counts->count; i++) {
-        *find_slot(counts, slots, slot_count, &counts->list[i]) = (uint32_t)i + 1;
-    }
-    free(counts->slots);
-    counts->slots = slots;
-    counts->slot_count = slot_count;
-}
-
+/* One and its number; 0: it is not there, and there is no more room. */
 static uint32_t find_count(pfa_counts_t *counts, const pfa_count_t *what)
 {
-    if (2 * (counts->count + 1) > counts->slot_count) {
-        make_slots(counts);
+    uint64_t hash = hash_of(what);
+    pfa_probe_t probe = pfa_slots_probe(&counts->slots, hash);
+    while (pfa_slots_next(&counts->slots, &probe)) {
+        if (is_same(&counts->list[probe.number], what)) {
+            return probe.number + 1;
+        }
     }
-    uint32_t *slot = find_slot(counts, counts->slots, counts->slot_count, what);
-    if (*slot == 0 && counts->count < MOST) {
-        counts->list = pfa_memory_grow(counts->list, &counts->room, counts->count + 1, sizeof *counts->list);
-        counts->list[counts->count] =
-            (pfa_count_t){.group = what->group, .role = what->role, .value = what->value, .freed = 0, .live = 0};
-        *slot = (uint32_t)++counts->count;
+    if (counts->count == MOST) {
+        return 0;
     }
-    return *slot;
+    counts->list = pfa_memory_grow(counts->list, &counts->room, counts->count + 1, sizeof *counts->list);
+    counts->list[counts->count] =
+        (pfa_count_t){.group = what->group, .role = what->role, .value = what->value, .freed = 0, .live = 0};
+    pfa_slots_put(&counts->slots, hash, (uint32_t)counts->count);
+    return (uint32_t)++counts->count;
 }
 
 void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last)
@@ -82,9 +62,7 @@ static int compare(const void *a, const void *b)
 
 void pfa_counts_sort(pfa_counts_t *counts)
 {
-    free(counts->slots);
-    counts->slots = NULL;
-    counts->slot_count = 0;
+    pfa_slots_free(&counts->slots);
     if (counts->count != 0) {
         qsort(counts->list, counts->count, sizeof *counts->list, compare);
     }
@@ -111,7 +89,7 @@ const pfa_count_t *pfa_counts_of(const pfa_counts_t *counts, uint32_t group, pfa
 
 void pfa_counts_free(pfa_counts_t *counts)
 {
-    free(counts->slots);
+    pfa_slots_free(&counts->slots);
     free(counts->list);
     *counts = (pfa_counts_t){.list = NULL};
 }

@@ -3,6 +3,8 @@
 #ifndef PFA_ANALYZE_LEAKS_COUNTS_H
 #define PFA_ANALYZE_LEAKS_COUNTS_H
 
+#include "analyze/tool/slots.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +27,8 @@ typedef struct pfa_counts {
     pfa_count_t *list;
     size_t count;
     size_t room;
-    uint32_t *slots; /* 1 and the number in the list; NULL once sorted */
-    size_t slot_count;
-    double lost; /* chunks that there was no more room for: a trace made to have endless pairs has these */
+    pfa_slots_t slots; /* of numbers in the list; empty once sorted */
+    double lost;       /* chunks that there was no more room for: a trace made to have endless pairs has these */
 } pfa_counts_t;
 
 /* `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */

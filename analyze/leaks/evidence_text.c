@@ -50,8 +50,9 @@ static void print_births(const pfa_survivors_t *survivors)
     printf("| from %.1f %% to %.1f %% of the run", 100 * survivors->first, 100 * survivors->last);
 }
 
-static void print_growth(const pfa_leak_finding_t *finding, const pfa_survivors_t *survivors)
+static void print_growth(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding, const pfa_survivors_t *survivors)
 {
+    double per_hour = pfa_leaks_per_hour(leaks, survivors);
     char text[PFA_NUMBER_TEXT];
     print_births(survivors);
     if (finding->verdict !=
@@ -64,7 +65,11 @@ static void print_growth(const pfa_leak_finding_t *finding, const pfa_survivors_
         if (survivors->rate_variance > 0) {
             printf(" ± %s", pfa_text_bytes(text, 1e9 * pfa_leaks_half_width(survivors->rate_variance)));
         }
-        printf(" per second, %s per hour if it goes on like this\n", pfa_text_bytes(text, survivors->rate * 3.6e12));
+        printf(" per second");
+        if (isfinite(per_hour)) {
+            printf(", %s per hour if it goes on like this", pfa_text_bytes(text, per_hour));
+        }
+        putchar('\n');
     }
 }
 
@@ -172,6 +177,10 @@ static void print_survival(const pfa_family_t *family)
 static void print_accesses(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors)
 {
     char shares[3][PFA_NUMBER_TEXT];
+    if (survivors->blind > 0) {
+        printf("%saccesses  not known of %s: code that is not instrumented allocated them\n", indent,
+               pfa_text_count(shares[0], survivors->blind));
+    }
     if (survivors->known <= 0) {
         return;
     }
@@ -213,7 +222,7 @@ void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
     const pfa_family_t *family = &leaks->families[finding->group];
     pfa_siblings_t siblings;
     pfa_siblings_find(&siblings, leaks, finding->group);
-    print_growth(finding, family->survivors);
+    print_growth(leaks, finding, family->survivors);
     print_siblings(family, &siblings, leaks->siblings_asked);
     print_overdue(leaks, finding, family->survivors);
     print_survival(family);
@@ -233,9 +242,15 @@ void pfa_evidence_note(pfa_leaks_t *leaks)
         pfa_notes_add(remarks, "there are too many different places and threads: %s chunks are not in their lists",
                       pfa_text_count(count, leaks->counts.lost));
     }
-    if (leaks->query.has_accesses) {
-        return;
+    if (leaks->blind > 0) {
+        char count[PFA_NUMBER_TEXT];
+        pfa_notes_add(
+            remarks,
+            "whether %s of the chunks %s still used is not known: code that is not instrumented allocated them",
+            pfa_text_count(count, leaks->blind), leaks->blind < 1.5 ? "is" : "are");
     }
-    pfa_notes_add(remarks,
-                  "no access data: whether chunks are still used is known of programs built with profalloc-cc");
+    if (!leaks->query.has_accesses) {
+        pfa_notes_add(remarks,
+                      "no access data: whether chunks are still used is known of programs built with profalloc-cc");
+    }
 }

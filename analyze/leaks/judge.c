@@ -16,9 +16,10 @@ static const double late_half_least = 0.2;
 static const double last_part = 0.25;
 /* They are spread if they are in at least this share of the parts of time that as many births at random would be in. */
 static const double spread_least = 0.6;
-enum { PARTS = 8 };
-/* Where nobody ever frees, a table that fills up looks the same. */
-static const double sure_without_siblings = 0.8;
+/* Two of the parts are no more than a beginning and an end. */
+enum { PARTS = 8, PARTS_LEAST = 3 };
+/* Where nobody ever frees, a table that fills up looks the same: that alone is never of high certainty (pfa_sure_word). */
+static const double sure_without_siblings = 0.75;
 /* Of accesses: survivors are in use if half of them are, and stale if nearly all are. */
 static const double used_least = 0.5;
 static const double stale_least = 0.9;
@@ -27,7 +28,15 @@ static const double z2 = 3.8416;
 
 pfa_leak_limits_t pfa_leak_limits_standard(void)
 {
-    return (pfa_leak_limits_t){.warm_up = 0.1, .late = 2, .least = 5, .stale = 0.5, .recent = 0.1};
+    return (pfa_leak_limits_t){.warm_up = 0.1,
+                               .late = 2,
+                               .least = 5,
+                               .least_bytes = 512,
+                               .least_ns = 3e7,
+                               .stale = 0.5,
+                               .recent = 0.1,
+                               .fail_sure = 0.5,
+                               .fail_bytes = 1024};
 }
 
 /* The least share that is still likely, with 97.5 percent, where so many of so many were seen: Wilson's bound. */
@@ -148,6 +157,19 @@ static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, p
     }
 }
 
+/* Bytes that would be a leak. */
+static double find_bytes(const pfa_family_t *family, const pfa_leak_finding_t *finding)
+{
+    return finding->siblings ? finding->overdue_bytes : family->survivors->bytes;
+}
+
+/* Programs set themselves up for a while, and what they keep then looks as if it grew. */
+static bool is_short(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors, const pfa_leak_finding_t *finding)
+{
+    double time = (survivors->last - survivors->first) * leaks->longest_run;
+    return finding->parts < PARTS_LEAST || time < leaks->limits.least_ns;
+}
+
 /* Those that stay: when were they born? */
 static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding)
 {
@@ -177,6 +199,10 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
         say(finding, PFA_LEAK_REASON_ENDED, 0);
     } else if (spread < spread_least) {
         say(finding, PFA_LEAK_REASON_BURSTS, 0);
+    } else if (find_bytes(family, finding) < leaks->limits.least_bytes) {
+        say(finding, PFA_LEAK_REASON_FEW_BYTES, 0);
+    } else if (is_short(leaks, survivors, finding)) {
+        say(finding, PFA_LEAK_REASON_SHORT, 0);
     } else {
         judge_growth(leaks, family, finding, rows, spread);
     }
@@ -209,6 +235,13 @@ static void judge_accesses(const pfa_survivors_t *survivors, pfa_leak_finding_t 
     finding->verdict = of[finding->reason];
 }
 
+/* How sure it is counts as it is printed. */
+static bool is_to_fail(const pfa_leak_limits_t *limits, const pfa_leak_finding_t *finding)
+{
+    return finding->verdict == PFA_LEAK_VERDICT_LEAK && round(100 * finding->sure) >= 100 * limits->fail_sure - 1e-9 &&
+           finding->leaked >= limits->fail_bytes;
+}
+
 pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
 {
     const pfa_family_t *family = &leaks->families[group];
@@ -227,7 +260,8 @@ pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group)
     }
     judge_accesses(survivors, &finding);
     if (finding.verdict == PFA_LEAK_VERDICT_LEAK) {
-        finding.leaked = finding.siblings ? finding.overdue_bytes : survivors->bytes;
+        finding.leaked = find_bytes(family, &finding);
     }
+    finding.fails = is_to_fail(&leaks->limits, &finding);
     return finding;
 }

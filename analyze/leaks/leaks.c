@@ -17,15 +17,19 @@ static const char usage[] =
     "  leak likely          born all along, and far older than their siblings get, or none is ever freed\n"
     "  grows                born all along, but still in use, or too few are freed to compare with\n"
     "  stale                not touched for long\n"
-    "  cannot tell          one chunk, too few, too young, or in bursts\n"
+    "  cannot tell          one chunk, too few or too small, too young, in bursts, or within too short a time\n"
     "  levels off           born less and less often: a warm-up\n"
     "  kept, does not grow  born at the start, or in one burst\n"
     "  in use               touched until the end\n"
     "  in flight            no older than their siblings get before they are freed\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
     "  --suppressions FILE  leave out what LeakSanitizer would: lines leak:PATTERN; may be given several times\n"
-    "  --fail               exit with 3 if a leak is likely\n"
+    "  --fail               exit with 3 if a leak is likely that is sure and large enough:\n"
+    "  --fail-sure PERCENT  at least so sure; 50, which is medium; 80 is high\n"
+    "  --fail-bytes N       and of so many bytes at one point; 1024\n"
     "  --least N            so many chunks it takes for a leak; 5\n"
+    "  --least-bytes N      and so many bytes; 512\n"
+    "  --least-time SECONDS and so long from the birth of the first to that of the last; 0.03\n"
     "  --late N             overdue is what is N times as old as 95 % of its siblings get; 2\n"
     "  --warm-up PERCENT    the start is this much of the run; 10\n"
     "  --stale PERCENT      stale is what was not touched for this much of the run; 50\n"
@@ -34,7 +38,7 @@ static const char usage[] =
     "  --top N              so many points; 10 as text, all of them as JSON\n"
     "  --json               for programs: docs/leaks.md tells what it means\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told) or the command line\n"
-    "is wrong, 3 a leak is likely and --fail was given.\n";
+    "is wrong, 3 --fail was given and there is a leak that it counts.\n";
 
 /* The command's own options. */
 typedef struct asked {
@@ -47,7 +51,9 @@ static const struct option options[] = {
     {"suppressions", required_argument, NULL, 's'}, {"fail", no_argument, NULL, 'f'},
     {"least", required_argument, NULL, 'n'},        {"late", required_argument, NULL, 'l'},
     {"warm-up", required_argument, NULL, 'w'},      {"stale", required_argument, NULL, 'u'},
-    {"recent", required_argument, NULL, 'r'},       {NULL, 0, NULL, 0}};
+    {"recent", required_argument, NULL, 'r'},       {"least-bytes", required_argument, NULL, 'b'},
+    {"least-time", required_argument, NULL, 't'},   {"fail-sure", required_argument, NULL, 'S'},
+    {"fail-bytes", required_argument, NULL, 'B'},   {NULL, 0, NULL, 0}};
 
 static bool take_percent(double *to, const char *name, const char *value)
 {
@@ -57,6 +63,18 @@ static bool take_percent(double *to, const char *name, const char *value)
         return false;
     }
     *to = percent / 100;
+    return true;
+}
+
+/* In `unit`s of what is kept. */
+static bool take_amount(double *to, const char *name, const char *value, double unit, const char *what)
+{
+    double amount;
+    if (!pfa_request_number(value, 0, 1e15, &amount)) {
+        pfa_tool_say("leaks", "--%s takes a number of %s, not '%s'", name, what, value);
+        return false;
+    }
+    *to = amount * unit;
     return true;
 }
 
@@ -83,6 +101,14 @@ static bool take_option(void *to, int option, const char *value)
         return take_percent(&asked->limits.stale, "stale", value);
     case 'r':
         return take_percent(&asked->limits.recent, "recent", value);
+    case 'S':
+        return take_percent(&asked->limits.fail_sure, "fail-sure", value);
+    case 'B':
+        return take_amount(&asked->limits.fail_bytes, "fail-bytes", value, 1, "bytes");
+    case 'b':
+        return take_amount(&asked->limits.least_bytes, "least-bytes", value, 1, "bytes");
+    case 't':
+        return take_amount(&asked->limits.least_ns, "least-time", value, 1e9, "seconds");
     case 'n':
         if (pfa_request_number(value, 2, 1e9, &asked->limits.least) &&
             floor(asked->limits.least) == asked->limits.least) {
@@ -102,22 +128,32 @@ static bool take_option(void *to, int option, const char *value)
     }
 }
 
-static bool has_leak(const pfa_leaks_t *leaks)
+/* Leaks that a check fails for; of the others it is said that they do not count. */
+static size_t count_failing(pfa_leaks_t *leaks)
 {
+    size_t failing = 0;
+    size_t others = 0;
     for (size_t i = 0; i < leaks->finding_count; i++) {
-        if (leaks->findings[i].verdict == PFA_LEAK_VERDICT_LEAK) {
-            return true;
-        }
+        failing += leaks->findings[i].fails;
+        others += leaks->findings[i].verdict == PFA_LEAK_VERDICT_LEAK && !leaks->findings[i].fails;
     }
-    return false;
+    if (others != 0) {
+        pfa_notes_add(
+            &leaks->query.remarks,
+            "--fail does not count %zu likely leak%s: not sure (--fail-sure) or not large (--fail-bytes) enough",
+            others, pfa_text_plural((double)others));
+    }
+    return failing;
 }
 
 static int tell_query(const pfa_request_t *request, asked_t *asked, const pfa_query_t *query)
 {
     pfa_leaks_t leaks = {.query = *query, .limits = asked->limits, .suppressions = asked->suppressions};
+    size_t failing = 0;
     asked->suppressions = (pfa_suppressions_t){.list = NULL};
     if (pfa_leaks_collect(&leaks)) {
         pfa_leaks_conclude(&leaks, request->sort != NULL ? request->sort : "leak");
+        failing = asked->fail ? count_failing(&leaks) : 0;
         if (request->json) {
             pfa_leaks_json(&leaks, request->top != 0 ? request->top : SIZE_MAX);
         } else {
@@ -125,7 +161,7 @@ static int tell_query(const pfa_request_t *request, asked_t *asked, const pfa_qu
         }
     }
     int status = leaks.query.status;
-    status = status == 0 && asked->fail && has_leak(&leaks) ? EXIT_FOUND : status;
+    status = status == 0 && failing != 0 ? EXIT_FOUND : status;
     pfa_leaks_free(&leaks);
     return status;
 }

@@ -13,6 +13,7 @@
 #include "analyze/leaks/counts.h"
 #include "analyze/leaks/lives.h"
 #include "analyze/leaks/suppress.h"
+#include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
 typedef enum pfa_leak_verdict {
@@ -31,9 +32,13 @@ typedef enum pfa_leak_reason {
 typedef struct pfa_leak_limits {
     double warm_up; /* what is born in this share of the run is of the start */
     double late;    /* so many times what most siblings live is overdue */
-    double least;   /* chunks that it takes for a leak */
-    double stale;   /* not touched for this share of the run is stale */
-    double recent;  /* touched in this last share of the run is in use */
+    double least;   /* chunks that it takes for a leak, */
+    double least_bytes;
+    double least_ns;   /* and so long from the birth of the first to that of the last */
+    double stale;      /* not touched for this share of the run is stale */
+    double recent;     /* touched in this last share of the run is in use */
+    double fail_sure;  /* a leak that is at least so sure, */
+    double fail_bytes; /* and of so many bytes, is one that a check fails for */
 } pfa_leak_limits_t;
 
 /* What they are unless they are given. */
@@ -67,7 +72,8 @@ typedef struct pfa_survivors {
     double stale; /* of these: not touched for long, */
     double never; /* never touched, which are among the stale ones or born lately, */
     double old;   /* born before the last share that `recent` is, */
-    double used;  /* and of these, touched in it */
+    double used;  /* and of these, touched in it; */
+    double blind; /* chunks of code that is not instrumented: what is known of them is too little to say anything */
     double births[PFA_BIRTHS];
     double birth_bytes[PFA_BIRTHS];
     double ages[PFA_LIVES_BINS]; /* chunks */
@@ -108,6 +114,7 @@ typedef struct pfa_leak_finding {
     unsigned busy;    /* and those in which survivors were born */
     double late_half; /* the share of survivors born in the second half of that time, as if it allocated evenly */
     double leaked;    /* bytes that are likely a leak; 0 if that is not the verdict */
+    bool fails;       /* which is sure and large enough for a check to fail */
 } pfa_leak_finding_t;
 
 typedef struct pfa_leaks {
@@ -118,6 +125,7 @@ typedef struct pfa_leaks {
     size_t family_count;
     size_t family_room;
     pfa_counts_t counts;
+    pfa_sights_t sights;
     const char **functions;      /* by group: which allocates; once asked for */
     struct pfa_cousins *cousins; /* by function that was asked for */
     size_t cousin_count;
@@ -130,6 +138,7 @@ typedef struct pfa_leaks {
     double bytes_variance;
     double suppressed_chunks;
     double suppressed_bytes;
+    double blind;        /* chunks among the survivors: see there */
     double longest_run;  /* of the recordings, in nanoseconds */
     bool siblings_asked; /* --where left none of them out */
 } pfa_leaks_t;
@@ -147,6 +156,8 @@ pfa_leak_finding_t pfa_leaks_judge(const pfa_leaks_t *leaks, uint32_t group);
 void pfa_leaks_conclude(pfa_leaks_t *leaks, const char *order);
 bool pfa_leaks_is_order(const char *name);
 extern const char pfa_leaks_orders[];
+/* What the survivors grow by in an hour, in bytes. NAN: no run was long enough to tell that. */
+double pfa_leaks_per_hour(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors);
 const char *pfa_leak_verdict_key(pfa_leak_verdict_t verdict);
 const char *pfa_leak_verdict_title(pfa_leak_verdict_t verdict);
 const char *pfa_leak_reason_key(pfa_leak_reason_t reason);

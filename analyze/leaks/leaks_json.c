@@ -13,10 +13,14 @@ static void put_limits(pfa_json_t *json, const pfa_leak_limits_t *limits)
 {
     pfa_json_begin(json, "limits", '{');
     pfa_json_number(json, "least", limits->least);
+    pfa_json_number(json, "least_bytes", limits->least_bytes);
+    pfa_json_number(json, "least_time", limits->least_ns * 1e-9);
     pfa_json_number(json, "late", limits->late);
     pfa_json_number(json, "warm_up", limits->warm_up);
     pfa_json_number(json, "stale", limits->stale);
     pfa_json_number(json, "recent", limits->recent);
+    pfa_json_number(json, "fail_sure", limits->fail_sure);
+    pfa_json_number(json, "fail_bytes", limits->fail_bytes);
     pfa_json_end(json, '}');
 }
 
@@ -42,7 +46,7 @@ static void put_list(pfa_json_t *json, const char *key, const double *list, size
     pfa_json_end(json, ']');
 }
 
-static void put_survivors(pfa_json_t *json, const pfa_survivors_t *survivors)
+static void put_survivors(pfa_json_t *json, const pfa_leaks_t *leaks, const pfa_survivors_t *survivors)
 {
     pfa_json_number(json, "chunks", survivors->chunks);
     pfa_json_number(json, "bytes", survivors->bytes);
@@ -53,7 +57,7 @@ static void put_survivors(pfa_json_t *json, const pfa_survivors_t *survivors)
     pfa_json_whole(json, "most_size", survivors->most_size);
     pfa_json_number(json, "bytes_per_second", survivors->rate * 1e9);
     pfa_json_number(json, "bytes_per_second_half_width", 1e9 * pfa_leaks_half_width(survivors->rate_variance));
-    pfa_json_number(json, "bytes_per_hour", survivors->rate * 3.6e12);
+    pfa_json_number(json, "bytes_per_hour", pfa_leaks_per_hour(leaks, survivors));
     pfa_json_number(json, "first_birth", survivors->first);
     pfa_json_number(json, "last_birth", survivors->last);
     pfa_json_number(json, "at_start", survivors->at_start);
@@ -185,12 +189,14 @@ static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_leak_fin
     pfa_json_text(json, "sentence", pfa_leak_reason_sentence(finding->reason));
     pfa_json_number(json, "sure", finding->sure);
     pfa_json_number(json, "leaked_bytes", finding->leaked);
-    put_survivors(json, family->survivors);
+    pfa_json_bool(json, "fails", finding->fails);
+    put_survivors(json, leaks, family->survivors);
     pfa_json_whole(json, "parts", finding->parts);
     pfa_json_whole(json, "parts_with_births", finding->busy);
     pfa_json_number(json, "late_half", finding->late_half);
     put_overdue(json, finding);
     put_accesses(json, family->survivors);
+    pfa_json_number(json, "blind", family->survivors->blind);
     pfa_json_number(json, "freed", family->freed);
     pfa_json_number(json, "freed_bytes", family->freed_bytes);
     pfa_json_number(json, "folded", family->folded);
@@ -219,6 +225,7 @@ static void put_totals(pfa_json_t *json, const pfa_leaks_t *leaks)
     pfa_json_number(json, "leaked_bytes", leaked);
     pfa_json_number(json, "suppressed_chunks", leaks->suppressed_chunks);
     pfa_json_number(json, "suppressed_bytes", leaks->suppressed_bytes);
+    pfa_json_number(json, "blind", leaks->blind);
     pfa_json_end(json, '}');
 }
 

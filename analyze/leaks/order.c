@@ -148,6 +148,12 @@ const char *pfa_sure_word(double sure)
     return shown >= 80 ? "high" : shown >= 50 ? "medium" : "low";
 }
 
+double pfa_leaks_per_hour(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors)
+{
+    static const double run_least = 1e10; /* nanoseconds: shorter ones tell of their start */
+    return leaks->longest_run >= run_least ? survivors->rate * 3.6e12 : (double)NAN;
+}
+
 double pfa_leaks_half_width(double variance)
 {
     return 1.96 * sqrt(variance);

@@ -1,6 +1,7 @@
 /* Owns the keys and the numbers of groups. See analyze/query/keys.h. A new key is a line in keys.def and two functions here. */
 #include "analyze/query/keys.h"
 #include "analyze/names/place.h"
+#include "analyze/tool/slots.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +13,7 @@ struct pfa_groups {
     size_t count;
     size_t value_room;
     size_t name_room;
-    uint32_t *slots; /* 1 and the group, by value; 0: free */
-    size_t slot_count;
+    pfa_slots_t slots;  /* of groups, by value */
     uint32_t *of_stack; /* 1 and the group, by stack */
     size_t stack_room;
 };
@@ -187,10 +187,7 @@ const pfa_key_t *pfa_key_find(const char *name)
 
 pfa_groups_t *pfa_groups_new(void)
 {
-    pfa_groups_t *groups = pfa_memory_get(1, sizeof *groups);
-    groups->slot_count = 1024;
-    groups->slots = pfa_memory_get(groups->slot_count, sizeof *groups->slots);
-    return groups;
+    return pfa_memory_get(1, sizeof(pfa_groups_t));
 }
 
 void pfa_groups_free(pfa_groups_t *groups)
@@ -200,41 +197,24 @@ void pfa_groups_free(pfa_groups_t *groups)
     }
     free(groups->names);
     free(groups->values);
-    free(groups->slots);
+    pfa_slots_free(&groups->slots);
     free(groups->of_stack);
     free(groups);
 }
 
-static uint32_t *find_slot(const pfa_groups_t *groups, uint32_t *slots, size_t slot_count, uint64_t value)
-{
-    uint64_t hash = value * 0x9e3779b97f4a7c15u;
-    size_t at = (hash ^ hash >> 32) & (slot_count - 1);
-    while (slots[at] != 0 && groups->values[slots[at] - 1] != value) {
-        at = (at + 1) & (slot_count - 1);
-    }
-    return &slots[at];
-}
-
 static uint32_t group_of(pfa_groups_t *groups, uint64_t value)
 {
-    if (2 * (groups->count + 1) > groups->slot_count) {
-        size_t slot_count = 2 * groups->slot_count;
-        uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-        for (size_t i = 0; i < groups->count; i++) {
-            *find_slot(groups, slots, slot_count, groups->values[i]) = (uint32_t)i + 1;
+    uint64_t hash = pfa_hash_mix(0, value);
+    pfa_probe_t probe = pfa_slots_probe(&groups->slots, hash);
+    while (pfa_slots_next(&groups->slots, &probe)) {
+        if (groups->values[probe.number] == value) {
+            return probe.number;
         }
-        free(groups->slots);
-        groups->slots = slots;
-        groups->slot_count = slot_count;
     }
-    uint32_t *slot = find_slot(groups, groups->slots, groups->slot_count, value);
-    if (*slot == 0) {
-        groups->values =
-            pfa_memory_grow(groups->values, &groups->value_room, groups->count + 1, sizeof *groups->values);
-        groups->values[groups->count++] = value;
-        *slot = (uint32_t)groups->count;
-    }
-    return *slot - 1;
+    groups->values = pfa_memory_grow(groups->values, &groups->value_room, groups->count + 1, sizeof *groups->values);
+    groups->values[groups->count] = value;
+    pfa_slots_put(&groups->slots, hash, (uint32_t)groups->count);
+    return (uint32_t)groups->count++;
 }
 
 static const pfa_key_t *key_of(const pfa_query_t *query)

@@ -59,6 +59,7 @@ void pfa_access_sum(pfa_access_total_t *to, const pfa_access_total_t *from)
 {
     to->chunks += from->chunks;
     to->bytes += from->bytes;
+    to->blind += from->blind;
     to->reads += from->reads;
     to->writes += from->writes;
     to->bytes_touched += from->bytes_touched;

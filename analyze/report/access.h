@@ -8,6 +8,8 @@
 typedef struct pfa_access_total {
     double chunks; /* of which accesses are known */
     double bytes;  /* that they asked for */
+    double
+        blind; /* chunks of code that is not instrumented (analyze/names/sight.h), of which nothing else here tells */
     double reads;
     double writes;
     double bytes_touched; /* from the first byte touched of each to its last */

@@ -5,6 +5,7 @@ static void put_total(pfa_json_t *json, const pfa_access_total_t *total, double 
 {
     pfa_json_begin(json, "accesses", '{');
     pfa_json_number(json, "chunks", total->chunks);
+    pfa_json_number(json, "blind", total->blind);
     pfa_json_number(json, "unknown", pfa_access_unknown(total, chunks));
     pfa_json_number(json, "bytes", total->bytes);
     pfa_json_number(json, "bytes_touched", total->bytes_touched);

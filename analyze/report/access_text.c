@@ -18,6 +18,12 @@ static const char *percent(char text[PFA_NUMBER_TEXT], double part, double all)
     return text;
 }
 
+/* Likewise, of a point none of whose chunks is known. */
+static const char *count_of(char text[PFA_NUMBER_TEXT], const pfa_access_total_t *total, double count)
+{
+    return total->chunks > 0 ? pfa_text_count(text, count) : "-";
+}
+
 static void print_all(const pfa_report_t *report)
 {
     char texts[4][PFA_NUMBER_TEXT];
@@ -29,6 +35,10 @@ static void print_all(const pfa_report_t *report)
     printf("  never read %s, never written %s, never touched %s, shared between threads %s\n",
            pfa_text_count(texts[0], all.never_read), pfa_text_count(texts[1], all.never_written),
            pfa_text_count(texts[2], all.never_touched), pfa_text_count(texts[3], all.shared));
+    if (all.blind > 0) {
+        printf("  note: %s other chunk%s not in this: code that is not instrumented allocated %s\n",
+               pfa_text_count(texts[0], all.blind), all.blind < 1.5 ? " is" : "s are", all.blind < 1.5 ? "it" : "them");
+    }
     if (unknown > 0) {
         printf("  note: the accesses of %s other chunk%s are not known (folded deaths, or recorded without)\n",
                pfa_text_count(texts[0], unknown), pfa_text_plural(unknown));
@@ -45,7 +55,7 @@ static void print_point(pfa_report_t *report, size_t rank, uint32_t number)
     const pfa_access_total_t *total = pfa_report_access(report, number);
     char texts[6][PFA_NUMBER_TEXT];
     printf("  #%-4zu %7s %12s %12s %7s %7s %7s  ", rank, percent(texts[0], total->bytes_touched, total->bytes),
-           pfa_text_count(texts[1], total->reads), pfa_text_count(texts[2], total->writes),
+           count_of(texts[1], total, total->reads), count_of(texts[2], total, total->writes),
            percent(texts[3], total->idle_before, total->lifetime),
            percent(texts[4], total->idle_after, total->lifetime), percent(texts[5], total->shared, total->chunks));
     pfa_report_place(stdout, report, number);

@@ -101,7 +101,11 @@ static void add_accesses(adding_t *adding, const pfa_kind_t *kind, const pfa_chu
     pfa_report_t *report = adding->report;
     report->accesses =
         pfa_memory_grow(report->accesses, &report->access_room, (size_t)kind->group + 1, sizeof *report->accesses);
-    pfa_access_add(&report->accesses[kind->group], kind, chunk, adding->full);
+    if (pfa_sight_of(&report->memoro.sights, kind->stack) == PFA_SIGHT_BLIND) {
+        report->accesses[kind->group].blind += kind->weight;
+    } else {
+        pfa_access_add(&report->accesses[kind->group], kind, chunk, adding->full);
+    }
     adding->touched = adding->touched || chunk->accesses->reads != 0 || chunk->accesses->writes != 0;
 }
 
@@ -144,7 +148,7 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
             .stack = pfa_stacks_add(&report->query.stacks, trace, trace->maps.list[i].stack, source->stack_of)};
         uint32_t number = report->query.where != NULL ? pfa_query_stack_group(&report->query, kind.stack)
                                                       : pfa_groups_find(&report->query, &kind, true);
-        if (number == UINT32_MAX) {
+        if (number == UINT32_MAX || pfa_sight_of(&report->memoro.sights, kind.stack) == PFA_SIGHT_BLIND) {
             continue;
         }
         (void)pfa_report_point(report, number);

@@ -159,7 +159,7 @@ pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report)
 
 double pfa_access_unknown(const pfa_access_total_t *total, double chunks)
 {
-    double rest = chunks - total->chunks;
+    double rest = chunks - total->chunks - total->blind;
     return rest > 1e-9 * chunks ? rest : 0; /* sums of weights in another order differ by less */
 }
 

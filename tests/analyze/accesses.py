@@ -3,22 +3,25 @@
 import json
 
 import support
-from support import check, equal, make, report, tool
+from support import check, equal, is_blind, make, report, tool
 
 MERGED = "build with PROFALLOC_PASS=map"
 NONE = "no access data: build with profalloc-cc"
-KEYS = ("chunks", "unknown", "bytes", "bytes_touched", "reads", "writes", "saturated", "never_read", "never_written", "never_touched",
+KEYS = ("chunks", "blind", "unknown", "bytes", "bytes_touched", "reads", "writes", "saturated", "never_read", "never_written", "never_touched",
         "never_touched_bytes", "written_never_read", "written_never_read_bytes", "shared", "lifetime_ns", "idle_before_first_ns",
         "idle_after_last_ns")
 
 
-def sums(chunks, end, full=2**31 - 1, step=1, unknown=0, known=lambda c: True):
+def sums(chunks, end, full=2**31 - 1, step=1, unknown=0, known=lambda c: True, blind=lambda c: False):
     """All that a report says of the accesses of these chunks. Times of the dead are cut to `step`."""
     total = dict.fromkeys(KEYS, 0)
     total["unknown"] = unknown
     for c in chunks:
         if not known(c):
             total["unknown"] += c.weight
+            continue
+        if blind(c):
+            total["blind"] += c.weight
             continue
         touched = c.length != 0
         cut = step if c.died else 1
@@ -63,7 +66,8 @@ def check_all(data, chunks, folds=(), **how):
 def ended(folder):
     for seed, (words, how) in enumerate([((), {}), (("sizes",), {}), (("after",), {}), (("shift",), {"step": 64}),
                                          (("bits=10",), {"full": 1023}), (("bits=4", "sizes"), {"full": 15}),
-                                         (("gap",), {"known": lambda c: c.died}), (("folded",), {"folds": (4, 3)})]):
+                                         (("gap",), {"known": lambda c: c.died}), (("folded",), {"folds": (4, 3)}),
+                                         (("told",), {"blind": lambda c: is_blind(c.stack)})]):
         chunks = make("ended", folder / "t.pa", 5000, seed, "accesses", *words)
         data = report(folder / "t.pa")
         support.check_report(data, chunks, folded="folded" in words, step=how.get("step", 1))
@@ -168,6 +172,10 @@ def maps(folder):
                 cut += largest < 8 * (64 if stack % 6 == 0 else 4)
             equal(found, sorted(expected), f"maps, {form}, {count} chunks")
     check(cut > 0, "some are cut")
+    make("ended", folder / "t.pa", 3000, 5, "accesses", "maps", "told")
+    seen = {is_blind(stack + 4) for stack in range(0, 12, 3)}
+    equal(seen, {True, False}, "maps of code that is instrumented, and of other code")
+    equal(sum("map" in p for p in report(folder / "t.pa")["points"]), sum(not is_blind(stack + 4) for stack in range(0, 12, 3)), "maps that are told")
 
 
 def map_text(folder):

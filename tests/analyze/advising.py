@@ -199,6 +199,19 @@ def other_code(folder):
         check(sizes[4096]["blind"] == 1 and sizes[4096]["scores"]["usage"] is None, "libc's buffer")
         # Without names the wrapper of strdup is not known.
         equal((sizes[2001]["blind"], sizes[2001]["scores"]["usage"]), (200, None) if stripped else (0, 1), "a copy that libc made")
+        # One of libc's is the buffer; nobody says that what is not seen was not used.
+        known = {size: sizes[size]["accesses"] for size in (1000, 2001, 3000, 4096)}
+        equal({size: (one["chunks"], one["blind"], one["unknown"], one["never_touched"]) for size, one in known.items()},
+              {1000: (200, 0, 0, 0), 2001: (0, 200, 0, 0) if stripped else (200, 0, 0, 0), 3000: (0, 200, 0, 0), 4096: (0, 1, 0, 0)}, "chunks told")
+        left_out = sum(p["blind"] for p in data["points"])
+        check(left_out > (400 if stripped else 200), f"left out: {left_out}")
+        equal((data["accesses"]["blind"], data["accesses"]["never_touched"]), (left_out, 0), "all that is left out")
+        out = tool("report", folder / "user.pa")[0]
+        check(f"  note: {left_out} other chunks are not in this: code that is not instrumented allocated them\n" in out, out)
+        check("\nNever touched: 0 B in 0 chunks\n" in out, out)
+        out, said = tool("flame", "--metric", "wasted", folder / "user.pa")
+        equal(sum(int(line.split()[-1]) for line in out.splitlines()), 200 * 1000, "bytes that are wasted: they are written and not read")
+        check(f"code that is not instrumented allocated {left_out} chunks, which are not in this" in said, said)
         for finding in advice(folder / "user.pa")["findings"]:
             if finding["advice"] not in ("reserve", "hoist", "pool"):
                 equal([p["blind"] for p in finding["points"]], [0], finding["sentence"])

@@ -5,7 +5,7 @@ import math
 
 import pictures
 import support
-from support import check, equal, make, report, tool
+from support import check, equal, is_blind, make, report, tool
 
 START = 1000000  # the maker's counter at the start, in ticks of a nanosecond
 FIRST = 4        # its first stack
@@ -244,6 +244,11 @@ def without_accesses(folder):
     near(ours, rounded(sums([c for c in chunks if c.died], wasted)), "of those that are known")
     alive = sum(not c.died for c in chunks)
     check(f"of {alive} chunks it is not known" in said, said)
+    chunks = make("ended", path, 1000, 4, "accesses", "told")
+    ours, said = folded("--metric", "wasted", path)
+    near(ours, rounded(sums([c for c in chunks if not is_blind(c.stack)], wasted)), "of those that instrumented code allocates")
+    blind = sum(is_blind(c.stack) for c in chunks)
+    check(f"code that is not instrumented allocated {blind} chunks, which are not in this" in said, said)
 
 
 def edges(folder):

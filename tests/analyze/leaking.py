@@ -57,8 +57,58 @@ def verdicts(folder):
                                         ("levels", "slower", 60, 0), ("single", "one-chunk", 1, 0), ("threads", "overdue", 75, 3)):
         point = told(program, trace, way, reason=reason)
         equal(point["chunks"], chunks, f"chunks of {way}")
-        tool("leaks", "--fail", trace, status=status)
+        tool("leaks", "--fail", "--fail-bytes", 1, trace, status=status)
         equal(point["leaked_bytes"] > 0, status == 3, f"{way}: bytes that are likely leaked")
+
+
+TABLE = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static char **table;
+__attribute__((noinline)) static char *copy_line(int number)
+{
+    char *line = malloc(100);
+    memset(line, number, 100);
+    return line;
+}
+int main(void)
+{
+    static char *lines[400];
+    table = lines;
+    for (int i = 0; i < 400; i++) {
+        struct timespec time = {.tv_nsec = 200000};
+        lines[i] = copy_line(i);
+        nanosleep(&time, NULL);
+    }
+    return table[399][5] == 0;
+}
+"""
+
+
+def everyday(folder):
+    """Programs that set themselves up and end are no failures; a table that is kept on purpose is at most of medium certainty."""
+    commands = ("ls", "/"), ("date",), ("env",), ("bash", "-c", "true")
+    for number, words in enumerate(commands):
+        trace = folder / f"{number}.pa"
+        tool("run", "-o", trace, "--", *words)
+        out, _ = tool("leaks", "--fail", trace)
+        check(" per hour" not in out, out)
+        tool("gate", "--max-leak", "0", folder / "0.pa", trace)
+    (folder / "table.c").write_text(TABLE)
+    subprocess.run([os.environ["CC"], "-O1", "-g", "-o", folder / "table", folder / "table.c"], check=True)
+    for _ in range(TRIES):
+        run(folder / "table", folder / "t.pa")
+        data = json.loads(tool("leaks", "--json", folder / "t.pa")[0])
+        reference.check_leaks(data, folder / "t.pa")
+        point = next(p for p in data["points"] if p["chunks"] == 400)
+        if point["reason"] == "never-freed":
+            break
+    equal((point["reason"], point["fails"], point["bytes_per_hour"]), ("never-freed", True, None), "the table")
+    check(0.5 <= point["sure"] < 0.795 and "leak likely (sure: medium" in tool("leaks", folder / "t.pa")[0], f"how sure: {point['sure']}")
+    tool("leaks", "--fail", folder / "t.pa", status=3)
+    tool("leaks", "--fail", "--fail-sure", 80, folder / "t.pa")
+    tool("leaks", "--fail", "--fail-bytes", 40001, folder / "t.pa")
 
 
 def siblings(folder):
@@ -125,4 +175,51 @@ def touched(folder):
     tool("leaks", "--fail", trace, status=3)
 
 
-support.main(verdicts=verdicts, siblings=siblings, endings=endings, sampled=sampled, stripped=stripped, touched=touched)
+LIBRARY = r"""
+#include <stdlib.h>
+#include <string.h>
+static char *kept[20];
+void library_begin(void);
+void library_use(void);
+void library_begin(void) { for (int i = 0; i < 20; i++) kept[i] = malloc(3000); }
+void library_use(void) { for (int i = 0; i < 20; i++) memset(kept[i], 1, 3000); }
+"""
+USER = r"""
+#include <stdlib.h>
+#include <time.h>
+void library_begin(void);
+void library_use(void);
+static char *volatile kept[20];
+int main(void)
+{
+    library_begin();
+    for (int i = 0; i < 20; i++) (kept[i] = malloc(1000))[0] = 1;
+    for (int i = 0; i < 100; i++) {
+        struct timespec time = {.tv_nsec = 1000000};
+        library_use();
+        nanosleep(&time, NULL);
+    }
+    return 0;
+}
+"""
+
+
+def other_code(folder):
+    """Nobody says of chunks that a library without instrumentation uses all along that they are not touched."""
+    wrapper = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "profalloc-cc"
+    (folder / "library.c").write_text(LIBRARY)
+    (folder / "user.c").write_text(USER)
+    subprocess.run([os.environ["CC"], "-O1", "-g", "-fPIC", "-shared", "-o", folder / "liblibrary.so", folder / "library.c"], check=True)
+    subprocess.run([wrapper, "-O1", "-g", "-o", folder / "user", folder / "user.c", f"-L{folder}", "-llibrary", f"-Wl,-rpath,{folder}"], check=True)
+    tool("run", "-o", folder / "user.pa", "--", folder / "user")
+    data = json.loads(tool("leaks", "--json", folder / "user.pa")[0])
+    sizes = {p["most_size"]: p for p in data["points"]}
+    equal([(sizes[n]["reason"], sizes[n]["blind"], sizes[n]["accesses"] and sizes[n]["accesses"]["stale"]) for n in (1000, 3000)],
+          [("untouched", 0, 20), ("warm-up", 20, None)], "the program's, and the library's")
+    equal(data["live"]["blind"], sum(p["blind"] for p in data["points"]), "all that are not seen")
+    out = tool("leaks", folder / "user.pa")[0]
+    check("accesses  not known of 20: code that is not instrumented allocated them\n" in out, out)
+    check(f"whether {data['live']['blind']} of the chunks are still used is not known" in out, out)
+
+
+support.main(other_code=other_code, everyday=everyday, verdicts=verdicts, siblings=siblings, endings=endings, sampled=sampled, stripped=stripped, touched=touched)

@@ -14,8 +14,12 @@ from support import check, equal, make, tool
 PLAIN, INLINED = "plain_site (make_sites.c:", "inlined_site (make_sites.c:"
 
 
+EVER = ("--least-time", "0", "--least-bytes", "0")  # made traces are short, and some of their chunks small
+ANY = {"least_time": 0, "least_bytes": 0}
+
+
 def leaks(*arguments, status=0):
-    return json.loads(tool("leaks", "--json", *arguments, status=status)[0])
+    return json.loads(tool("leaks", "--json", *EVER, *arguments, status=status)[0])
 
 
 def figures(folder):
@@ -24,22 +28,44 @@ def figures(folder):
     others = ((), {}), (("--warm-up", "60", "--recent", "50"), {"warm_up": 0.6, "recent": 0.5}), \
         (("--late", "20", "--stale", "5", "--least", "2"), {"late": 20, "stale": 0.05, "least": 2})
     for seed, count in enumerate((10, 40, 40, 150, 150, 400, 5000)):
-        for words in ((), ("sampled",), ("accesses",), ("sizes", "shift")):
+        for words in ((), ("sampled",), ("accesses",), ("accesses", "told"), ("sizes", "shift")):
             form = "killed" if seed % 2 and "shift" not in words else "ended"
             make(form, folder / "t.pa", count, seed, *words)
             for options, limits in others:
                 data = leaks(*options, folder / "t.pa")
-                reasons, _, _ = reference.check_leaks(data, folder / "t.pa", **limits)
+                reasons, _, _ = reference.check_leaks(data, folder / "t.pa", instrumented="told" in words, **{**ANY, **limits})
                 seen |= reasons
     wanted = {"like-siblings", "overdue", "touched", "grows-in-use", "untouched", "warm-up", "few-chunks"}
     check(wanted <= seen, f"reasons that were given: {seen}")
+
+
+def floors(folder):
+    """What it takes for a leak in bytes and time, and what for one that a check fails for."""
+    seen, fails = set(), set()
+    for seed, (count, slow) in enumerate(((400, 1), (400, 5000), (3000, 100), (3000, 1000), (5000, 200000), (5000, 50), (60, 20000))):
+        for words in ((), ("size=8",), ("sampled",), ("alive",), ("alive", "size=8")):
+            make("ended", folder / "t.pa", count, seed, f"slow={slow}", *words)
+            for options, limits in (((), {}), (("--least-bytes", "0", "--least-time", "0.5", "--fail-bytes", "0"),
+                                               {"least_bytes": 0, "least_time": 0.5, "fail_bytes": 0}),
+                                    (("--least-time", "0", "--least-bytes", "300", "--fail-sure", "80", "--fail-bytes", "20000"),
+                                     {"least_time": 0, "least_bytes": 300, "fail_sure": 0.8, "fail_bytes": 20000})):
+                data = json.loads(tool("leaks", "--json", *options, folder / "t.pa")[0])
+                seen |= reference.check_leaks(data, folder / "t.pa", **limits)[0]
+                some = any(p["fails"] for p in data["points"])
+                out, _ = tool("leaks", "--fail", "--top", 100, *options, folder / "t.pa", status=3 if some else 0)
+                others = sum(p["verdict"] == "leak" and not p["fails"] for p in data["points"])
+                equal(f"--fail does not count {others} likely leak" in out, others > 0, f"which are said: {out}")
+                equal(" per hour" in out, data["files"][0]["seconds"] >= 10 and any(p["verdict"] in ("leak", "grows") for p in data["points"]), "per hour")
+                fails |= {(p["reason"], p["fails"]) for p in data["points"]}
+    wanted = {("overdue", True), ("overdue", False), ("never-freed", True), ("never-freed", False), ("few-bytes", False), ("short", False)}
+    check(wanted <= fails, f"{fails} of {seen}")
 
 
 def curve(folder):
     """The survival curve against one without bins, and quantiles against sorted lives."""
     make("ended", folder / "t.pa", 60000, 5)
     data = leaks(folder / "t.pa")
-    _, trace, told = reference.check_leaks(data, folder / "t.pa")
+    _, trace, told = reference.check_leaks(data, folder / "t.pa", **ANY)
     for addresses, point in told.items():
         freed = [c for c in trace.points[addresses] if "freed" in c and not c["moved"]]
         exact = reference.survival(freed, [c for c in trace.points[addresses] if "freed" not in c], exact=True)
@@ -62,7 +88,7 @@ def sites(folder):
     cousins = 0
     for seed, count in [(s, 25) for s in range(12)] + [(1, 60), (3, 3000)]:
         make("ended", folder / "t.pa", count, seed)
-        _, trace, told = reference.check_leaks(leaks(folder / "t.pa"), folder / "t.pa")
+        _, trace, told = reference.check_leaks(leaks(folder / "t.pa"), folder / "t.pa", **ANY)
         freed = {a: [c for c in chunks if "freed" in c and not c["moved"]] for a, chunks in trace.points.items()}
         for addresses, point in told.items():
             chunks = freed[addresses]
@@ -105,7 +131,7 @@ def folded(folder):
     make("ended", folder / "t.pa", 3000, 4, "folded")
     data = leaks(folder / "t.pa")
     equal(sorted(p["folded"] for p in data["points"] if p["folded"]), [3, 4], "folded deaths")
-    reference.check_leaks(data, folder / "t.pa")
+    reference.check_leaks(data, folder / "t.pa", **ANY)
     make("killed", folder / "t.pa", 30, 4, "folded")
     check(all(p["reason"] != "never-freed" for p in leaks("--least", "2", folder / "t.pa")["points"] if p["folded"]), "some are freed")
 
@@ -188,7 +214,8 @@ def orders(folder):
         equal(told, sorted(told, reverse=True), f"by {order}")
     equal(len(leaks("--top", 3, folder / "t.pa")["points"]), 3, "--top")
     for option, wrong in (("--sort", "colour"), ("--least", "1"), ("--least", "2.5"), ("--late", "0.5"), ("--warm-up", "101"), ("--stale", "x"),
-                          ("--recent", "-1"), ("--top", "0")):
+                          ("--recent", "-1"), ("--top", "0"), ("--least-bytes", "-1"), ("--least-time", "soon"), ("--fail-bytes", "1K"),
+                          ("--fail-sure", "101")):
         _, said = tool("leaks", option, wrong, folder / "t.pa", status=2)
         check(said.startswith(f"profalloc leaks: {option} takes ") and f"not '{wrong}'" in said, said)
     tool("leaks", status=2)
@@ -201,12 +228,13 @@ def orders(folder):
 def sure(folder):
     """The word for how sure a verdict is fits the number beside it."""
     words = set()
-    for chunks, seed, more in ((20000, 1, ("alive",)), (60, 2, ("alive",)), (3000, 3, ()), (400, 4, ()), (150, 5, ())):
+    for chunks, seed, more in ((5000, 2, ()), (20000, 1, ("alive",)), (60, 2, ("alive",)), (3000, 3, ()), (400, 4, ()), (150, 5, ())):
         make("ended", folder / "t.pa", chunks, seed, *more)
-        text, _ = tool("leaks", "--top", 100, folder / "t.pa")
+        text, _ = tool("leaks", *EVER, "--top", 100, folder / "t.pa")
         for word, number in re.findall(r"\(sure: (\w+), ([0-9.]+)\)", text):
             equal(word, "high" if float(number) >= 0.8 else "medium" if float(number) >= 0.5 else "low", f"the word for {number}")
             words.add((word, number))
+            check("alive" not in more or word != "high", f"that nobody frees is not enough: {number}")
     check(("high", "0.80") in words and {w for w, _ in words} == {"high", "medium", "low"}, f"{sorted(words)}")
 
 
@@ -214,14 +242,14 @@ def statuses(folder):
     """--fail is for leaks alone, and not for those that are suppressed."""
     make("ended", folder / "t.pa", 5000, 1)
     check(leaks(folder / "t.pa")["live"]["leaked_bytes"] > 0, "there is one")
-    tool("leaks", "--fail", folder / "t.pa", status=3)
-    tool("leaks", "--fail", "--json", "--top", 1, "--sort", "age", folder / "t.pa", status=3)
-    tool("leaks", folder / "t.pa")
-    tool("leaks", "--fail", "--least", 1000, folder / "t.pa")
+    tool("leaks", "--fail", *EVER, folder / "t.pa", status=3)
+    tool("leaks", "--fail", *EVER, "--json", "--top", 1, "--sort", "age", folder / "t.pa", status=3)
+    tool("leaks", *EVER, folder / "t.pa")
+    tool("leaks", "--fail", *EVER, "--least", 1000, folder / "t.pa")
     (folder / "s").write_text("leak:site\n")
-    tool("leaks", "--fail", "--suppressions", folder / "s", folder / "t.pa")
+    tool("leaks", "--fail", *EVER, "--suppressions", folder / "s", folder / "t.pa")
     (folder / "bad.pa").write_text("no trace")
-    tool("leaks", "--fail", folder / "t.pa", folder / "bad.pa", status=2)
+    tool("leaks", "--fail", *EVER, folder / "t.pa", folder / "bad.pa", status=2)
 
 
 def tiny(folder):
@@ -234,7 +262,7 @@ def tiny(folder):
     for seed in range(60):
         make("ended" if seed % 2 else "killed", folder / "t.pa", 1 + seed % 3, seed)
         data = leaks("--fail", folder / "t.pa")
-        reasons |= reference.check_leaks(data, folder / "t.pa")[0]
+        reasons |= reference.check_leaks(data, folder / "t.pa", **ANY)[0]
         tool("leaks", folder / "t.pa")
     check("leak" not in {reference.OF[r] for r in reasons} and reasons, f"{reasons}")
 
@@ -258,7 +286,7 @@ def damaged(folder):
 
 def text(folder):
     make("ended", folder / "t.pa", 5000, 1, "sampled", "accesses")
-    out, _ = tool("leaks", "--top", 1, folder / "t.pa")
+    out, _ = tool("leaks", *EVER, "--top", 1, folder / "t.pa")
     data = leaks(folder / "t.pa")
     first = data["points"][0]
     for wanted in ("all figures are estimates", "Not freed at exit: ", " ± ", "Whether anything still points to them is not known", first["sentence"],
@@ -271,5 +299,5 @@ def text(folder):
     check("profalloc leaks: " in tool("leaks", "--colour", status=2)[1], "an option that there is not")
 
 
-support.main(figures=figures, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, asked=asked, orders=orders, sure=sure,
+support.main(figures=figures, floors=floors, curve=curve, sites=sites, several=several, folded=folded, suppressed=suppressed, groups=groups, asked=asked, orders=orders, sure=sure,
              statuses=statuses, tiny=tiny, damaged=damaged, text=text)

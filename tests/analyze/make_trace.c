@@ -36,6 +36,7 @@
  *          untimed   COUNTERS do not tell of measured calls
  *          points=N  (many) so many points; 1000
  *          boot=N    the machine had been up for so many nanoseconds more
+ *          slow=N    (ended) a tick takes so many nanoseconds, and not one
  *          size=N    all chunks are of this size
  *          alive     no chunk dies
  *          wide      (big) sizes of up to 64 MiB, hardly any of them twice
@@ -160,7 +161,7 @@ static void write_start(made_t *made, const heap_t *heap)
                            .counter = heap->start,
                            .monotonic_ns = heap->start + made->later + made->boot,
                            .unix_ns = made->now ? now() : 1700000000000000000 + made->later,
-                           .counter_hz = 1000000000,
+                           .counter_hz = 1000000000 / made->slow,
                            .record_size = made->accesses ? 64 : 32,
                            .stack_depth = 64,
                            .sample = made->sampled ? PERIOD : 1,
@@ -289,7 +290,9 @@ void write_totals(made_t *made, const heap_t *heap, char **words)
     if (made->maps) {
         write_maps(made, heap->end, false);
     }
-    pfa_trace_clock_t clock = {.counter = heap->end, .monotonic_ns = heap->end + made->later + made->boot};
+    pfa_trace_clock_t clock = {.counter = heap->end,
+                               .monotonic_ns =
+                                   heap->start + made->slow * (heap->end - heap->start) + made->later + made->boot};
     pfa_tracefile_block(&made->writer, PFA_BLOCK_CLOCK, heap->end, &clock, sizeof clock);
 }
 
@@ -357,7 +360,7 @@ int main(int argc, char **argv)
 {
     must(argc >= 5);
     heap_t heap = {.start = 1000000};
-    made_t made = {.path = argv[2], .pid = 1u << 30, .bits = 31}; /* no process has that one */
+    made_t made = {.path = argv[2], .pid = 1u << 30, .bits = 31, .slow = 1}; /* no process has that one */
     char **words = argv + 5;
     uint64_t chunks = strtoull(argv[3], NULL, 0);
     uint32_t points = 1000;
@@ -369,6 +372,7 @@ int main(int argc, char **argv)
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
         points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
+        made.slow = strncmp(*word, "slow=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.slow;
         made.sized = made.sized || strncmp(*word, "size=", 5) == 0;
         made.size = strncmp(*word, "size=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.size;
     }

@@ -57,6 +57,7 @@ typedef struct made {
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */
     uint64_t boot;  /* and by the one since the boot alone */
+    uint64_t slow;  /* nanoseconds that a tick takes */
     pfa_trace_times_t times;
 } made_t;
 

@@ -8,16 +8,11 @@ import re
 import subprocess
 
 import support
-from support import check, equal, make, tool
+from support import check, equal, is_blind, make, tool
 
 BUILD = os.environ["PROFALLOC_BUILD_DIR"]
 START = 1000000
 LEAST = 0.01
-
-
-def is_blind(stack):
-    """Of code that is not instrumented, where the maker tells that."""
-    return stack % 2 == 0 or stack == 15
 
 
 class Life:

@@ -76,6 +76,11 @@ def make(form, path, chunks, seed, *words):
     return [Chunk(line) for line in done.stdout.splitlines()]
 
 
+def is_blind(stack):
+    """Of code that is not instrumented, where the maker tells that."""
+    return stack % 2 == 0 or stack == 15
+
+
 def peak_of(chunks, step=1):
     """The largest sum of sizes over time; of one tick, deaths come first. Times of deaths are cut to `step`."""
     changes = {}
