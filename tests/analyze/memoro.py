@@ -31,7 +31,7 @@ class Life:
         self.life = self.died - self.born
         self.known = hasattr(chunk, "reads") and not (told and is_blind(chunk.stack))
         if self.known:
-            self.touched = chunk.length
+            self.low, self.touched = chunk.low, chunk.length
             self.is_touched = chunk.length != 0
             self.reads, self.writes, self.shared, self.moved = chunk.reads, chunk.writes, chunk.shared, chunk.moved
             self.thread, self.free_thread, self.last_thread = chunk.thread, chunk.free_thread, chunk.last_thread
@@ -125,14 +125,22 @@ def estimate(lives, size=lambda l: 1):
     return sum(l.weight * size(l) for l in lives), sum(l.weight * (l.weight - 1) * size(l) ** 2 for l in lives)
 
 
+def resident(l):
+    """Of a large chunk, pages without a touched byte are not in memory."""
+    if l.size <= 131072:
+        return l.size
+    return sum(min(l.size - page, 4096) for page in range(0, l.size, 4096) if l.touched and page < l.low + l.touched and l.low < page + 4096)
+
+
 def spare_of(lives, when):
     """Bytes that were alive at that time for nothing, each with its variance."""
     there = [l for l in lives if l.known and l.born <= when and (l.live or when < l.died)]
-    total = lambda holds, size=lambda l: l.size: estimate([l for l in there if holds(l)], size)
+    total = lambda holds, size=resident: estimate([l for l in there if holds(l)], size)
     return {"never_read": total(lambda l: not l.reads and not l.moved),
-            "untouched": total(lambda l: l.is_touched, lambda l: l.size - l.touched),
+            "untouched": total(lambda l: l.is_touched, lambda l: resident(l) - l.touched),
             "idle_after_last": total(lambda l: l.is_touched and not l.moved and l.last < when),
-            "idle_before_first": total(lambda l: l.is_touched and l.first > when)}
+            "idle_before_first": total(lambda l: l.is_touched and l.size <= 131072 and l.first > when),
+            "took_no_memory": total(lambda l: True, lambda l: l.size - resident(l))}
 
 
 def near(ours, expected, what, tolerance=1e-9):
