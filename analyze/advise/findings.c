@@ -100,10 +100,12 @@ static bool holds(const finder_t *finder, pfa_inference_t inference, pfa_share_t
     return single || pfa_memoro_is_flagged(finder->memoro, finder->point, inference);
 }
 
-/* Bytes of the point that were there at the peak for nothing. */
+/* Bytes of the point that were there at the peak for nothing, as far as the peak is lower without them. */
 static pfa_estimate_t spare(const finder_t *finder, pfa_spare_t spare)
 {
-    return finder->sums->spare[spare];
+    pfa_estimate_t saved = finder->sums->spare[spare];
+    saved.value -= finder->sums->needed_elsewhere[spare];
+    return saved;
 }
 
 /* The point's chunks that an inference holds for, if it is told of `told` of them; this part of these. */

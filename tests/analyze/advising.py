@@ -132,6 +132,49 @@ def worth(folder):
     equal(len(re.findall(r"^  #\d+  ", tool("advise", "--top", 99, folder / "busy.pa")[0], re.M)), len(ranks), "all of them")
 
 
+PHASES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline)) static char *first(void) { char *p = malloc(100000); memset(p, 1, 100000); return p; }
+__attribute__((noinline)) static char *second(void) { char *p = malloc(100000); memset(p, 1, 100000); sink += p[5] + p[99999]; return p; }
+__attribute__((noinline)) static char *mapped(void) { char *p = malloc(8 << 20); memset(p, 1, 100000); return p; }
+int main(int argc, char **argv)
+{
+    char *chunks[100];
+    if (argc > 1) {
+        char *large = mapped();
+        for (int i = 0; i < 100000; i++) sink += large[i];
+        free(large);
+    }
+    for (int i = 0; i < 100; i++) chunks[i] = first();
+    usleep(50000);
+    for (int i = 0; i < 100; i++) free(chunks[i]);
+    for (int i = 0; i < 99; i++) chunks[i] = second();
+    usleep(50000);
+    for (int i = 0; i < 99; i++) { sink += chunks[i][7]; free(chunks[i]); }
+    return 0;
+}
+"""
+
+
+def phases(folder):
+    """Without what is of no use, there is a peak at another moment; and what was never in memory is not saved."""
+    (folder / "phases.c").write_text(PHASES)
+    subprocess.run([COMPILER, "-O1", "-g", "-o", folder / "phases", folder / "phases.c"], check=True)
+    tool("run", "-o", folder / "phases.pa", "--", folder / "phases")
+    finding, _ = best(folder / "phases.pa", "remove", "first")
+    near(finding["saves_bytes"], 100000, "two phases, one as large as the other", 0.01)
+    near(finding["points"][0]["spare_at_peak"]["never_read"], 10000000, "at the peak itself", 0.01)
+    tool("run", "-o", folder / "mapped.pa", "--", folder / "phases", "mapped")
+    data = json.loads(tool("advise", "--json", "--where", "size > 1M", folder / "mapped.pa")[0])
+    shrink = [f for f in data["findings"] if f["advice"] == "shrink"]
+    equal([f["saves_bytes"] for f in shrink], [25 * 4096 - 100000], "the rest of the last page")
+    check(shrink[0]["sentence"].endswith("; 7.9 MiB of the peak, in whole pages, were never touched and took no memory"), shrink[0]["sentence"])
+    equal(shrink[0]["points"][0]["spare_at_peak"]["took_no_memory"], (8 << 20) - 25 * 4096, "what took no memory")
+
+
 LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -218,4 +261,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, words=words)
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, phases=phases, worth=worth, words=words)

@@ -143,6 +143,31 @@ def spare_of(lives, when):
             "took_no_memory": total(lambda l: True, lambda l: l.size - resident(l))}
 
 
+def at_moments(rows, run):
+    """Of (bytes, from, end, whether it is there at `from`), the sums at 1024 moments of the run. Times are multiplied, to stay whole."""
+    changes = []
+    for size, since, end, there in rows:
+        if since < end:
+            changes += [(since * 1024 + (not there), size), (end * 1024, -size)]
+    changes.sort()
+    sums, now, at = [], 0, 0
+    for moment in range(1024):
+        while at < len(changes) and changes[at][0] <= moment * run:
+            now += changes[at][1]
+            at += 1
+        sums.append(now)
+    return sums
+
+
+def gone_of(lives):
+    """What each change would let go of, of the chunks of a point."""
+    told = [l for l in lives if l.known]
+    return {"never_read": [(l.weight * resident(l), l.born, l.died, True) for l in told if not l.reads and not l.moved],
+            "untouched": [(l.weight * (resident(l) - l.touched), l.born, l.died, True) for l in told if l.is_touched],
+            "idle_after_last": [(l.weight * resident(l), l.last, l.died, False) for l in told if l.is_touched and not l.moved],
+            "idle_before_first": [(l.weight * l.size, l.born, l.first, True) for l in told if l.is_touched and l.size <= 131072]}
+
+
 def near(ours, expected, what, tolerance=1e-9):
     if expected is None or ours is None:
         equal(ours, expected, what)
@@ -214,6 +239,11 @@ def check_savings(data, findings, key_of, expected, what):
             chunks, variance = point["calls"]["bursts"]
             left = min(point["groups"] / chunks, 1) if finding["advice"] == "hoist" else 0.01
             calls = (chunks * (1 - left), variance * (1 - left) ** 2)
+        if finding["advice"] in SPARE:
+            gone = at_moments(point["gone"][SPARE[finding["advice"]]], data["run"])
+            left = max(live - less for live, less in zip(data["curve"], gone))
+            told |= {"elsewhere"} if data["peak_bytes"] - left < size[0] else set()
+            size = (max(min(size[0], data["peak_bytes"] - left), 0), size[1])
         near(finding["saves_bytes"], size[0], f"{what}: bytes that {finding['advice']} saves")
         near(finding["saves_calls"], calls[0], f"{what}: calls that {finding['advice']} saves")
         if data["sampled"]:
@@ -249,17 +279,20 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     run = end - START
     data = json.loads(tool("report", "--json", *options, path)[0])
     near(data["files"][0]["seconds"] * 1e9, run, "run time")
-    expected = {}
+    expected, all_lives = {}, []
     when = support.peak_of(chunks, step)[1] - START
     for stack in {c.stack for c in chunks}:
         lives = [Life(c, end, step, told) for c in chunks if c.stack == stack]
+        all_lives += lives
         key = (len(lives), sum(l.weight * l.size for l in lives))
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
             reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
-                                                  "spare": spare_of(lives, when) if any(l.known for l in lives) else None})
+                                                  "spare": spare_of(lives, when) if any(l.known for l in lives) else None,
+                                                  "gone": gone_of(lives)})
     key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
     check_within(data, chunks, step)
     advice = json.loads(tool("advise", "--json", *options, path)[0])
+    advice |= {"run": run, "curve": at_moments([(l.weight * l.size, l.born, l.died, True) for l in all_lives], run)}
     data["advised"] = check_savings(advice, advice["findings"], key_of, expected, what)
     equal(advice.get("peak_within"), data["within"]["peak_bytes"] if advice["sampled"] else None, "the peak is within")
     check(all(f in advice["findings"] for f in data["findings"]), f"{what}: the report's findings are those of advise")
@@ -299,6 +332,7 @@ def random_traces(folder):
     check("how buffers grow is not seen" in out and "how buffers grow is not seen" in tool("advise", path)[0], "what is not seen")
     for sampled in (False, True):
         check({one for s, one in advised if s == sampled} >= set(SPARE), f"what was advised: {advised}")
+        check((sampled, "elsewhere") in advised, "some changes move the peak to another moment")
     check((True, "pool") in advised, f"what was advised: {advised}")
     chunks = make("ended", path, 3000, 9, "accesses", "shift")
     compare(path, chunks, step=64, what="cut times")
