@@ -6,7 +6,8 @@
  *     no longer. The group threshold is a part of the run's time.
  *   - Times of a trace are cut to steps (the option time_step). The threshold is no less than a step; means of lifetimes are
  *     right all the same, since births and deaths are cut alike. A group of several chunks that began and ended within one step
- *     has no score: how long it took is not known.
+ *     has no score: how long it took is not known. Whether it is a short-lived one is told by all groups of the point that took
+ *     no longer than a step, taken together (bursts.h).
  *   - A chunk that is alive at the end dies then.
  *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
  *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was

@@ -21,14 +21,21 @@ static void score_point(pfa_memoro_point_t *point)
     point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
 }
 
+/* Whether it is a short-lived one; if it has no score by itself, those of its kind tell. */
+static bool is_short_lived(const pfa_thresholds_t *thresholds, const pfa_burst_t *burst, double kind_score)
+{
+    double score = pfa_burst_score(burst);
+    return burst->chunks >= thresholds->burst_chunks && (isnan(score) ? kind_score : score) <= thresholds->burst_score;
+}
+
 /* Bursts are known once all chunks are, and so are runs. */
 static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
 {
     pfa_share_t *bursts = &point->inferred[PFA_INFER_short_lived];
+    double kind_score = pfa_bursts_short_score(&point->bursts, memoro->thresholds.burst_chunks, memoro->step_ns);
     for (uint32_t i = 0; i < point->bursts.count; i++) {
         const pfa_burst_t *burst = &point->bursts.list[i];
-        if (burst->chunks >= memoro->thresholds.burst_chunks &&
-            pfa_burst_score(burst) <= memoro->thresholds.burst_score) {
+        if (is_short_lived(&memoro->thresholds, burst, kind_score)) {
             bursts->chunks += burst->chunks;
             bursts->bytes += burst->bytes;
             point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;

@@ -55,10 +55,21 @@ def groups_of(lives, threshold):
 
 def group_score(group):
     """None: it has several chunks, and how long it took cannot be told."""
-    span = max(l.died for l in group) - min(l.born for l in group)
+    span = span_of(group)
     if span <= 0:
         return 1 if len(group) == 1 else None
     return sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span)
+
+
+def span_of(group):
+    return max(l.died for l in group) - min(l.born for l in group)
+
+
+def kind_score(groups, burst_chunks, step):
+    """Of groups no longer than a step, together: some have no score by themselves."""
+    short = [g for g in groups if len(g) > 1 and sum(l.weight for l in g) >= burst_chunks and span_of(g) <= step]
+    time = sum(sum(l.weight for l in g) * span_of(g) for g in short)
+    return sum(l.weight * l.life for g in short for l in g) / time if time else None
 
 
 def share(lives, holds):
@@ -88,8 +99,10 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
     known = [score for score in map(group_score, groups) if score is not None]
     scores = {"lifetime": sum(known) / len(known) if known else None if groups else 1, "usage": None, "useful_lifetime": None}
-    bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks
-              and group_score(g) is not None and group_score(g) <= burst_score for l in g]
+    untold = kind_score(groups, burst_chunks, step)
+    judged = lambda g: untold if group_score(g) is None else group_score(g)
+    bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks and judged(g) is not None and judged(g) <= burst_score for l in g]
+    judged_by_others = [g for g in groups if group_score(g) is None and id(g[0]) in set(bursts)]
     inferred = {"short_lived": share(lives, lambda l: id(l) in set(bursts))}
     told = [l for l in lives if l.known]
     if told:
@@ -116,7 +129,7 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
         idle = None
     calls = {"remove": estimate([l for l in told if not l.reads and not l.moved]),
              "bursts": estimate([l for l in lives if id(l) in set(bursts)])}
-    return {"scores": scores, "inferred": inferred, "calls": calls, "idle": idle, "groups": len(groups), "flag": flag, "exact": exact,
+    return {"scores": scores, "inferred": inferred, "calls": calls, "idle": idle, "groups": len(groups), "by_others": len(judged_by_others), "flag": flag, "exact": exact,
             "peak": max(peak_between(lives), max(l.size for l in lives))}
 
 
@@ -305,6 +318,7 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
         check_point(point, expected[key], what)
         equal(point["blind"], point["allocations"] if expected[key]["blind"] else 0, f"{what}: chunks that are not seen")
     check_totals(data, points)
+    data["by_others"] = sum(e["by_others"] for e in expected.values())
     blind = sum(e["blind"] for e in expected.values())
     equal([data["scores"][s]["blind"] for s in ("lifetime", "usage", "useful_lifetime")], [0, blind, blind], f"{what}: points that are not seen")
     for key, value in (("top_chunks", "allocations"), ("top_bytes", "own_peak_least")):
@@ -373,6 +387,38 @@ def spare_together(folder):
     for name, (value, _) in spare_of(lives, when).items():
         check(value > 0, name)
         near(sum(p["spare_at_peak"][name] for p in data["points"]), value, f"two traces: {name} at the peak")
+
+
+def within_a_step(folder):
+    """Bursts that are shorter than a step of times are judged by those of them in which one ended."""
+    told = 0
+    for seed, score in enumerate((0.3, 0.6, 0.9)):
+        for words in (("shift=8",), ("shift=8", "sampled")):
+            chunks = make("ended", folder / "t.pa", 12000, seed, *words)
+            options = ("--short", "0.1%", "--burst-chunks", "2", "--burst-score", str(score), "--flag", "1%")
+            told += compare(folder / "t.pa", chunks, options, step=256, what=f"within a step {words} {seed}", short=0.001,
+                            burst_chunks=2, burst_score=score, flag=0.01)["by_others"]
+    check(told > 10, f"some are judged by others: {told}")
+
+
+REQUESTS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static volatile char sink;
+__attribute__((noinline)) static void one(int i) { volatile char *p = malloc((size_t)(64 + i % 64)); p[i % 32] = 1; sink = p[i % 32]; free((char *)p); }
+__attribute__((noinline)) static void request(void) { for (int i = 0; i < 400; i++) one(i); }
+int main(void) { for (int i = 0; i < 300; i++) { request(); usleep(3000); } return 0; }
+"""
+
+
+def requests(folder):
+    """A server's requests, most of which begin and end within one step."""
+    (folder / "request.c").write_text(REQUESTS)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "request", folder / "request.c"], check=True)
+    tool("run", "-o", folder / "request.pa", "--", folder / "request")
+    findings = json.loads(tool("advise", "--json", folder / "request.pa")[0])["findings"]
+    equal([(f["advice"], f["points"][0]["stack"][0]["function"]) for f in findings], [("hoist", "one")], "what is advised")
+    equal(findings[0]["saves_calls"], 300 * 399, "all requests count", 0.05)
 
 
 def killed(folder):
@@ -523,4 +569,4 @@ def growth(folder):
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
 
-support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, killed=killed, thresholds=thresholds, many_groups=many_groups, growth=growth)
+support.main(random_traces=random_traces, blind=blind, spare_together=spare_together, within_a_step=within_a_step, requests=requests, killed=killed, thresholds=thresholds, many_groups=many_groups, growth=growth)
