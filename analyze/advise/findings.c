@@ -155,18 +155,6 @@ static bool find_growth(finder_t *finder)
     return true;
 }
 
-/* How many chunks were alive at once while bursts went on. */
-static double mean_alive(const pfa_bursts_t *bursts)
-{
-    double lives = 0;
-    double time = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        lives += bursts->list[i].lives;
-        time += bursts->list[i].end - bursts->list[i].first;
-    }
-    return time > 0 ? lives / time : 0;
-}
-
 static void find_bursts(finder_t *finder)
 {
     const pfa_memoro_point_t *point = finder->point;
@@ -175,7 +163,7 @@ static void find_bursts(finder_t *finder)
         return;
     }
     double chunks = share.chunks * point->chunks;
-    bool one = mean_alive(&point->bursts) < 1.5 && point->largest <= HOIST_LARGEST &&
+    bool one = pfa_memoro_churn(finder->memoro, point).alive < 1.5 && point->largest <= HOIST_LARGEST &&
                (point->largest <= 4 * point->smallest || point->largest <= 4096);
     /* One of each burst stays. */
     double left = one ? fmin(point->bursts.count, chunks) / chunks : 0.01;

@@ -87,23 +87,13 @@ static void say_reserve(const words_t *words)
     fprintf(words->to, " bytes), copying up to %s", pfa_text_bytes(texts[3], growth->copied));
 }
 
-static double burst_seconds(const pfa_bursts_t *bursts)
-{
-    double ns = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        ns += bursts->list[i].end - bursts->list[i].first;
-    }
-    return ns * 1e-9;
-}
-
 static void say_rate(const words_t *words)
 {
-    const pfa_memoro_point_t *point = words->point;
     char texts[2][PFA_NUMBER_TEXT];
-    double seconds = burst_seconds(&point->bursts);
+    pfa_churn_t churn = pfa_memoro_churn(words->memoro, words->point);
     fprintf(words->to, " pairs of allocation and free, %s per second while it goes on, each chunk alive for %s",
-            seconds > 0 ? pfa_text_count(texts[0], point->chunks / seconds) : "countless",
-            pfa_text_ns(texts[1], point->lives / point->chunks));
+            churn.per_second > 0 ? pfa_text_count(texts[0], churn.per_second) : "countless",
+            pfa_text_ns(texts[1], churn.life_ns));
 }
 
 static void say_hoist(const words_t *words)

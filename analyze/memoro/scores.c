@@ -175,6 +175,36 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
     }
 }
 
+/* A sampled chunk lives longer by what recording it takes, and those that it stands for do not. */
+static const double recording_ns = 100;
+
+static double busy_ns(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, double cap)
+{
+    double time = 0;
+    const pfa_bursts_t *bursts = &point->bursts;
+    if (memoro->sampled && bursts->count != 0) {
+        return bursts->list[bursts->count - 1].last - bursts->list[0].first;
+    }
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        const pfa_burst_t *burst = &bursts->list[i];
+        time += fmin(burst->end, burst->last + cap) - burst->first;
+    }
+    return time;
+}
+
+pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
+{
+    /* A chunk that is there when a step ends stands for many that are not. */
+    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->step_ns);
+    double lives = pfa_lives_capped(&point->burst_lives, cap);
+    double chunks = pfa_lives_chunks(&point->burst_lives);
+    double time = busy_ns(memoro, point, cap);
+    double known = memoro->sampled ? fmax(lives - recording_ns * chunks, 0) : lives;
+    return (pfa_churn_t){.alive = time > 0 ? known / time : 0,
+                         .per_second = time > 0 ? chunks / time * 1e9 : 0,
+                         .life_ns = chunks > 0 ? lives / chunks : 0};
+}
+
 pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t inference)
 {
     bool accesses = pfa_inference_texts[inference].accesses;
