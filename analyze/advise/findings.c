@@ -74,6 +74,20 @@ static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double 
     }
 }
 
+/* What a chunk was not used for, other code may have used it for: what is not instrumented, and of reading, libc, since not all of its
+ * functions are wrapped. */
+static void cap_unseen(const finder_t *finder, pfa_finding_t *one)
+{
+    bool written = one->advice == PFA_ADVICE_remove && finder->point->inferred[PFA_INFER_write_only].chunks > 0;
+    bool used = one->advice == PFA_ADVICE_remove || one->advice == PFA_ADVICE_shrink ||
+                one->advice == PFA_ADVICE_free_earlier || one->advice == PFA_ADVICE_allocate_later;
+    if (written || (used && finder->report->unseen_code)) {
+        one->sure = one->sure == PFA_SURE_HIGH ? PFA_SURE_MEDIUM : one->sure;
+        one->unsure = written ? "code that is not instrumented may have read it"
+                              : "code that is not instrumented may have touched it";
+    }
+}
+
 static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_t *gain)
 {
     pfa_findings_t *findings = finder->findings;
@@ -88,6 +102,7 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_
     one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
+    cap_unseen(finder, &one);
     cap_sure(findings, &one, pfa_finding_rank(findings, &one));
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;

@@ -194,6 +194,7 @@ static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, 
     }
     if (pfa_trace_has_accesses(trace) && (trace->counters.instrumented != 0 || adding->touched)) {
         report->has_accesses = true;
+        report->unseen_code = report->unseen_code || !pfa_sight_is_whole(trace);
         report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
         add_maps(report, source, trace);
     }

@@ -83,6 +83,7 @@ typedef struct pfa_report {
     size_t point_count;
     size_t point_room;
     bool has_accesses;            /* of any file */
+    bool unseen_code;             /* of any file: code that is not instrumented may have used chunks, besides libc */
     pfa_access_total_t *accesses; /* by point, as far as there is room: of the others nothing is known */
     size_t access_room;
     pfa_map_t *maps; /* by point, likewise */
