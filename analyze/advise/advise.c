@@ -123,7 +123,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
 {
     pfa_report_t report;
     pfa_findings_t findings;
-    pfa_report_collect(&report, query, &asked->thresholds);
+    pfa_report_collect_advised(&report, query, &asked->thresholds);
     if (report.query.source_count != 0 && !report.failed) {
         pfa_score_remarks(&report);
         pfa_findings_make(&findings, &report);

@@ -74,6 +74,20 @@ static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double 
     }
 }
 
+/* What a chunk was not used for, other code may have used it for: what is not instrumented, and of reading, libc, since not all of its
+ * functions are wrapped. */
+static void cap_unseen(const finder_t *finder, pfa_finding_t *one)
+{
+    bool written = one->advice == PFA_ADVICE_remove && finder->point->inferred[PFA_INFER_write_only].chunks > 0;
+    bool used = one->advice == PFA_ADVICE_remove || one->advice == PFA_ADVICE_shrink ||
+                one->advice == PFA_ADVICE_free_earlier || one->advice == PFA_ADVICE_allocate_later;
+    if (written || (used && finder->report->unseen_code)) {
+        one->sure = one->sure == PFA_SURE_HIGH ? PFA_SURE_MEDIUM : one->sure;
+        one->unsure = written ? "code that is not instrumented may have read it"
+                              : "code that is not instrumented may have touched it";
+    }
+}
+
 static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_t *gain)
 {
     pfa_findings_t *findings = finder->findings;
@@ -88,6 +102,7 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_
     one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
     one.sure = judge(share * finder->point->rows, share);
+    cap_unseen(finder, &one);
     cap_sure(findings, &one, pfa_finding_rank(findings, &one));
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
@@ -100,10 +115,12 @@ static bool holds(const finder_t *finder, pfa_inference_t inference, pfa_share_t
     return single || pfa_memoro_is_flagged(finder->memoro, finder->point, inference);
 }
 
-/* Bytes of the point that were there at the peak for nothing. */
+/* Bytes of the point that were there at the peak for nothing, as far as the peak is lower without them. */
 static pfa_estimate_t spare(const finder_t *finder, pfa_spare_t spare)
 {
-    return finder->sums->spare[spare];
+    pfa_estimate_t saved = finder->sums->spare[spare];
+    saved.value -= finder->sums->needed_elsewhere[spare];
+    return saved;
 }
 
 /* The point's chunks that an inference holds for, if it is told of `told` of them; this part of these. */
@@ -153,18 +170,6 @@ static bool find_growth(finder_t *finder)
     return true;
 }
 
-/* How many chunks were alive at once while bursts went on. */
-static double mean_alive(const pfa_bursts_t *bursts)
-{
-    double lives = 0;
-    double time = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        lives += bursts->list[i].lives;
-        time += bursts->list[i].end - bursts->list[i].first;
-    }
-    return time > 0 ? lives / time : 0;
-}
-
 static void find_bursts(finder_t *finder)
 {
     const pfa_memoro_point_t *point = finder->point;
@@ -173,7 +178,7 @@ static void find_bursts(finder_t *finder)
         return;
     }
     double chunks = share.chunks * point->chunks;
-    bool one = mean_alive(&point->bursts) < 1.5 && point->largest <= HOIST_LARGEST &&
+    bool one = pfa_memoro_churn(finder->memoro, point).alive < 1.5 && point->largest <= HOIST_LARGEST &&
                (point->largest <= 4 * point->smallest || point->largest <= 4096);
     /* One of each burst stays. */
     double left = one ? fmin(point->bursts.count, chunks) / chunks : 0.01;

@@ -1,7 +1,9 @@
 /* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
  *
- * Bytes are those of the program's peak that would not be there: of the chunks that were alive then, those never read, not touched,
- * no longer used or not used yet (analyze/report/at_peak.h); calls are pairs of allocation and free that would not be
+ * Bytes are those by which the program's peak would be lower. No more than those of the chunks that were alive at the peak and were
+ * never read, not touched, no longer used or not used yet (analyze/report/at_peak.h); and since the peak then is at another moment, no
+ * more than lies between it and the highest of 1024 moments, spread evenly over the run, without what the change lets go of
+ * (analyze/advise/savings.c). Between these moments there may be more, so that this is a bound from above. Calls are pairs of allocation and free that would not be
  * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
  * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
@@ -58,6 +60,9 @@ typedef struct pfa_findings {
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
+/* Looks at other moments than the peak, in a walk of its own, if there are findings that save bytes: what of them the peak needs
+ * elsewhere. False: a file can no longer be read, as of pfa_query_walk. */
+bool pfa_savings_weigh(pfa_report_t *report);
 /* By rank; equal ones in the order of their points. For qsort. */
 int pfa_findings_compare(const void *a, const void *b);
 /* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */

@@ -10,6 +10,7 @@ typedef struct words {
     const pfa_finding_t *finding;
     const pfa_memoro_point_t *point;
     const pfa_memoro_t *memoro;
+    double absent; /* bytes at the peak that took no memory */
 } words_t;
 
 /* "3 of 4 chunks", "all 10,000 chunks". */
@@ -30,6 +31,16 @@ static const char *was(const words_t *words)
     return words->finding->chunks < 1.5 ? "was" : "were";
 }
 
+/* What is in the peak, but was never in memory. */
+static void say_absent(const words_t *words)
+{
+    char text[PFA_NUMBER_TEXT];
+    if (words->absent > 0) {
+        fprintf(words->to, "; %s of the peak, in whole pages, %s never touched and took no memory",
+                pfa_text_bytes(text, words->absent), words->absent < 1.5 ? "was" : "were");
+    }
+}
+
 static void say_remove(const words_t *words)
 {
     char text[PFA_NUMBER_TEXT];
@@ -45,6 +56,7 @@ static void say_remove(const words_t *words)
         fprintf(words->to, " %s never read, %s of them never touched at all", was(words),
                 pfa_text_count(text, untouched.chunks * words->point->told_chunks));
     }
+    say_absent(words);
 }
 
 /* "16 > 32 > 64 > ... > 4096". */
@@ -75,23 +87,13 @@ static void say_reserve(const words_t *words)
     fprintf(words->to, " bytes), copying up to %s", pfa_text_bytes(texts[3], growth->copied));
 }
 
-static double burst_seconds(const pfa_bursts_t *bursts)
-{
-    double ns = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        ns += bursts->list[i].end - bursts->list[i].first;
-    }
-    return ns * 1e-9;
-}
-
 static void say_rate(const words_t *words)
 {
-    const pfa_memoro_point_t *point = words->point;
     char texts[2][PFA_NUMBER_TEXT];
-    double seconds = burst_seconds(&point->bursts);
+    pfa_churn_t churn = pfa_memoro_churn(words->memoro, words->point);
     fprintf(words->to, " pairs of allocation and free, %s per second while it goes on, each chunk alive for %s",
-            seconds > 0 ? pfa_text_count(texts[0], point->chunks / seconds) : "countless",
-            pfa_text_ns(texts[1], point->lives / point->chunks));
+            churn.per_second > 0 ? pfa_text_count(texts[0], churn.per_second) : "countless",
+            pfa_text_ns(texts[1], churn.life_ns));
 }
 
 static void say_hoist(const words_t *words)
@@ -134,6 +136,7 @@ static void say_shrink(const words_t *words)
         fprintf(words->to, " %s used by less than %.0f %%, %.0f %% of all bytes", was(words),
                 100 * words->memoro->thresholds.coverage, 100 * point->touched_bytes / point->told_bytes);
     }
+    say_absent(words);
 }
 
 /* Who had it last knows when it is no longer needed. */
@@ -178,8 +181,11 @@ static void say_unshare(const words_t *words)
 
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report)
 {
-    words_t words = {
-        .to = to, .finding = finding, .point = &report->memoro.points[finding->point], .memoro = &report->memoro};
+    words_t words = {.to = to,
+                     .finding = finding,
+                     .point = &report->memoro.points[finding->point],
+                     .memoro = &report->memoro,
+                     .absent = report->points[finding->point].spare[PFA_SPARE_ABSENT].value};
     switch (finding->advice) {
     case PFA_ADVICE_remove:
         say_remove(&words);

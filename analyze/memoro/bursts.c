@@ -111,6 +111,21 @@ double pfa_burst_score(const pfa_burst_t *burst)
     return fmin(burst->lives / (burst->chunks * life), 1);
 }
 
+double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, double step_ns)
+{
+    double lives = 0;
+    double times = 0;
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        const pfa_burst_t *burst = &bursts->list[i];
+        double time = burst->end - burst->first;
+        if (burst->chunks >= least_chunks && burst->rows > 1 && time < 1.5 * step_ns) {
+            lives += burst->lives;
+            times += burst->chunks * time;
+        }
+    }
+    return times > 0 ? fmin(lives / times, 1) : (double)NAN;
+}
+
 double pfa_bursts_score(const pfa_bursts_t *bursts)
 {
     double sum = 0;

@@ -36,6 +36,10 @@ void pfa_bursts_free(pfa_bursts_t *bursts);
 /* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
  * several chunks and took no time that could be measured. */
 double pfa_burst_score(const pfa_burst_t *burst);
+/* The same of all groups of at least so many chunks that took no longer than a step of times, taken together, by which those that
+ * have no score can be judged. Whether a step ends while a chunk or a group is there is chance, the same for both, so that the sums
+ * of their times are right though each by itself is not. NaN: no step ended in any. */
+double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, double step_ns);
 /* The mean of all groups' scores: the paper's S_l. NaN without any. */
 double pfa_bursts_score(const pfa_bursts_t *bursts);
 

@@ -64,6 +64,7 @@ static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa
     memoro->group_count -= point->bursts.count;
     pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, kind->weight,
                    kind->weight * (double)kind->size);
+    pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
     memoro->group_count += point->bursts.count;
     /* Each point has one in the end. */
     while ((double)memoro->group_count > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {

@@ -6,7 +6,8 @@
  *     no longer. The group threshold is a part of the run's time.
  *   - Times of a trace are cut to steps (the option time_step). The threshold is no less than a step; means of lifetimes are
  *     right all the same, since births and deaths are cut alike. A group of several chunks that began and ended within one step
- *     has no score: how long it took is not known.
+ *     has no score: how long it took is not known. Whether it is a short-lived one is told by all groups of the point that took
+ *     no longer than a step, taken together (bursts.h).
  *   - A chunk that is alive at the end dies then.
  *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
  *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was
@@ -23,6 +24,7 @@
 #include "analyze/memoro/bursts.h"
 #include "analyze/memoro/growth.h"
 #include "analyze/memoro/idle.h"
+#include "analyze/memoro/lives.h"
 #include "analyze/memoro/own_peak.h"
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
@@ -78,8 +80,9 @@ typedef struct pfa_memoro_point {
     uint64_t smallest;
     uint64_t largest;
     pfa_bursts_t bursts;
-    double blind;     /* chunks of code that is not instrumented: what was done with them is not seen */
-    bool maybe_blind; /* the trace does not tell which code is */
+    pfa_lives_t burst_lives; /* of the chunks in them */
+    double blind;            /* chunks of code that is not instrumented: what was done with them is not seen */
+    bool maybe_blind;        /* the trace does not tell which code is */
     /* Of chunks whose accesses are known: */
     double told_chunks;
     double told_bytes;
@@ -140,6 +143,17 @@ void pfa_memoro_free(pfa_memoro_t *memoro);
 
 /* Whether realloc made another chunk of it, which has read it then. */
 bool pfa_memoro_is_moved(const pfa_kind_t *kind);
+
+/* While bursts of a point went on: how many of its chunks were alive at once on average, how many were allocated per second, and how
+ * long they lived. The one in ten that lives longest counts as if it lived as long as the others, so that a few that stay do not
+ * decide. Of sampled points the gaps between samples are not those between bursts: then it is all the time from the first birth to
+ * the last. */
+typedef struct pfa_churn {
+    double alive;
+    double per_second; /* 0: in no time that could be measured */
+    double life_ns;
+} pfa_churn_t;
+pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point);
 
 /* The share of a point's chunks and of its bytes for which an inference holds, of those of which it can be told. NaN: of
  * none. */

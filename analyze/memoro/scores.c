@@ -21,14 +21,21 @@ static void score_point(pfa_memoro_point_t *point)
     point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
 }
 
+/* Whether it is a short-lived one; if it has no score by itself, those of its kind tell. */
+static bool is_short_lived(const pfa_thresholds_t *thresholds, const pfa_burst_t *burst, double kind_score)
+{
+    double score = pfa_burst_score(burst);
+    return burst->chunks >= thresholds->burst_chunks && (isnan(score) ? kind_score : score) <= thresholds->burst_score;
+}
+
 /* Bursts are known once all chunks are, and so are runs. */
 static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
 {
     pfa_share_t *bursts = &point->inferred[PFA_INFER_short_lived];
+    double kind_score = pfa_bursts_short_score(&point->bursts, memoro->thresholds.burst_chunks, memoro->step_ns);
     for (uint32_t i = 0; i < point->bursts.count; i++) {
         const pfa_burst_t *burst = &point->bursts.list[i];
-        if (burst->chunks >= memoro->thresholds.burst_chunks &&
-            pfa_burst_score(burst) <= memoro->thresholds.burst_score) {
+        if (is_short_lived(&memoro->thresholds, burst, kind_score)) {
             bursts->chunks += burst->chunks;
             bursts->bytes += burst->bytes;
             point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
@@ -166,6 +173,36 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
     for (int i = 0; i < PFA_SCORES; i++) {
         memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
     }
+}
+
+/* A sampled chunk lives longer by what recording it takes, and those that it stands for do not. */
+static const double recording_ns = 100;
+
+static double busy_ns(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, double cap)
+{
+    double time = 0;
+    const pfa_bursts_t *bursts = &point->bursts;
+    if (memoro->sampled && bursts->count != 0) {
+        return bursts->list[bursts->count - 1].last - bursts->list[0].first;
+    }
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        const pfa_burst_t *burst = &bursts->list[i];
+        time += fmin(burst->end, burst->last + cap) - burst->first;
+    }
+    return time;
+}
+
+pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
+{
+    /* A chunk that is there when a step ends stands for many that are not. */
+    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->step_ns);
+    double lives = pfa_lives_capped(&point->burst_lives, cap);
+    double chunks = pfa_lives_chunks(&point->burst_lives);
+    double time = busy_ns(memoro, point, cap);
+    double known = memoro->sampled ? fmax(lives - recording_ns * chunks, 0) : lives;
+    return (pfa_churn_t){.alive = time > 0 ? known / time : 0,
+                         .per_second = time > 0 ? chunks / time * 1e9 : 0,
+                         .life_ns = chunks > 0 ? lives / chunks : 0};
 }
 
 pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t inference)

@@ -1,5 +1,6 @@
 /* Owns which chunks are seen. See analyze/names/sight.h. */
 #include "analyze/names/sight.h"
+#include "analyze/names/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,36 @@ pfa_sight_t pfa_sight_of(pfa_sights_t *sights, uint32_t stack)
         sights->known[stack] = (uint8_t)look(sights->stacks, stack);
     }
     return (pfa_sight_t)sights->known[stack];
+}
+
+/* Of libc, which is wrapped as far as it can be, or there because of libprofalloc. A program that uses zstd or liburcu by itself is
+ * not told from one that does not. */
+static bool is_known_module(const char *path)
+{
+    static const char *const names[] = {"libc.so",  "libm.so",      "libpthread.so", "libdl.so",
+                                        "librt.so", "ld-linux",     "ld.so",         "linux-vdso",
+                                        "[vdso]",   "libprofalloc", "libzstd.so",    "liburcu"};
+    const char *name = pfa_place_base_name(path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pfa_sight_is_whole(const pfa_trace_t *trace)
+{
+    for (size_t i = 0; i < trace->module_list_count; i++) {
+        const pfa_module_list_t *list = &trace->module_lists[i];
+        for (size_t j = 0; j < list->count; j++) {
+            const pfa_module_t *module = &list->modules[j];
+            if ((module->flags & PFA_MODULE_INSTRUMENTED) == 0 && !is_known_module(module->path)) {
+                return false;
+            }
+        }
+    }
+    return trace->module_list_count != 0;
 }
 
 void pfa_sights_free(pfa_sights_t *sights)

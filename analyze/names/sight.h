@@ -24,6 +24,9 @@ typedef struct pfa_sights {
 } pfa_sights_t;
 
 pfa_sight_t pfa_sight_of(pfa_sights_t *sights, uint32_t stack);
+/* Whether all code that may have used a trace's chunks is instrumented, but for libc: none of its modules is not, or not known to be,
+ * except libc's own and what recording brings along. */
+bool pfa_sight_is_whole(const pfa_trace_t *trace);
 void pfa_sights_free(pfa_sights_t *sights);
 
 #endif

@@ -1,10 +1,13 @@
 /* Owns what is told of the moment of the peak. See analyze/report/at_peak.h. */
 #include "analyze/report/report.h"
 
+#include <math.h>
+
 const char *const pfa_spare_names[PFA_SPARES] = {[PFA_SPARE_USELESS] = "never_read",
                                                  [PFA_SPARE_UNTOUCHED] = "untouched",
                                                  [PFA_SPARE_AFTER] = "idle_after_last",
-                                                 [PFA_SPARE_BEFORE] = "idle_before_first"};
+                                                 [PFA_SPARE_BEFORE] = "idle_before_first",
+                                                 [PFA_SPARE_ABSENT] = "took_no_memory"};
 
 /* Whether the peak lies in this stretch of a trace's time. */
 static bool is_within(const pfa_report_t *report, uint32_t number, uint64_t from, uint64_t end)
@@ -20,25 +23,56 @@ static void add_estimate(pfa_estimate_t *to, const pfa_kind_t *kind, double amou
     to->variance += kind->weight * (kind->weight - 1) * amount * amount;
 }
 
-static void add_spare(const pfa_report_t *report, pfa_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+/* Bytes of the pages that have touched bytes; places are counted from the chunk's start, which is taken for that of a page. */
+static double resident_bytes(const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    if (kind->size <= PFA_MAPPED || (accesses->length == 0 && chunk->is_touched)) {
+        return (double)kind->size; /* or it is not known where it was touched */
+    }
+    uint64_t low = (uint64_t)accesses->low << pfa_access_unit(kind->size);
+    double from = (double)(low / PFA_MAPPED_PAGE * PFA_MAPPED_PAGE);
+    double end = ceil(((double)low + chunk->touched) / PFA_MAPPED_PAGE) * PFA_MAPPED_PAGE;
+    return accesses->length == 0 ? 0 : fmin(end, (double)kind->size) - from;
+}
+
+double pfa_spare_bytes(pfa_spare_t spare, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double resident = resident_bytes(kind, chunk);
+    bool placed = accesses->length != 0;
+    bool moved = pfa_memoro_is_moved(kind); /* what realloc moved was used when it died */
+    switch (spare) {
+    case PFA_SPARE_USELESS:
+        return accesses->reads == 0 && !moved ? resident : 0;
+    case PFA_SPARE_UNTOUCHED:
+        return placed ? resident - chunk->touched : 0;
+    case PFA_SPARE_AFTER:
+        return placed && accesses->last != UINT64_MAX && !moved ? resident : 0;
+    case PFA_SPARE_BEFORE:
+        return placed && kind->size <= PFA_MAPPED ? resident : 0;
+    default:
+        return (double)kind->size - resident;
+    }
+}
+
+/* Whether the peak is at a time at which these bytes of a chunk that was alive then are spare. */
+static bool is_spare(const pfa_report_t *report, pfa_spare_t spare, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const pfa_event_accesses_t *accesses = chunk->accesses;
     uint32_t number = kind->source->number;
-    double size = (double)kind->size;
-    if (accesses->reads == 0 && !pfa_memoro_is_moved(kind)) {
-        add_estimate(&point->spare[PFA_SPARE_USELESS], kind, size);
-    }
-    if (accesses->length == 0) {
-        return;
-    }
-    add_estimate(&point->spare[PFA_SPARE_UNTOUCHED], kind, size - chunk->touched);
-    /* What realloc moved was used when it died. */
-    if (accesses->last != UINT64_MAX && !pfa_memoro_is_moved(kind) &&
-        is_within(report, number, accesses->last + 1, UINT64_MAX)) {
-        add_estimate(&point->spare[PFA_SPARE_AFTER], kind, size);
-    }
-    if (!is_within(report, number, accesses->first, UINT64_MAX)) {
-        add_estimate(&point->spare[PFA_SPARE_BEFORE], kind, size);
+    return spare == PFA_SPARE_AFTER    ? is_within(report, number, accesses->last + 1, UINT64_MAX)
+           : spare == PFA_SPARE_BEFORE ? !is_within(report, number, accesses->first, UINT64_MAX)
+                                       : true;
+}
+
+static void add_spare(const pfa_report_t *report, pfa_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    for (int i = 0; i < PFA_SPARES; i++) {
+        double bytes = pfa_spare_bytes((pfa_spare_t)i, kind, chunk);
+        if (bytes > 0 && is_spare(report, (pfa_spare_t)i, kind, chunk)) {
+            add_estimate(&point->spare[i], kind, bytes);
+        }
     }
 }
 

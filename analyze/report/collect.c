@@ -1,5 +1,5 @@
-/* Owns the collecting of a report: two or three walks through the chunks of a query. */
-#include "analyze/report/report.h"
+/* Owns the collecting of a report: two to four walks through the chunks of a query. */
+#include "analyze/advise/findings.h"
 #include "analyze/query/keys.h"
 
 #include <stdlib.h>
@@ -198,6 +198,7 @@ static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, 
     }
     if (pfa_trace_has_accesses(trace) && (trace->counters.instrumented != 0 || adding->touched)) {
         report->has_accesses = true;
+        report->unseen_code = report->unseen_code || !pfa_sight_is_whole(trace);
         report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
         add_maps(report, source, trace);
     }
@@ -267,6 +268,13 @@ static bool walk_again(adding_t *adding)
     return true;
 }
 
+/* Advice is told by stack; and of a sum of peaks, there is no moment to compare others with. */
+static bool is_advised(const pfa_report_t *report)
+{
+    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
+    return report->wants_advice && by_stack && report->memoro.has_accesses && pfa_report_peak_is_one(report);
+}
+
 static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
 {
     adding_t adding = {.report = report};
@@ -287,7 +295,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
         return false;
     }
     pfa_memoro_settle(&report->memoro);
-    return true;
+    return !is_advised(report) || pfa_savings_weigh(report);
 }
 
 static void forget(pfa_report_t *report, size_t file_count)
@@ -310,13 +318,14 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->point_sizes);
 }
 
-static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized)
+static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,
+                        bool advised)
 {
     size_t file_count = query->source_count;
-    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized};
+    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized, .wants_advice = advised};
     while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
         forget(report, file_count);
-        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized};
+        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized, .wants_advice = advised};
         if (file_count ==
             report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
             report->files = pfa_memory_get(file_count, sizeof *report->files);
@@ -330,12 +339,17 @@ static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pf
 
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
-    collect_all(report, query, thresholds, false);
+    collect_all(report, query, thresholds, false, false);
+}
+
+void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, false, true);
 }
 
 void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
-    collect_all(report, query, thresholds, true);
+    collect_all(report, query, thresholds, true, false);
 }
 
 void pfa_report_free(pfa_report_t *report)

@@ -39,7 +39,7 @@ static int report_query(const pfa_request_t *request, const pfa_query_t *query, 
                         const pfa_order_t *orders, size_t order_count)
 {
     pfa_report_t report;
-    pfa_report_collect(&report, query, thresholds);
+    pfa_report_collect_advised(&report, query, thresholds);
     bool told = report.query.source_count != 0 && !report.failed;
     if (told) {
         pfa_score_remarks(&report);

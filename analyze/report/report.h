@@ -27,7 +27,10 @@ typedef struct pfa_point {
     double live_chunks_variance;
     double peak_chunks_variance;
     pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
-    uint64_t largest;                 /* size that was asked for */
+    /* Of these, what would save nothing, since there is a peak almost as high at another moment; 0 where that is not looked at.
+     * (analyze/advise/savings.c) */
+    double needed_elsewhere[PFA_SPARES];
+    uint64_t largest; /* size that was asked for */
 } pfa_point_t;
 
 typedef enum pfa_order {
@@ -80,6 +83,7 @@ typedef struct pfa_report {
     size_t point_count;
     size_t point_room;
     bool has_accesses;            /* of any file */
+    bool unseen_code;             /* of any file: code that is not instrumented may have used chunks, besides libc */
     pfa_access_total_t *accesses; /* by point, as far as there is room: of the others nothing is known */
     size_t access_room;
     pfa_map_t *maps; /* by point, likewise */
@@ -87,6 +91,7 @@ typedef struct pfa_report {
     bool maps_are_merged; /* some of them have words that were only between others */
     pfa_memoro_t memoro;  /* scores and inferences */
     pfa_size_class_t sizes[PFA_SIZES];
+    bool wants_advice; /* what changes save is looked at */
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
@@ -100,6 +105,8 @@ typedef struct pfa_report {
 
 /* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The same, with what it takes for advice. */
+void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* The point of a group of the query, new ones with zeros. */
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
 /* The same, and the sizes of each point. */

@@ -41,9 +41,13 @@ def near(promised, brought, what, share=0.15):
     check(abs(promised - brought) <= share * max(brought, 1), f"{what}: promised {promised}, it brought {brought}")
 
 
+READ = "code that is not instrumented may have read it"
+TOUCHED = "code that is not instrumented may have touched it"
+
+
 def kept_promises(folder):
     subprocess.run([COMPILER, "-O1", "-g", "-pthread", "-o", folder / "advised", SOURCE], check=True)
-    for kind, sure in (("reserve", "high"), ("hoist", "high"), ("pool", "high"), ("shrink", "high"), ("remove", "high"),
+    for kind, sure in (("reserve", "high"), ("hoist", "high"), ("pool", "high"), ("shrink", "high"), ("remove", "medium"),
                        ("free_earlier", None), ("allocate_later", None)):
         worse, better = record(folder, kind), record(folder, kind, "better")
         finding, rank = best(worse, kind, f"do_{kind}")
@@ -53,7 +57,8 @@ def kept_promises(folder):
         if sure is not None:
             # What saves time is no surer than what a call costs is known.
             capped = finding["saves_bytes"] == 0 and not advice(worse)["pair_ns_measured"]
-            equal((finding["sure"], finding["unsure"]), ("medium", "what a call costs is assumed") if capped else (sure, None), f"{kind}: how sure it is")
+            why = READ if kind == "remove" else "what a call costs is assumed" if capped else None
+            equal((finding["sure"], finding["unsure"]), ("medium" if capped else sure, why), f"{kind}: how sure it is")
         if kind == "free_earlier":
             check(", last touched by advised (" in finding["sentence"], finding["sentence"])
         if finding["saves_calls"] > 0:
@@ -144,6 +149,49 @@ def apart(folder):
     data = json.loads(tool("report", "--json", *paths)[0])
     told = json.loads(tool("advise", "--json", *paths)[0])
     equal(told["run_ns"], 1e9 * sum(f["seconds"] for f in data["files"]), "the run", 1e-6)
+
+
+PHASES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline)) static char *first(void) { char *p = malloc(100000); memset(p, 1, 100000); return p; }
+__attribute__((noinline)) static char *second(void) { char *p = malloc(100000); memset(p, 1, 100000); sink += p[5] + p[99999]; return p; }
+__attribute__((noinline)) static char *mapped(void) { char *p = malloc(8 << 20); memset(p, 1, 100000); return p; }
+int main(int argc, char **argv)
+{
+    char *chunks[100];
+    if (argc > 1) {
+        char *large = mapped();
+        for (int i = 0; i < 100000; i++) sink += large[i];
+        free(large);
+    }
+    for (int i = 0; i < 100; i++) chunks[i] = first();
+    usleep(50000);
+    for (int i = 0; i < 100; i++) free(chunks[i]);
+    for (int i = 0; i < 99; i++) chunks[i] = second();
+    usleep(50000);
+    for (int i = 0; i < 99; i++) { sink += chunks[i][7]; free(chunks[i]); }
+    return 0;
+}
+"""
+
+
+def phases(folder):
+    """Without what is of no use, there is a peak at another moment; and what was never in memory is not saved."""
+    (folder / "phases.c").write_text(PHASES)
+    subprocess.run([COMPILER, "-O1", "-g", "-o", folder / "phases", folder / "phases.c"], check=True)
+    tool("run", "-o", folder / "phases.pa", "--", folder / "phases")
+    finding, _ = best(folder / "phases.pa", "remove", "first")
+    near(finding["saves_bytes"], 100000, "two phases, one as large as the other", 0.01)
+    near(finding["points"][0]["spare_at_peak"]["never_read"], 10000000, "at the peak itself", 0.01)
+    tool("run", "-o", folder / "mapped.pa", "--", folder / "phases", "mapped")
+    data = json.loads(tool("advise", "--json", "--where", "size > 1M", folder / "mapped.pa")[0])
+    shrink = [f for f in data["findings"] if f["advice"] == "shrink"]
+    equal([f["saves_bytes"] for f in shrink], [25 * 4096 - 100000], "the rest of the last page")
+    check(shrink[0]["sentence"].endswith("; 7.9 MiB of the peak, in whole pages, were never touched and took no memory"), shrink[0]["sentence"])
+    equal(shrink[0]["points"][0]["spare_at_peak"]["took_no_memory"], (8 << 20) - 25 * 4096, "what took no memory")
 
 
 LIBRARY = r"""
@@ -245,4 +293,49 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, apart=apart, words=words)
+READER = r"""
+long sum_up(const unsigned char *bytes, int count);
+long sum_up(const unsigned char *bytes, int count) { long sum = 0; while (count-- > 0) sum += *bytes++; return sum; }
+"""
+READ_BY = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+long sum_up(const unsigned char *bytes, int count);
+__attribute__((noinline)) static unsigned char *written(void) { unsigned char *p = malloc(20000); memset(p, 1, 20000); return p; }
+__attribute__((noinline)) static unsigned char *parts(void) { unsigned char *p = malloc(20000); p[0] = 1; return p; }
+__attribute__((noinline)) static unsigned char *never(void) { return malloc(20000); }
+__attribute__((noinline)) static char *number(void) { char *p = malloc(20000); memset(p, '7', 9); p[9] = 0; return p; }
+int main(void)
+{
+    unsigned char *chunks[600];
+    long sum = 0;
+    for (int i = 0; i < 200; i++) { chunks[3 * i] = written(); chunks[3 * i + 1] = parts(); chunks[3 * i + 2] = never(); sum += chunks[3 * i + 1][0]; }
+    for (int i = 0; i < 200; i++) { char *text = number(); sum += strtol(text, NULL, 10); free(text); }
+    for (int i = 0; i < 600; i++) { sum += sum_up(chunks[i], 20000); free(chunks[i]); }
+    return sum == 0;
+}
+"""
+
+
+def read_elsewhere(folder):
+    """What other code does with chunks is not seen, and it is said that it may have done something."""
+    (folder / "reader.c").write_text(READER)
+    (folder / "main.c").write_text(READ_BY)
+    for other, whole in (("cc", False), (COMPILER, True)):
+        subprocess.run([other, "-O1", "-g", "-fPIC", "-shared", "-o", folder / "libreader.so", folder / "reader.c"], check=True)
+        subprocess.run([COMPILER, "-O1", "-g", "-o", folder / "main", folder / "main.c", f"-L{folder}", "-lreader", f"-Wl,-rpath,{folder}"], check=True)
+        tool("run", "-o", folder / "main.pa", "--", folder / "main")
+        ours = {(f["points"][0]["stack"][0]["function"], f["advice"]): (f["sure"], f["unsure"]) for f in advice(folder / "main.pa")["findings"]}
+        equal(ours[("number", "remove")], ("medium", READ), "libc has read it")
+        if whole:
+            equal({key for key in ours if key[1] in ("remove", "shrink")}, {("number", "remove")}, "the library is seen to read the others")
+        else:
+            equal((ours[("written", "remove")], ours[("parts", "shrink")], ours[("never", "remove")]),
+                  (("medium", READ), ("medium", TOUCHED), ("medium", TOUCHED)), "the library has read them")
+            check(f"; how sure: medium ({READ})\n" in tool("advise", folder / "main.pa")[0], "it is said")
+        (folder / "main.pa").unlink()
+
+
+support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, apart=apart, words=words,
+             read_elsewhere=read_elsewhere, phases=phases)
