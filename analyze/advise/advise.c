@@ -10,9 +10,9 @@
 static const char usage[] =
     "usage: profalloc advise [OPTION]... FILE...\n\n"
     "Tells what to change in a recorded program, the change that would bring most first: buffers to reserve, allocations to\n"
-    "hoist out of loops, pools, chunks to shrink, to free earlier, to allocate later, or to do without. Each with the bytes,\n"
-    "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
-    "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
+    "hoist out of loops, pools, chunks to free at all, to shrink, to free earlier, to allocate later, or to do without. Each with\n"
+    "the bytes, calls and time it would save, estimated from the recorded lives, and how sure that is; then what holds most of\n"
+    "the peak. Of programs built with profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
     "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
     "  --top N            so many; without it 10, of those that are worth a change\n"
@@ -78,6 +78,7 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
         pfa_finding_json(&json, report, &findings->list[i]);
     }
     pfa_json_end(&json, ']');
+    pfa_held_json(&json, report);
     pfa_json_end(&json, '}');
 }
 
@@ -111,6 +112,7 @@ static void print_text(pfa_report_t *report, const pfa_findings_t *findings, siz
         printf("\n%zu more would save less than %g %% of the run and of the peak; --top %zu lists them all\n",
                findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->count);
     }
+    pfa_held_print(report);
     printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",
            findings->measured ? "measured" : "assumed", pfa_text_ns(texts[0], findings->pair_ns));
     if (!report->has_accesses) {
@@ -123,7 +125,7 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
 {
     pfa_report_t report;
     pfa_findings_t findings;
-    pfa_report_collect(&report, query, &asked->thresholds);
+    pfa_report_collect_judged(&report, query, &asked->thresholds);
     if (report.query.source_count != 0 && !report.failed) {
         pfa_score_remarks(&report);
         pfa_findings_make(&findings, &report);

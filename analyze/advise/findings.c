@@ -137,6 +137,39 @@ static bool find_useless(finder_t *finder)
     return chunks > 0.95; /* else there is more to say of the others */
 }
 
+/* Leaks is as sure as it says of what it takes for a leak; what grows may well be meant to. */
+static void judge_kept(pfa_finding_t *one, const pfa_kept_t *kept)
+{
+    const char *word = pfa_sure_word(kept->sure);
+    one->sure = PFA_SURE_LOW;
+    while (strcmp(pfa_sure_names[one->sure], word) != 0) {
+        one->sure++;
+    }
+    one->unsure = NULL;
+    if (kept->verdict == PFA_LEAK_VERDICT_GROWS && one->sure == PFA_SURE_HIGH) {
+        one->sure = PFA_SURE_MEDIUM;
+        one->unsure = "it may be meant to grow";
+    }
+}
+
+/* What is born all along and never freed. */
+static void find_kept(finder_t *finder)
+{
+    const pfa_report_t *report = finder->report;
+    const pfa_kept_t *kept = finder->number < report->kept_room ? &report->kept[finder->number] : NULL;
+    pfa_estimate_t at_peak = finder->sums->kept;
+    bool grows = kept != NULL && kept->chunks > 0 &&
+                 (kept->verdict == PFA_LEAK_VERDICT_LEAK || kept->verdict == PFA_LEAK_VERDICT_GROWS);
+    if (!grows || at_peak.value <= 0) {
+        return;
+    }
+    at_peak.value = fmin(at_peak.value, kept->bytes);
+    add(finder, PFA_ADVICE_free, fmin(kept->chunks / finder->point->chunks, 1), &(gain_t){.bytes = at_peak});
+    pfa_finding_t *one = &finder->findings->list[finder->findings->count - 1];
+    judge_kept(one, kept);
+    cap_sure(finder->findings, one, 0);
+}
+
 static bool find_growth(finder_t *finder)
 {
     const pfa_growth_t *growth = &finder->point->growth;
@@ -217,6 +250,7 @@ static void find_all(finder_t *finder)
     if (!finder->blind && find_useless(finder)) {
         return; /* what is of no use need not be improved */
     }
+    find_kept(finder);
     if (!find_growth(finder)) {
         find_bursts(finder);
     }

@@ -1,7 +1,7 @@
 /* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
  *
  * Bytes are those of the program's peak that would not be there: of the chunks that were alive then, those never read, not touched,
- * no longer used or not used yet (analyze/report/at_peak.h); calls are pairs of allocation and free that would not be
+ * no longer used or not used yet (analyze/report/at_peak.h), or never freed where `profalloc leaks` says that they grow; calls are pairs of allocation and free that would not be
  * made; time is what these and the copying of growing buffers cost. The rank is the sum of both as shares: of the run's time and
  * of the peak, or of a mebibyte if the peak is less. All is estimated from the recorded lives, as if the rest of the program went on as it did. */
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
@@ -77,6 +77,11 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
 /* All of the one at this place of the list, with its point. (analyze/report/score_text.c) */
 void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank);
+/* "parse (a.c:3) < read (a.c:9) < ...": the calls of a stack from this line on, up to main. (analyze/report/score_text.c) */
+void pfa_finding_print_calls(const pfa_lines_t *lines, size_t from);
+/* The points that hold most of the peak, and what tells more of them. (analyze/advise/held.c) */
+void pfa_held_print(pfa_report_t *report);
+void pfa_held_json(pfa_json_t *json, pfa_report_t *report);
 /* An object of a JSON array. (analyze/advise/findings_json.c) */
 void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding);
 

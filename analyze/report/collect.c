@@ -283,7 +283,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
         return false;
     }
     pfa_memoro_settle(&report->memoro);
-    return true;
+    return !report->wants_kept || pfa_kept_judge(report);
 }
 
 static void forget(pfa_report_t *report, size_t file_count)
@@ -304,15 +304,17 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->threads);
     free(report->points);
     free(report->point_sizes);
+    free(report->kept);
 }
 
-static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized)
+static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,
+                        bool kept)
 {
     size_t file_count = query->source_count;
-    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized};
+    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized, .wants_kept = kept};
     while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
         forget(report, file_count);
-        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized};
+        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized, .wants_kept = kept};
         if (file_count ==
             report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
             report->files = pfa_memory_get(file_count, sizeof *report->files);
@@ -326,12 +328,17 @@ static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pf
 
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
-    collect_all(report, query, thresholds, false);
+    collect_all(report, query, thresholds, false, false);
 }
 
 void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
-    collect_all(report, query, thresholds, true);
+    collect_all(report, query, thresholds, true, false);
+}
+
+void pfa_report_collect_judged(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, false, true);
 }
 
 void pfa_report_free(pfa_report_t *report)

@@ -1,5 +1,6 @@
 /* Owns `profalloc report`: its command line. */
 #include "analyze/report/report.h"
+#include "analyze/query/keys.h"
 #include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 
@@ -39,7 +40,8 @@ static int report_query(const pfa_request_t *request, const pfa_query_t *query, 
                         const pfa_order_t *orders, size_t order_count)
 {
     pfa_report_t report;
-    pfa_report_collect(&report, query, thresholds);
+    bool by_stack = query->key == NULL || query->key == &pfa_keys[0];
+    (by_stack ? pfa_report_collect_judged : pfa_report_collect)(&report, query, thresholds);
     bool told = report.query.source_count != 0 && !report.failed;
     if (told) {
         pfa_score_remarks(&report);

@@ -5,6 +5,7 @@
 
 #include "analyze/report/access.h"
 #include "analyze/report/at_peak.h"
+#include "analyze/report/kept.h"
 #include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
 #include "analyze/query/query.h"
@@ -26,6 +27,7 @@ typedef struct pfa_point {
     double peak_variance; /* and of those at the peak */
     double live_chunks_variance;
     double peak_chunks_variance;
+    pfa_estimate_t kept;              /* bytes at the peak that nobody freed until the end */
     pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
     uint64_t largest;                 /* size that was asked for */
 } pfa_point_t;
@@ -90,6 +92,9 @@ typedef struct pfa_report {
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
+    bool wants_kept;
+    pfa_kept_t *kept; /* then: by point, as far as there is room */
+    size_t kept_room;
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
@@ -104,6 +109,8 @@ void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pf
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
 /* The same, and the sizes of each point. */
 void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The same, without the sizes, and what was not freed is judged, for advice. */
+void pfa_report_collect_judged(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* So many chunks of a kind, by size, if sizes are asked for. */
 void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);
 /* The sum of all points. */

@@ -115,22 +115,29 @@ static size_t count_own(const pfa_lines_t *lines)
     return lines->count;
 }
 
+void pfa_finding_print_calls(const pfa_lines_t *lines, size_t from)
+{
+    enum { CALLS = 3 };
+    size_t end = count_own(lines);
+    for (size_t i = from; i < end && i < from + CALLS; i++) {
+        fputs(i == from ? "" : " < ", stdout);
+        pfa_place_print_line(stdout, &lines->list[i]);
+    }
+    fputs(from >= end ? "what is not told apart" : from + CALLS < end ? " < ..." : "", stdout);
+}
+
 /* Another point of a pool, by the calls that it does not have in common with the first. */
 static void print_pooled(pfa_report_t *report, const pfa_lines_t *first, uint32_t number)
 {
-    enum { CALLS = 3 };
     pfa_lines_t lines = {.list = NULL};
     char text[PFA_NUMBER_TEXT];
     double chunks = report->memoro.points[number].chunks;
     pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
     size_t from = count_common(first, &lines);
-    size_t end = count_own(&lines);
-    printf("      and %s chunk%s ", pfa_text_count(text, chunks), pfa_text_plural(chunks));
-    for (size_t i = from; i < end && i < from + CALLS; i++) {
-        fputs(i == 0 ? "at " : i == from ? "by " : " < ", stdout);
-        pfa_place_print_line(stdout, &lines.list[i]);
-    }
-    puts(from >= end ? "by what is not told apart" : from + CALLS < end ? " < ..." : "");
+    printf("      and %s chunk%s %s ", pfa_text_count(text, chunks), pfa_text_plural(chunks),
+           from == 0 && lines.count != 0 ? "at" : "by");
+    pfa_finding_print_calls(&lines, from);
+    putchar('\n');
     pfa_lines_free(&lines);
 }
 
@@ -220,5 +227,6 @@ void pfa_score_text(pfa_report_t *report, size_t top)
                report->has_accesses ? "" : "; what chunks were used for is not known");
     }
     print_findings(report, &findings, top);
+    pfa_held_print(report);
     pfa_findings_free(&findings);
 }

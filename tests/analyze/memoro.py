@@ -200,6 +200,9 @@ def check_savings(data, findings, key_of, expected, what):
         point = expected[key_of(finding["points"][0])]
         size = point["spare"][SPARE[finding["advice"]]] if finding["advice"] in SPARE else (0, 0)
         calls = (0, 0)
+        if finding["advice"] == "free":
+            kept, variance = point["kept"]
+            size = (min(kept, finding["kept_bytes"]), variance)
         if finding["advice"] == "remove":
             calls = point["calls"]["remove"]
         elif finding["advice"] in ("hoist", "pool"):
@@ -248,6 +251,7 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
         key = (len(lives), sum(l.weight * l.size for l in lives))
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
             reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
+                                                  "kept": estimate([l for l in lives if l.live and l.born <= when], lambda l: l.size),
                                                   "spare": spare_of(lives, when) if any(l.known for l in lives) else None})
     key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
     check_within(data, chunks, step)
@@ -291,7 +295,7 @@ def random_traces(folder):
     check("how buffers grow is not seen" in out and "how buffers grow is not seen" in tool("advise", path)[0], "what is not seen")
     for sampled in (False, True):
         check({one for s, one in advised if s == sampled} >= set(SPARE), f"what was advised: {advised}")
-    check((True, "pool") in advised, f"what was advised: {advised}")
+    check({(True, "pool"), (True, "free"), (False, "free")} <= advised, f"what was advised: {advised}")
     chunks = make("ended", path, 3000, 9, "accesses", "shift")
     compare(path, chunks, step=64, what="cut times")
     for count in (1, 2, 40):
@@ -309,7 +313,7 @@ def blind(folder):
     out = tool("report", folder / "t.pa")[0]
     check("note: 7 points of code that is not instrumented count in lifetime alone" in out, out[:3000])
     for finding in json.loads(tool("advise", "--json", folder / "t.pa")[0])["findings"]:
-        check(finding["advice"] in ("reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
+        check(finding["advice"] in ("free", "reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
 
 
 def spare_together(folder):
