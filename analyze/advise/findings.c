@@ -263,10 +263,19 @@ static void find_all(finder_t *finder)
     find_sharing(finder);
 }
 
+/* What is worth a change comes first, then that of which nobody can say what it would bring, then what is worth none. */
+static int tier_of(const pfa_finding_t *finding)
+{
+    return finding->rank >= PFA_FINDING_WORTH ? 0 : finding->advice == PFA_ADVICE_unshare ? 1 : 2;
+}
+
 int pfa_findings_compare(const void *a, const void *b)
 {
     const pfa_finding_t *left = a;
     const pfa_finding_t *right = b;
+    if (tier_of(left) != tier_of(right)) {
+        return tier_of(left) - tier_of(right);
+    }
     if (left->rank != right->rank) {
         return left->rank > right->rank ? -1 : 1;
     }
@@ -331,7 +340,7 @@ static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
         pfa_findings_join(findings, report);
         qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
     }
-    while (findings->worth < findings->count && findings->list[findings->worth].rank >= PFA_FINDING_WORTH) {
+    while (findings->worth < findings->count && tier_of(&findings->list[findings->worth]) < 2) {
         findings->worth++;
     }
 }

@@ -22,7 +22,8 @@ extern const char *const pfa_advice_titles[PFA_ADVICES];
 typedef enum pfa_sure { PFA_SURE_LOW, PFA_SURE_MEDIUM, PFA_SURE_HIGH } pfa_sure_t;
 extern const char *const pfa_sure_names[];
 
-/* What ranks below is worth no change: a hundredth of a percent of the run, or of the peak. */
+/* What ranks below is worth no change: a hundredth of a percent of the run, or of the peak. But what there is no estimate of, which has no
+ * rank, may be. */
 #define PFA_FINDING_WORTH 1e-4
 
 typedef struct pfa_finding {
@@ -46,7 +47,7 @@ typedef struct pfa_finding {
 typedef struct pfa_findings {
     pfa_finding_t *list; /* the best first */
     size_t count;
-    size_t worth; /* of them: the first so many save more than next to nothing */
+    size_t worth; /* of them: the first so many save more than next to nothing, or nobody can say what */
     size_t room;
     double pair_ns; /* what an allocation and its free cost, */
     bool measured;  /* as the trace tells; else it is assumed */
@@ -58,7 +59,7 @@ typedef struct pfa_findings {
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
-/* By rank; equal ones in the order of their points. For qsort. */
+/* By rank, those without an estimate behind what is worth a change; equal ones in the order of their points. For qsort. */
 int pfa_findings_compare(const void *a, const void *b);
 /* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */
 double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one);

@@ -241,5 +241,5 @@ void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings
         }
         any = true;
     }
-    fputs(any ? "" : "no estimate: it is the waiting of processors for each other that it would save", to);
+    fputs(any ? "" : "what cannot be estimated: the waiting of processors for each other", to);
 }

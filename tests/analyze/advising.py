@@ -63,7 +63,13 @@ def kept_promises(folder):
         still = [f for f in advice(better)["findings"] if f["advice"] == kind
                  and any(g["function"] == f"do_{kind}" for g in f["points"][0]["stack"]) and f["rank"] > 0.01]
         equal(still, [], f"{kind}: once done, it is not advised again")
-    finding, _ = best(record(folder, "unshare"), "unshare", "do_unshare")
+    finding, rank = best(record(folder, "unshare"), "unshare", "do_unshare")
+    ranks = [f["rank"] for f in advice(folder / "unshare.pa")["findings"]]
+    check(all(r >= 1e-4 for r in ranks[:rank]) and all(r < 1e-4 for r in ranks[rank:]), f"it comes behind what is worth a change: {ranks}")
+    for command in ("advise", "report"):
+        out = tool(command, folder / "unshare.pa")[0]
+        check(re.search(r"\n  #\d+  pad or split what threads share: all 8 chunks were written again and again.*\n"
+                        r"      saves what cannot be estimated: the waiting", out), out)
     equal((finding["saves_calls"], finding["saves_bytes"]), (0, 0), "of sharing there is no estimate")
     equal((finding["sure"], finding["unsure"]), ("low", "how often a chunk went from thread to thread is not recorded"), "nor is it sure")
     for words in (("unshare", "better"), ("hand_over",), ("read_together",)):
@@ -267,7 +273,8 @@ def words(folder):
     for path, more in ((folder / "t.pa", ()), (folder / "sure.pa", ("--coverage", "1", "--idle", "0", "--idle-least", "0"))):
         for sort in value:
             findings = advice(path, "--sort", sort, *more)["findings"]
-            order = [(value[sort](f), f["rank"]) for f in findings]
+            tier = lambda f: f["rank"] < 1e-4 and (1 if f["advice"] == "unshare" else 2)
+            order = [(value[sort](f), -tier(f), f["rank"]) for f in findings]
             equal(order, sorted(order, reverse=True), f"sorted by {sort}, equal ones by rank")
     check(len({f["sure"] for f in findings}) > 1, "some are surer than others")
     said = tool("advise", "--by", "function", folder / "t.pa", status=2)[1]
