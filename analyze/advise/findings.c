@@ -333,6 +333,44 @@ static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t nu
     return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 
+void pfa_findings_link(pfa_findings_t *findings)
+{
+    size_t *last = NULL; /* by point: the place of its last finding so far, and one */
+    size_t room = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        pfa_finding_t *one = &findings->list[i];
+        last = pfa_memory_grow(last, &room, (size_t)one->point + 1, sizeof *last);
+        one->next = 0;
+        one->other = last[one->point] != 0;
+        if (one->other) {
+            findings->list[last[one->point] - 1].next = i;
+        }
+        last[one->point] = i + 1;
+    }
+    free(last);
+}
+
+size_t pfa_findings_points(const pfa_findings_t *findings, size_t among)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < among; i++) {
+        count += !findings->list[i].other;
+    }
+    return count;
+}
+
+static void find_alternatives(pfa_findings_t *findings)
+{
+    pfa_findings_link(findings);
+    for (size_t i = 0; i < findings->count; i++) {
+        pfa_finding_t *one = &findings->list[i];
+        one->instead_of = one->other ? one->instead_of : PFA_ADVICES;
+        if (one->next != 0) {
+            findings->list[one->next].instead_of = one->other ? one->instead_of : one->advice;
+        }
+    }
+}
+
 static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
 {
     if (findings->count != 0) {
@@ -340,6 +378,7 @@ static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
         pfa_findings_join(findings, report);
         qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
     }
+    find_alternatives(findings);
     while (findings->worth < findings->count && tier_of(&findings->list[findings->worth]) < 2) {
         findings->worth++;
     }
@@ -389,32 +428,19 @@ void pfa_findings_free(pfa_findings_t *findings)
     free(findings->list);
 }
 
-/* Is one of the first `before` about this point? */
-static bool is_told(const pfa_findings_t *findings, size_t before, uint32_t point)
-{
-    for (size_t i = 0; i < before; i++) {
-        if (findings->list[i].point == point) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t picked[PFA_FINDINGS_PICKED])
 {
     size_t count = 0;
     size_t points = 0;
     most = most < PFA_FINDINGS_SHOWN ? most : PFA_FINDINGS_SHOWN;
     for (size_t i = 0; i < findings->count && points < most; i++) {
-        uint32_t point = findings->list[i].point;
-        if (is_told(findings, i, point)) {
+        if (findings->list[i].other) {
             continue;
         }
         points++;
-        for (size_t j = i; j < findings->count && count < PFA_FINDINGS_PICKED; j++) {
-            if (findings->list[j].point == point) {
-                picked[count++] = j;
-            }
+        picked[count++] = i;
+        for (size_t j = i; (j = findings->list[j].next) != 0 && count < PFA_FINDINGS_PICKED;) {
+            picked[count++] = j;
         }
     }
     return count;

@@ -42,6 +42,10 @@ typedef struct pfa_finding {
     const char *unsure; /* why it is no surer; NULL: of too few chunks, or it is */
     double chunks;      /* that it holds for, */
     double share;       /* and what share of the point's they are */
+    /* Changes of one point are alternatives. */
+    pfa_advice_t instead_of; /* the best of this point; PFA_ADVICES: this is the best */
+    bool other;              /* in the order of the list: not the first of its point */
+    size_t next;             /* likewise: the next of the same point; 0: none */
 } pfa_finding_t;
 
 typedef struct pfa_findings {
@@ -61,6 +65,10 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
 /* By rank, those without an estimate behind what is worth a change; equal ones in the order of their points. For qsort. */
 int pfa_findings_compare(const void *a, const void *b);
+/* After each sorting: which are of the same point. */
+void pfa_findings_link(pfa_findings_t *findings);
+/* How many points the first so many are of. */
+size_t pfa_findings_points(const pfa_findings_t *findings, size_t among);
 /* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */
 double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one);
 /* Pools of the same function become one, of the best findings, which come first. (analyze/advise/pools.c) */
@@ -76,8 +84,8 @@ size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t pic
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report);
 /* What it would bring, in few words. */
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
-/* All of the one at this place of the list, with its point. (analyze/report/score_text.c) */
-void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank);
+/* All of the one at this place of the list, with its point, and the others of this point that are among the first so many. (analyze/report/score_text.c) */
+void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank, size_t among);
 /* "parse (a.c:3) < read (a.c:9) < ...": the calls of a stack from this line on, up to main. (analyze/report/score_text.c) */
 void pfa_finding_print_calls(const pfa_lines_t *lines, size_t from);
 /* The points that hold most of the peak, and what tells more of them. (analyze/advise/held.c) */

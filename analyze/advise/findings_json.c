@@ -65,6 +65,8 @@ void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_
 {
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
+    pfa_json_text(json, "instead_of",
+                  finding->instead_of != PFA_ADVICES ? pfa_advice_names[finding->instead_of] : NULL);
     put_sentence(json, report, finding);
     put_gain(json, finding, report->query.sampled);
     pfa_json_number(json, "rank", finding->rank);

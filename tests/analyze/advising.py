@@ -203,6 +203,30 @@ def kept(folder):
                 equal(finding["kept_bytes"], (overdue or leaks[one])["bytes"], "its bytes", 1e-9)
 
 
+def alternatives(folder):
+    """Several changes of one point stand together, and say that they are alternatives."""
+    path = folder / "t.pa"
+    make("ended", path, 3000, 1, "accesses")
+    for sort in ((), ("--sort", "bytes")):
+        findings = advice(path, *sort)["findings"]
+        best = {}
+        for finding in advice(path)["findings"]:
+            best.setdefault(finding["points"][0]["id"], finding["advice"])
+        of_point = {}
+        for finding in findings:
+            one, first = finding["points"][0]["id"], best[finding["points"][0]["id"]]
+            equal(finding["instead_of"], None if finding["advice"] == first else first, "the best of its point")
+            of_point.setdefault(one, []).append(finding["sentence"])
+        check(any(len(f) > 2 for f in of_point.values()) and len(of_point) > 3, f"several are of one point: {of_point}")
+        out = tool("advise", "--top", len(findings), *sort, path)[0]
+        told = [[s] + re.findall(r"\n      or (.*); saves ", rest) for s, rest in re.findall(r"\n  #\d+  (.*)((?:\n      .*)*)", out)]
+        equal(told, list(of_point.values()), "all of them, by point")
+        check(out.startswith(f"{len(of_point)} of {len(of_point)} changes ") and "savings of one point do not add up" in out, out[:400])
+    two = re.findall(r"^  #(\d+)  ", tool("advise", "--top", 2, path)[0], re.M)
+    equal(two, ["1", "2"], "two points")
+    check("do not add up" not in tool("advise", "--where", "size = 0", path)[0], "where there are none")
+
+
 LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -290,4 +314,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, kept=kept, other_code=other_code, worth=worth, words=words)
+support.main(kept_promises=kept_promises, pools=pools, kept=kept, alternatives=alternatives, other_code=other_code, worth=worth, words=words)
