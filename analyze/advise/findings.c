@@ -56,7 +56,8 @@ typedef struct gain {
     double ns; /* besides that of the calls */
 } gain_t;
 
-double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one)
+/* Returns the part of the rank that is time. */
+static double rank(const pfa_findings_t *findings, pfa_finding_t *one)
 {
     one->ns = fmin(one->ns, findings->ns_most);
     double time_share = findings->run_ns > 0 ? fmin(one->ns / findings->run_ns, 1) : 0;
@@ -74,6 +75,14 @@ static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double 
     }
 }
 
+void pfa_finding_judge(const pfa_findings_t *findings, pfa_finding_t *one)
+{
+    double time_share = rank(findings, one);
+    one->sure = judge(one->share * one->rows, one->share);
+    one->unsure = NULL;
+    cap_sure(findings, one, time_share);
+}
+
 static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_t *gain)
 {
     pfa_findings_t *findings = finder->findings;
@@ -87,8 +96,8 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_
                          .share = share};
     one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
-    one.sure = judge(share * finder->point->rows, share);
-    cap_sure(findings, &one, pfa_finding_rank(findings, &one));
+    one.rows = finder->point->rows;
+    pfa_finding_judge(findings, &one);
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
 }

@@ -41,7 +41,8 @@ typedef struct pfa_finding {
     pfa_sure_t sure;
     const char *unsure; /* why it is no surer; NULL: of too few chunks, or it is */
     double chunks;      /* that it holds for, */
-    double share;       /* and what share of the point's they are */
+    double share;       /* and what share of the point's, or points', they are */
+    double rows;        /* of these: chunks that were seen, not weighted */
     /* Changes of one point are alternatives. */
     pfa_advice_t instead_of; /* the best of this point; PFA_ADVICES: this is the best */
     bool other;              /* in the order of the list: not the first of its point */
@@ -69,9 +70,10 @@ int pfa_findings_compare(const void *a, const void *b);
 void pfa_findings_link(pfa_findings_t *findings);
 /* How many points the first so many are of. */
 size_t pfa_findings_points(const pfa_findings_t *findings, size_t among);
-/* Ranks one by what it saves, which is no more than there is; returns the part of the rank that is time. */
-double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one);
-/* Pools of the same function become one, of the best findings, which come first. (analyze/advise/pools.c) */
+/* Ranks one by what it saves, which is no more than there is, and judges how sure it is by how many chunks it is of. */
+void pfa_finding_judge(const pfa_findings_t *findings, pfa_finding_t *one);
+/* Pools of the same function, or, where it has no name, of the same place in it, become one: of the best thousand findings, which
+ * come first. (analyze/advise/pools.c) */
 void pfa_findings_join(pfa_findings_t *findings, const pfa_report_t *report);
 
 /* How many points the report tells the findings of. */
