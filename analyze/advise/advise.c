@@ -10,12 +10,12 @@
 static const char usage[] =
     "usage: profalloc advise [OPTION]... FILE...\n\n"
     "Tells what to change in a recorded program, the change that would bring most first: buffers to reserve, allocations to\n"
-    "hoist out of loops, pools, chunks to shrink, to free earlier, to allocate later, or to do without. Each with the bytes,\n"
-    "calls and time it would save, estimated from the recorded lives, and how sure that is. Of programs built with\n"
-    "profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
+    "hoist out of loops, pools, chunks to free at all, to shrink, to free earlier, to allocate later, or to do without. Each with\n"
+    "the bytes, calls and time it would save, estimated from the recorded lives, and how sure that is; then what holds most of\n"
+    "the peak. Of programs built with profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
     "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
-    "  --top N            so many; without it 10, of those that are worth a change\n"
+    "  --top N            so many points, as JSON so many findings; without it 10 points, of those that are worth a change\n"
     "  --json             for programs\n\n"
     "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
     "Thresholds:\n";
@@ -78,10 +78,12 @@ static void print_json(pfa_report_t *report, const pfa_findings_t *findings, siz
         pfa_finding_json(&json, report, &findings->list[i]);
     }
     pfa_json_end(&json, ']');
+    pfa_held_json(&json, report);
     pfa_json_end(&json, '}');
 }
 
-static void print_head(pfa_report_t *report, const pfa_findings_t *findings, size_t count)
+/* So many points are told, of all among the first so many findings. */
+static void print_head(pfa_report_t *report, const pfa_findings_t *findings, size_t count, size_t all, size_t among)
 {
     char texts[3][PFA_NUMBER_TEXT];
     if (findings->count == 0) {
@@ -89,28 +91,37 @@ static void print_head(pfa_report_t *report, const pfa_findings_t *findings, siz
     } else if (count == 0) {
         printf("Nothing worth a change was found");
     } else {
-        printf("%zu of %zu changes that would save memory or time", count,
-               count > findings->worth ? findings->count : findings->worth);
+        printf("%zu of %zu changes that would save memory or time", count, all);
     }
     printf("; the peak is %s%s, the run took %s%s\n", pfa_text_bytes(texts[0], findings->peak),
            pfa_text_within(texts[2], findings->peak, pfa_report_sum(report).peak_variance),
            pfa_text_ns(texts[1], findings->run_ns),
            findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
+    if (all < among) {
+        printf(
+            "What follows \"or\" is of the same point, and would be done instead: savings of one point do not add up.\n");
+    }
 }
 
 static void print_text(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
     char texts[1][PFA_NUMBER_TEXT];
-    size_t count = top != 0 ? top : findings->worth < SHOWN ? findings->worth : SHOWN;
-    count = count < findings->count ? count : findings->count;
-    print_head(report, findings, count);
-    for (size_t i = 0; i < count; i++) {
-        pfa_finding_print(report, findings, i, i + 1);
+    size_t worth = pfa_findings_points(findings, findings->worth);
+    size_t asked = top != 0 ? top : worth < SHOWN ? worth : SHOWN;
+    size_t among = asked > worth ? findings->count : findings->worth;
+    size_t all = pfa_findings_points(findings, among);
+    size_t count = asked < all ? asked : all;
+    print_head(report, findings, count, all, among);
+    for (size_t i = 0, rank = 0; rank < count; i++) {
+        if (!findings->list[i].other) {
+            pfa_finding_print(report, findings, i, ++rank, among);
+        }
     }
-    if (count <= findings->worth && findings->worth < findings->count) {
+    if (among == findings->worth && findings->worth < findings->count) {
         printf("\n%zu more would save less than %g %% of the run and of the peak; --top %zu lists them all\n",
                findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->count);
     }
+    pfa_held_print(report);
     printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",
            findings->measured ? "measured" : "assumed", pfa_text_ns(texts[0], findings->pair_ns));
     if (!report->has_accesses) {
@@ -129,12 +140,13 @@ static int advise(const pfa_request_t *request, const pfa_query_t *query, const 
         pfa_findings_make(&findings, &report);
         if (request->sort != NULL && findings.count != 0) {
             qsort_r(findings.list, findings.count, sizeof *findings.list, compare, (void *)(uintptr_t)request->sort);
+            pfa_findings_link(&findings);
+            findings.worth = findings.count; /* by another order, what is worth little may come first */
         }
         if (request->json) {
             print_json(&report, &findings, request->top != 0 ? request->top : SIZE_MAX);
         } else {
-            /* By another order, what is worth little may come first. */
-            print_text(&report, &findings, request->top == 0 && request->sort != NULL ? SHOWN : request->top);
+            print_text(&report, &findings, request->top);
         }
         pfa_findings_free(&findings);
     }

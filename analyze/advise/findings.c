@@ -56,7 +56,8 @@ typedef struct gain {
     double ns; /* besides that of the calls */
 } gain_t;
 
-double pfa_finding_rank(const pfa_findings_t *findings, pfa_finding_t *one)
+/* Returns the part of the rank that is time. */
+static double rank(const pfa_findings_t *findings, pfa_finding_t *one)
 {
     one->ns = fmin(one->ns, findings->ns_most);
     double time_share = findings->run_ns > 0 ? fmin(one->ns / findings->run_ns, 1) : 0;
@@ -72,6 +73,14 @@ static void cap_sure(const pfa_findings_t *findings, pfa_finding_t *one, double 
         one->sure = PFA_SURE_MEDIUM;
         one->unsure = findings->sampled ? "chunks were sampled" : "what a call costs is assumed";
     }
+}
+
+void pfa_finding_judge(const pfa_findings_t *findings, pfa_finding_t *one)
+{
+    double time_share = rank(findings, one);
+    one->sure = judge(one->share * one->rows, one->share);
+    one->unsure = NULL;
+    cap_sure(findings, one, time_share);
 }
 
 /* What a chunk was not used for, other code may have used it for: what is not instrumented, and of reading, libc, since not all of its
@@ -101,9 +110,9 @@ static void add(finder_t *finder, pfa_advice_t advice, double share, const gain_
                          .share = share};
     one.ns = one.calls * findings->pair_ns + gain->ns;
     one.chunks = share * finder->point->chunks;
-    one.sure = judge(share * finder->point->rows, share);
+    one.rows = finder->point->rows;
+    pfa_finding_judge(findings, &one);
     cap_unseen(finder, &one);
-    cap_sure(findings, &one, pfa_finding_rank(findings, &one));
     findings->list = pfa_memory_grow(findings->list, &findings->room, findings->count + 1, sizeof *findings->list);
     findings->list[findings->count++] = one;
 }
@@ -152,6 +161,39 @@ static bool find_useless(finder_t *finder)
     calls = (pfa_estimate_t){calls.value + more.value, calls.variance + more.variance};
     add(finder, PFA_ADVICE_remove, chunks, &(gain_t){.bytes = spare(finder, PFA_SPARE_USELESS), .calls = calls});
     return chunks > 0.95; /* else there is more to say of the others */
+}
+
+/* Leaks is as sure as it says of what it takes for a leak; what grows may well be meant to. */
+static void judge_kept(pfa_finding_t *one, const pfa_kept_t *kept)
+{
+    const char *word = pfa_sure_word(kept->sure);
+    one->sure = PFA_SURE_LOW;
+    while (strcmp(pfa_sure_names[one->sure], word) != 0) {
+        one->sure++;
+    }
+    one->unsure = NULL;
+    if (kept->verdict == PFA_LEAK_VERDICT_GROWS && one->sure == PFA_SURE_HIGH) {
+        one->sure = PFA_SURE_MEDIUM;
+        one->unsure = "it may be meant to grow";
+    }
+}
+
+/* What is born all along and never freed. */
+static void find_kept(finder_t *finder)
+{
+    const pfa_report_t *report = finder->report;
+    const pfa_kept_t *kept = finder->number < report->kept_room ? &report->kept[finder->number] : NULL;
+    pfa_estimate_t at_peak = finder->sums->kept;
+    bool grows = kept != NULL && kept->chunks > 0 &&
+                 (kept->verdict == PFA_LEAK_VERDICT_LEAK || kept->verdict == PFA_LEAK_VERDICT_GROWS);
+    if (!grows || at_peak.value <= 0) {
+        return;
+    }
+    at_peak.value = fmin(at_peak.value, kept->bytes);
+    add(finder, PFA_ADVICE_free, fmin(kept->chunks / finder->point->chunks, 1), &(gain_t){.bytes = at_peak});
+    pfa_finding_t *one = &finder->findings->list[finder->findings->count - 1];
+    judge_kept(one, kept);
+    cap_sure(finder->findings, one, 0);
 }
 
 static bool find_growth(finder_t *finder)
@@ -222,6 +264,7 @@ static void find_all(finder_t *finder)
     if (!finder->blind && find_useless(finder)) {
         return; /* what is of no use need not be improved */
     }
+    find_kept(finder);
     if (!find_growth(finder)) {
         find_bursts(finder);
     }
@@ -234,10 +277,19 @@ static void find_all(finder_t *finder)
     find_sharing(finder);
 }
 
+/* What is worth a change comes first, then that of which nobody can say what it would bring, then what is worth none. */
+static int tier_of(const pfa_finding_t *finding)
+{
+    return finding->rank >= PFA_FINDING_WORTH ? 0 : finding->advice == PFA_ADVICE_unshare ? 1 : 2;
+}
+
 int pfa_findings_compare(const void *a, const void *b)
 {
     const pfa_finding_t *left = a;
     const pfa_finding_t *right = b;
+    if (tier_of(left) != tier_of(right)) {
+        return tier_of(left) - tier_of(right);
+    }
     if (left->rank != right->rank) {
         return left->rank > right->rank ? -1 : 1;
     }
@@ -295,6 +347,44 @@ static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t nu
     return point->reads + point->writes <= 0 && !is_seen(seen, module_of(report, number));
 }
 
+void pfa_findings_link(pfa_findings_t *findings)
+{
+    size_t *last = NULL; /* by point: the place of its last finding so far, and one */
+    size_t room = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        pfa_finding_t *one = &findings->list[i];
+        last = pfa_memory_grow(last, &room, (size_t)one->point + 1, sizeof *last);
+        one->next = 0;
+        one->other = last[one->point] != 0;
+        if (one->other) {
+            findings->list[last[one->point] - 1].next = i;
+        }
+        last[one->point] = i + 1;
+    }
+    free(last);
+}
+
+size_t pfa_findings_points(const pfa_findings_t *findings, size_t among)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < among; i++) {
+        count += !findings->list[i].other;
+    }
+    return count;
+}
+
+static void find_alternatives(pfa_findings_t *findings)
+{
+    pfa_findings_link(findings);
+    for (size_t i = 0; i < findings->count; i++) {
+        pfa_finding_t *one = &findings->list[i];
+        one->instead_of = one->other ? one->instead_of : PFA_ADVICES;
+        if (one->next != 0) {
+            findings->list[one->next].instead_of = one->other ? one->instead_of : one->advice;
+        }
+    }
+}
+
 static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
 {
     if (findings->count != 0) {
@@ -302,7 +392,8 @@ static void sort_findings(pfa_findings_t *findings, const pfa_report_t *report)
         pfa_findings_join(findings, report);
         qsort(findings->list, findings->count, sizeof *findings->list, pfa_findings_compare);
     }
-    while (findings->worth < findings->count && findings->list[findings->worth].rank >= PFA_FINDING_WORTH) {
+    find_alternatives(findings);
+    while (findings->worth < findings->count && tier_of(&findings->list[findings->worth]) < 2) {
         findings->worth++;
     }
 }
@@ -351,32 +442,19 @@ void pfa_findings_free(pfa_findings_t *findings)
     free(findings->list);
 }
 
-/* Is one of the first `before` about this point? */
-static bool is_told(const pfa_findings_t *findings, size_t before, uint32_t point)
-{
-    for (size_t i = 0; i < before; i++) {
-        if (findings->list[i].point == point) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t picked[PFA_FINDINGS_PICKED])
 {
     size_t count = 0;
     size_t points = 0;
     most = most < PFA_FINDINGS_SHOWN ? most : PFA_FINDINGS_SHOWN;
     for (size_t i = 0; i < findings->count && points < most; i++) {
-        uint32_t point = findings->list[i].point;
-        if (is_told(findings, i, point)) {
+        if (findings->list[i].other) {
             continue;
         }
         points++;
-        for (size_t j = i; j < findings->count && count < PFA_FINDINGS_PICKED; j++) {
-            if (findings->list[j].point == point) {
-                picked[count++] = j;
-            }
+        picked[count++] = i;
+        for (size_t j = i; (j = findings->list[j].next) != 0 && count < PFA_FINDINGS_PICKED;) {
+            picked[count++] = j;
         }
     }
     return count;

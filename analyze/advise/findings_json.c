@@ -52,10 +52,21 @@ static void put_idle(pfa_json_t *json, const pfa_idle_t *idle, bool after)
     pfa_json_number(json, "last_touched_by_others", idle->others);
 }
 
+/* Of chunks that are never freed: what leaks says of them. */
+static void put_kept(pfa_json_t *json, const pfa_kept_t *kept)
+{
+    pfa_json_text(json, "verdict", pfa_leak_verdict_key(kept->verdict));
+    pfa_json_text(json, "reason", pfa_leak_reason_key(kept->reason));
+    pfa_json_number(json, "kept_bytes", kept->bytes);
+    pfa_json_number(json, "bytes_per_second", kept->rate * 1e9);
+}
+
 void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
 {
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "advice", pfa_advice_names[finding->advice]);
+    pfa_json_text(json, "instead_of",
+                  finding->instead_of != PFA_ADVICES ? pfa_advice_names[finding->instead_of] : NULL);
     put_sentence(json, report, finding);
     put_gain(json, finding, report->query.sampled);
     pfa_json_number(json, "rank", finding->rank);
@@ -67,6 +78,9 @@ void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_
         const pfa_memoro_point_t *point = &report->memoro.points[finding->point];
         bool after = finding->advice == PFA_ADVICE_free_earlier;
         put_idle(json, after ? &point->late : &point->early, after);
+    }
+    if (finding->advice == PFA_ADVICE_free) {
+        put_kept(json, &report->kept[finding->point]);
     }
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {

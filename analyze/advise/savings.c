@@ -38,16 +38,16 @@ static bool spare_of(pfa_advice_t advice, pfa_spare_t *spare)
 /* The first moment at or after a time. */
 static size_t moment_at(const weighing_t *weighing, double time)
 {
-    double run_ns = weighing->report->memoro.run_ns;
-    double at = run_ns > 0 ? ceil(time * MOMENTS / run_ns) : 0;
+    double end_ns = weighing->report->memoro.end_ns;
+    double at = end_ns > 0 ? ceil(time * MOMENTS / end_ns) : 0;
     return at <= 0 ? 0 : at >= MOMENTS ? MOMENTS : (size_t)at;
 }
 
 /* The first after it. */
 static size_t moment_after(const weighing_t *weighing, double time)
 {
-    double run_ns = weighing->report->memoro.run_ns;
-    double at = run_ns > 0 ? floor(time * MOMENTS / run_ns) + 1 : 0;
+    double end_ns = weighing->report->memoro.end_ns;
+    double at = end_ns > 0 ? floor(time * MOMENTS / end_ns) + 1 : 0;
     return at <= 0 ? 0 : at >= MOMENTS ? MOMENTS : (size_t)at;
 }
 

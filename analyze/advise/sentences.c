@@ -10,7 +10,8 @@ typedef struct words {
     const pfa_finding_t *finding;
     const pfa_memoro_point_t *point;
     const pfa_memoro_t *memoro;
-    double absent; /* bytes at the peak that took no memory */
+    double absent;          /* bytes at the peak that took no memory */
+    const pfa_kept_t *kept; /* of advice to free it */
 } words_t;
 
 /* "3 of 4 chunks", "all 10,000 chunks". */
@@ -57,6 +58,16 @@ static void say_remove(const words_t *words)
                 pfa_text_count(text, untouched.chunks * words->point->told_chunks));
     }
     say_absent(words);
+}
+
+/* How fast it grows, and why leaks says so. */
+static void say_free(const words_t *words)
+{
+    char text[PFA_NUMBER_TEXT];
+    fprintf(words->to, "free it or bound it: ");
+    say_chunks(words);
+    fprintf(words->to, " %s never freed, growing by %s per second; %s", was(words),
+            pfa_text_bytes(text, words->kept->rate * 1e9), pfa_leak_reason_sentence(words->kept->reason));
 }
 
 /* "16 > 32 > 64 > ... > 4096". */
@@ -190,6 +201,10 @@ void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *
     case PFA_ADVICE_remove:
         say_remove(&words);
         break;
+    case PFA_ADVICE_free:
+        words.kept = &report->kept[finding->point];
+        say_free(&words);
+        break;
     case PFA_ADVICE_reserve:
         say_reserve(&words);
         break;
@@ -232,5 +247,5 @@ void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings
         }
         any = true;
     }
-    fputs(any ? "" : "no estimate: it is the waiting of processors for each other that it would save", to);
+    fputs(any ? "" : "what cannot be estimated: the waiting of processors for each other", to);
 }

@@ -88,6 +88,9 @@ void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
     point->peak_bytes += kind->weight * size;
     point->peak_variance += kind->weight * (kind->weight - 1) * size * size;
     point->peak_chunks_variance += kind->weight * (kind->weight - 1);
+    if (kind->live) {
+        add_estimate(&point->kept, kind, size);
+    }
     pfa_report_add_size(report, kind, PFA_SIZED_PEAK, kind->weight);
     if (chunk->accesses != NULL && pfa_sight_of(&report->memoro.sights, kind->stack) != PFA_SIGHT_BLIND) {
         add_spare(report, point, kind, chunk);

@@ -268,11 +268,16 @@ static bool walk_again(adding_t *adding)
     return true;
 }
 
-/* Advice is told by stack; and of a sum of peaks, there is no moment to compare others with. */
-static bool is_advised(const pfa_report_t *report)
+/* As advice is told. */
+static bool is_by_stack(const pfa_report_t *report)
 {
-    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
-    return report->wants_advice && by_stack && report->memoro.has_accesses && pfa_report_peak_is_one(report);
+    return report->query.key == NULL || report->query.key == &pfa_keys[0];
+}
+
+/* Of a sum of peaks, there is no moment to compare others with. */
+static bool has_savings(const pfa_report_t *report)
+{
+    return report->wants_advice && is_by_stack(report) && report->memoro.has_accesses && pfa_report_peak_is_one(report);
 }
 
 static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
@@ -295,7 +300,10 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
         return false;
     }
     pfa_memoro_settle(&report->memoro);
-    return !is_advised(report) || pfa_savings_weigh(report);
+    if (report->wants_advice && is_by_stack(report) && !pfa_kept_judge(report)) {
+        return false;
+    }
+    return !has_savings(report) || pfa_savings_weigh(report);
 }
 
 static void forget(pfa_report_t *report, size_t file_count)
@@ -316,6 +324,7 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->threads);
     free(report->points);
     free(report->point_sizes);
+    free(report->kept);
 }
 
 static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,

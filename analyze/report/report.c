@@ -1,5 +1,6 @@
 /* Owns `profalloc report`: its command line. */
 #include "analyze/report/report.h"
+#include "analyze/query/keys.h"
 #include "analyze/query/request.h"
 #include "analyze/tool/commands.h"
 

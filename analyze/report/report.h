@@ -5,6 +5,7 @@
 
 #include "analyze/report/access.h"
 #include "analyze/report/at_peak.h"
+#include "analyze/report/kept.h"
 #include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
 #include "analyze/query/query.h"
@@ -26,6 +27,7 @@ typedef struct pfa_point {
     double peak_variance; /* and of those at the peak */
     double live_chunks_variance;
     double peak_chunks_variance;
+    pfa_estimate_t kept;              /* bytes at the peak that nobody freed until the end */
     pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
     /* Of these, what would save nothing, since there is a peak almost as high at another moment; 0 where that is not looked at.
      * (analyze/advise/savings.c) */
@@ -95,6 +97,8 @@ typedef struct pfa_report {
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
+    pfa_kept_t *kept; /* if advice is wanted: by point, as far as there is room */
+    size_t kept_room;
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
@@ -105,11 +109,11 @@ typedef struct pfa_report {
 
 /* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
 void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
-/* The same, with what it takes for advice. */
+/* The same, with what it takes for advice: other moments than the peak, and what was not freed. */
 void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* The point of a group of the query, new ones with zeros. */
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
-/* The same, and the sizes of each point. */
+/* The first, and the sizes of each point. */
 void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* So many chunks of a kind, by size, if sizes are asked for. */
 void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);

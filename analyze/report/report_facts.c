@@ -144,6 +144,8 @@ pfa_point_t pfa_report_sum(const pfa_report_t *report)
         sum.peak_variance += point->peak_variance;
         sum.live_chunks_variance += point->live_chunks_variance;
         sum.peak_chunks_variance += point->peak_chunks_variance;
+        sum.kept.value += point->kept.value;
+        sum.kept.variance += point->kept.variance;
     }
     return sum;
 }

@@ -115,22 +115,29 @@ static size_t count_own(const pfa_lines_t *lines)
     return lines->count;
 }
 
+void pfa_finding_print_calls(const pfa_lines_t *lines, size_t from)
+{
+    enum { CALLS = 3 };
+    size_t end = count_own(lines);
+    for (size_t i = from; i < end && i < from + CALLS; i++) {
+        fputs(i == from ? "" : " < ", stdout);
+        pfa_place_print_line(stdout, &lines->list[i]);
+    }
+    fputs(from >= end ? "what is not told apart" : from + CALLS < end ? " < ..." : "", stdout);
+}
+
 /* Another point of a pool, by the calls that it does not have in common with the first. */
 static void print_pooled(pfa_report_t *report, const pfa_lines_t *first, uint32_t number)
 {
-    enum { CALLS = 3 };
     pfa_lines_t lines = {.list = NULL};
     char text[PFA_NUMBER_TEXT];
     double chunks = report->memoro.points[number].chunks;
     pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
     size_t from = count_common(first, &lines);
-    size_t end = count_own(&lines);
-    printf("      and %s chunk%s ", pfa_text_count(text, chunks), pfa_text_plural(chunks));
-    for (size_t i = from; i < end && i < from + CALLS; i++) {
-        fputs(i == 0 ? "at " : i == from ? "by " : " < ", stdout);
-        pfa_place_print_line(stdout, &lines.list[i]);
-    }
-    puts(from >= end ? "by what is not told apart" : from + CALLS < end ? " < ..." : "");
+    printf("      and %s chunk%s %s ", pfa_text_count(text, chunks), pfa_text_plural(chunks),
+           from == 0 && lines.count != 0 ? "at" : "by");
+    pfa_finding_print_calls(&lines, from);
+    putchar('\n');
     pfa_lines_free(&lines);
 }
 
@@ -150,7 +157,17 @@ static void print_pool(pfa_report_t *report, const pfa_finding_t *finding)
     pfa_lines_free(&first);
 }
 
-void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank)
+/* One more about the point that was told last. */
+static void print_other(pfa_report_t *report, const pfa_findings_t *findings, const pfa_finding_t *other)
+{
+    printf("      or ");
+    pfa_finding_sentence(stdout, other, report);
+    printf("; saves ");
+    pfa_finding_gain(stdout, other, findings);
+    putchar('\n');
+}
+
+void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank, size_t among)
 {
     const pfa_finding_t *finding = &findings->list[at];
     bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
@@ -174,30 +191,17 @@ void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, siz
     if (finding->point_count > 1) {
         print_pool(report, finding);
     }
-}
-
-/* One more about the point that was told last. */
-static void print_other(pfa_report_t *report, const pfa_findings_t *findings, const pfa_finding_t *other)
-{
-    printf("      or ");
-    pfa_finding_sentence(stdout, other, report);
-    printf("; saves ");
-    pfa_finding_gain(stdout, other, findings);
-    putchar('\n');
+    for (size_t i = finding->next; i != 0 && i < among; i = findings->list[i].next) {
+        print_other(report, findings, &findings->list[i]);
+    }
 }
 
 static void print_findings(pfa_report_t *report, const pfa_findings_t *findings, size_t top)
 {
-    size_t picked[PFA_FINDINGS_PICKED];
-    pfa_findings_t worth = *findings;
-    worth.count = findings->worth;
-    size_t count = pfa_findings_pick(&worth, top, picked);
-    for (size_t i = 0, rank = 0; i < count; i++) {
-        const pfa_finding_t *finding = &findings->list[picked[i]];
-        if (i != 0 && finding->point == findings->list[picked[i - 1]].point) {
-            print_other(report, findings, finding);
-        } else {
-            pfa_finding_print(report, findings, picked[i], ++rank);
+    size_t most = top < PFA_FINDINGS_SHOWN ? top : PFA_FINDINGS_SHOWN;
+    for (size_t i = 0, rank = 0; i < findings->worth && rank < most; i++) {
+        if (!findings->list[i].other) {
+            pfa_finding_print(report, findings, i, ++rank, findings->worth);
         }
     }
 }
@@ -214,11 +218,13 @@ void pfa_score_text(pfa_report_t *report, size_t top)
     }
     pfa_findings_make(&findings, report);
     if (findings.worth != 0) {
-        printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n", findings.worth);
+        printf("\nWorth a change, by what it would save (profalloc advise has all of %zu)\n",
+               pfa_findings_points(&findings, findings.worth));
     } else {
         printf("\nNothing worth a change was found%s\n",
                report->has_accesses ? "" : "; what chunks were used for is not known");
     }
     print_findings(report, &findings, top);
+    pfa_held_print(report);
     pfa_findings_free(&findings);
 }

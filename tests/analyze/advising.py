@@ -69,7 +69,13 @@ def kept_promises(folder):
         still = [f for f in advice(better)["findings"] if f["advice"] == kind
                  and any(g["function"] == f"do_{kind}" for g in f["points"][0]["stack"]) and f["rank"] > 0.01]
         equal(still, [], f"{kind}: once done, it is not advised again")
-    finding, _ = best(record(folder, "unshare"), "unshare", "do_unshare")
+    finding, rank = best(record(folder, "unshare"), "unshare", "do_unshare")
+    ranks = [f["rank"] for f in advice(folder / "unshare.pa")["findings"]]
+    check(all(r >= 1e-4 for r in ranks[:rank]) and all(r < 1e-4 for r in ranks[rank:]), f"it comes behind what is worth a change: {ranks}")
+    for command in ("advise", "report"):
+        out = tool(command, folder / "unshare.pa")[0]
+        check(re.search(r"\n  #\d+  pad or split what threads share: all 8 chunks were written again and again.*\n"
+                        r"      saves what cannot be estimated: the waiting", out), out)
     equal((finding["saves_calls"], finding["saves_bytes"]), (0, 0), "of sharing there is no estimate")
     equal((finding["sure"], finding["unsure"]), ("low", "how often a chunk went from thread to thread is not recorded"), "nor is it sure")
     for words in (("unshare", "better"), ("hand_over",), ("read_together",)):
@@ -105,17 +111,38 @@ int main(void) { for (int i = 0; i < 500; i++) { use_0(); use_1(); use_2(); use_
 """
 
 
+def stripped_pool(folder):
+    """Without names, points that allocate through the same call have a pool together; how sure that is, is of all of them."""
+    subprocess.run(["cc", "-O1", "-s", "-o", folder / "stripped", folder / "pool.c"], check=True)
+    tool("run", "-o", folder / "stripped.pa", "--", folder / "stripped")
+    pool = advice(folder / "stripped.pa")["findings"][0]
+    equal((pool["advice"], len(pool["points"])), ("pool", 8), "the pool of a program without names")
+    equal({(p["stack"][0]["function"], p["stack"][0]["address"]) for p in pool["points"]}, {(None, pool["points"][0]["stack"][0]["address"])}, "its call")
+    check(0.7 * 8 * 32000 <= pool["chunks"] <= 8 * 32000, f"its chunks: {pool['chunks']}")
+    # Of each point by itself there are too few to be sure.
+    few = (folder / "pool.c").read_text().replace("i < 500", "i < 1").replace("i < 64", "i < 30")
+    (folder / "few.c").write_text(few)
+    subprocess.run(["cc", "-O1", "-o", folder / "few", folder / "few.c"], check=True)
+    tool("run", "-o", folder / "few.pa", "--", folder / "few")
+    data = advice(folder / "few.pa", "--burst-score", "1", "--group-threshold", "1")
+    pool = data["findings"][0]
+    equal((pool["chunks"], pool["share"]), (240, 1), "all chunks")
+    sure = ("high", None) if data["pair_ns_measured"] else ("medium", "what a call costs is assumed")
+    equal((pool["sure"], pool["unsure"]), sure, "of all of them it is sure")
+
+
 def pools(folder):
     """A pool for several points: which they are."""
     (folder / "pool.c").write_text(POOLED)
+    stripped_pool(folder)
     subprocess.run(["cc", "-O1", "-g", "-o", folder / "pool", folder / "pool.c"], check=True)
     tool("run", "-o", folder / "pool.pa", "--", folder / "pool")
     data = advice(folder / "pool.pa")
     pool = data["findings"][0]
     # A program that loses the processor within a burst has fewer that are short-lived.
     equal(pool["advice"], "pool", "the pool")
-    equal(pool["chunks"], 8 * 32000, "its chunks", 0.02)
-    equal(pool["saves_calls"], 0.99 * 8 * 32000, "its calls", 0.02)
+    check(0.7 * 8 * 32000 <= pool["chunks"] <= 8 * 32000, f"its chunks: {pool['chunks']}")
+    equal(pool["saves_calls"], 0.99 * pool["chunks"], "its calls", 1e-6)
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
@@ -192,6 +219,93 @@ def phases(folder):
     equal([f["saves_bytes"] for f in shrink], [25 * 4096 - 100000], "the rest of the last page")
     check(shrink[0]["sentence"].endswith("; 7.9 MiB of the peak, in whole pages, were never touched and took no memory"), shrink[0]["sentence"])
     equal(shrink[0]["points"][0]["spare_at_peak"]["took_no_memory"], (8 << 20) - 25 * 4096, "what took no memory")
+KEPT = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static struct node { struct node *next; char bytes[1000]; } *head;
+__attribute__((noinline)) static void keep(int i)
+{
+    struct node *node = malloc(sizeof *node);
+    memset(node, i, sizeof *node);
+    node->next = head;
+    head = node;
+}
+__attribute__((noinline)) static char *table(void) { return calloc(1, 200000); }
+int main(int count, char **words)
+{
+    struct timespec wait = {0, 1000000};
+    char *kept = table();
+    for (int i = 0; i < 5000; i++) {
+        keep(i);
+        char *text = malloc(100);
+        text[0] = 1;
+        if (i % 25 == 0) nanosleep(&wait, NULL);
+        free(text);
+    }
+    return kept[count] + words[0][0] == 0;
+}
+"""
+
+
+def kept(folder):
+    """What leaks says of chunks that are never freed is advised too, and what holds the peak is named."""
+    (folder / "kept.c").write_text(KEPT)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "kept", folder / "kept.c"], check=True)
+    tool("run", "-o", folder / "kept.pa", "--", folder / "kept")
+    data = advice(folder / "kept.pa")
+    first = data["findings"][0]
+    leak = json.loads(tool("leaks", "--json", folder / "kept.pa")[0])["points"][0]
+    equal((first["advice"], first["saves_bytes"], first["sure"], first["chunks"]), ("free", 5000 * 1008, "high" if leak["sure"] > 0.795 else "medium", 5000), "what to do first")
+    equal(first["bytes_per_second"], leak["bytes_per_second"], "how fast it grows", 1e-9)
+    equal([p["stack"][0]["function"] for p in data["held_at_peak"]], ["keep"], "what holds nearly all of the peak")
+    for command in ("advise", "report"):
+        out = tool(command, folder / "kept.pa")[0]
+        check("  #1  free it or bound it: all 5,000 chunks were never freed, growing by " in out, out)
+        check(re.search(r"\nHeld at the peak, of 5\.\d MiB:\n     4\.8 MiB   9\d\.\d %  by keep \(kept\.c:\d+\) < main \(kept\.c:\d+\); 4\.8 MiB of it not freed until the end\n"
+                        r"  next: profalloc leaks, ", out), out)
+        # Of the rest nothing is known to be changed, and yet what holds it is named.
+        out = tool(command, "--where", "size >= 200000", folder / "kept.pa")[0]
+        check("Nothing " in out and re.search(r"\n   195\.3 KiB  100\.0 %  by table \(kept", out), out)
+    for seed in range(3):
+        for words in (("accesses",), ("sampled",), ()):
+            make("ended", folder / "t.pa", 3000, seed, "slow=2000", *words)
+            leaks = {p["id"]: p for p in json.loads(tool("leaks", "--json", folder / "t.pa")[0])["points"] if p["verdict"] in ("leak", "grows")}
+            all_of_it = advice(folder / "t.pa")["findings"]
+            useless = {f["points"][0]["id"] for f in all_of_it if f["advice"] == "remove" and f["share"] > 0.95}
+            ours = {f["points"][0]["id"]: f for f in all_of_it if f["advice"] == "free"}
+            check(ours and set(ours) <= set(leaks), f"{words} {seed}: {len(ours)} of {len(leaks)} are advised")
+            report = totals(folder / "t.pa")[2]
+            before = report["peak"]["time"] / report["files"][0]["seconds"] - 1e-6
+            equal({i for i in leaks if i not in ours and i not in useless and leaks[i]["first_birth"] < before}, set(), "none is left out")
+            for one, finding in ours.items():
+                equal((finding["verdict"], finding["reason"]), (leaks[one]["verdict"], leaks[one]["reason"]), "as leaks has it")
+                overdue = leaks[one]["overdue"] if leaks[one]["verdict"] == "leak" else None
+                equal(finding["kept_bytes"], (overdue or leaks[one])["bytes"], "its bytes", 1e-9)
+
+
+def alternatives(folder):
+    """Several changes of one point stand together, and say that they are alternatives."""
+    path = folder / "t.pa"
+    make("ended", path, 3000, 1, "accesses")
+    for sort in ((), ("--sort", "bytes")):
+        findings = advice(path, *sort)["findings"]
+        best = {}
+        for finding in advice(path)["findings"]:
+            best.setdefault(finding["points"][0]["id"], finding["advice"])
+        of_point = {}
+        for finding in findings:
+            one, first = finding["points"][0]["id"], best[finding["points"][0]["id"]]
+            equal(finding["instead_of"], None if finding["advice"] == first else first, "the best of its point")
+            of_point.setdefault(one, []).append(finding["sentence"])
+        check(any(len(f) > 1 for f in of_point.values()) and len(of_point) > 3, f"several are of one point: {of_point}")
+        out = tool("advise", "--top", len(findings), *sort, path)[0]
+        told = [[s] + re.findall(r"\n      or (.*); saves ", rest) for s, rest in re.findall(r"\n  #\d+  (.*)((?:\n      .*)*)", out)]
+        equal(told, list(of_point.values()), "all of them, by point")
+        check(out.startswith(f"{len(of_point)} of {len(of_point)} changes ") and "savings of one point do not add up" in out, out[:400])
+    two = re.findall(r"^  #(\d+)  ", tool("advise", "--top", 2, path)[0], re.M)
+    equal(two, ["1", "2"], "two points")
+    check("do not add up" not in tool("advise", "--where", "size = 0", path)[0], "where there are none")
 
 
 LIBRARY = r"""
@@ -261,7 +375,7 @@ def other_code(folder):
         equal(sum(int(line.split()[-1]) for line in out.splitlines()), 200 * 1000, "bytes that are wasted: they are written and not read")
         check(f"code that is not instrumented allocated {left_out} chunks, which are not in this" in said, said)
         for finding in advice(folder / "user.pa")["findings"]:
-            if finding["advice"] not in ("reserve", "hoist", "pool"):
+            if finding["advice"] not in ("free", "reserve", "hoist", "pool"):
                 equal([p["blind"] for p in finding["points"]], [0], finding["sentence"])
         (folder / "user.pa").unlink()
 
@@ -277,7 +391,8 @@ def words(folder):
     for path, more in ((folder / "t.pa", ()), (folder / "sure.pa", ("--coverage", "1", "--idle", "0", "--idle-least", "0"))):
         for sort in value:
             findings = advice(path, "--sort", sort, *more)["findings"]
-            order = [(value[sort](f), f["rank"]) for f in findings]
+            tier = lambda f: f["rank"] < 1e-4 and (1 if f["advice"] == "unshare" else 2)
+            order = [(value[sort](f), -tier(f), f["rank"]) for f in findings]
             equal(order, sorted(order, reverse=True), f"sorted by {sort}, equal ones by rank")
     check(len({f["sure"] for f in findings}) > 1, "some are surer than others")
     said = tool("advise", "--by", "function", folder / "t.pa", status=2)[1]
@@ -338,4 +453,4 @@ def read_elsewhere(folder):
 
 
 support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, apart=apart, words=words,
-             read_elsewhere=read_elsewhere, phases=phases)
+             read_elsewhere=read_elsewhere, phases=phases, kept=kept, alternatives=alternatives)

@@ -266,6 +266,9 @@ def check_savings(data, findings, key_of, expected, what):
         point = expected[key_of(finding["points"][0])]
         size = point["spare"][SPARE[finding["advice"]]] if finding["advice"] in SPARE else (0, 0)
         calls = (0, 0)
+        if finding["advice"] == "free":
+            kept, variance = point["kept"]
+            size = (min(kept, finding["kept_bytes"]), variance)
         if finding["advice"] == "remove":
             calls = point["calls"]["remove"]
         elif finding["advice"] in ("hoist", "pool"):
@@ -321,6 +324,7 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
         key = (len(lives), sum(l.weight * l.size for l in lives))
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
             reference(lives, run, step, **how) | {"rows": len(lives), "blind": told and is_blind(stack),
+                                                  "kept": estimate([l for l in lives if l.live and l.born <= when], lambda l: l.size),
                                                   "spare": spare_of(lives, when) if any(l.known for l in lives) else None,
                                                   "gone": gone_of(lives)})
     key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
@@ -386,7 +390,7 @@ def blind(folder):
     out = tool("report", folder / "t.pa")[0]
     check("note: 7 points of code that is not instrumented count in lifetime alone" in out, out[:3000])
     for finding in json.loads(tool("advise", "--json", folder / "t.pa")[0])["findings"]:
-        check(finding["advice"] in ("reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
+        check(finding["advice"] in ("free", "reserve", "hoist", "pool") or finding["points"][0]["blind"] == 0, finding["sentence"])
 
 
 def spare_together(folder):

@@ -1,0 +1,40 @@
+/* Owns the verdicts on what was not freed, for advice. See analyze/report/kept.h. */
+#include "analyze/report/report.h"
+
+#include <math.h>
+
+/* Of a peak, or of a mebibyte if that is more: less than this is not worth a walk. */
+static const double worth_a_walk = 1e-4;
+
+static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
+{
+    const pfa_survivors_t *survivors = leaks->families[finding->group].survivors;
+    bool overdue = finding->siblings && finding->verdict == PFA_LEAK_VERDICT_LEAK;
+    report->kept = pfa_memory_grow(report->kept, &report->kept_room, (size_t)finding->group + 1, sizeof *report->kept);
+    report->kept[finding->group] = (pfa_kept_t){.verdict = finding->verdict,
+                                                .reason = finding->reason,
+                                                .sure = finding->sure,
+                                                .chunks = overdue ? finding->overdue : survivors->chunks,
+                                                .bytes = overdue ? finding->overdue_bytes : survivors->bytes,
+                                                .rate = survivors->rate};
+}
+
+bool pfa_kept_judge(pfa_report_t *report)
+{
+    double peak = pfa_report_peak(report).bytes;
+    if (pfa_report_sum(report).kept.value < worth_a_walk * fmax(peak, 1 << 20)) {
+        return true;
+    }
+    size_t sources = report->query.source_count;
+    pfa_leaks_t leaks = {.query = report->query, .limits = pfa_leak_limits_standard()};
+    bool done = pfa_leaks_collect(&leaks) && leaks.query.source_count == sources;
+    if (done) {
+        pfa_leaks_conclude(&leaks, "leak");
+        for (size_t i = 0; i < leaks.finding_count; i++) {
+            keep(report, &leaks, &leaks.findings[i]);
+        }
+    }
+    report->query = leaks.query;
+    pfa_leaks_forget(&leaks);
+    return done;
+}
