@@ -6,7 +6,6 @@
 #include "analyze/draw/svg.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -179,7 +178,7 @@ static void put_frame(drawing_t *drawing, uint32_t number)
         fprintf(drawing->to, " %" PRIu32 " %" PRIu32, node->least, node->most);
     }
     if (drawing->layout.variances[number] > 0) {
-        fprintf(drawing->to, "\" data-e=\"%.6g", 1.96 * sqrt(drawing->layout.variances[number]));
+        fprintf(drawing->to, "\" data-e=\"%.6g", pfa_half_width(drawing->layout.variances[number]));
     }
     fputs("\"/>\n", drawing->to);
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDE 1.96 /* standard deviations on either side of 95 % */
-
 void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
 {
     sum->chunks += other->chunks;
@@ -27,12 +25,12 @@ double pfa_sum_lifetime_within(const pfa_sum_t *sum)
 {
     double each = (sum->variance + sum->chunks) / sum->chunks; /* the mean of w w by that of w */
     double variance = each * sum->step * fmin(fmax(sum->life, sum->step), sum->chunks * sum->step / 4);
-    return fmin(WIDE * sqrt(variance) / sum->chunks, sum->step);
+    return fmin(pfa_half_width(variance) / sum->chunks, sum->step);
 }
 
 double pfa_sum_within(const pfa_sum_t *sum)
 {
-    return WIDE * sqrt(sum->variance);
+    return pfa_half_width(sum->variance);
 }
 
 static size_t hash_of(const pfa_cell_key_t *key)

@@ -174,8 +174,3 @@ void pfa_amounts_free(pfa_amounts_t *amounts)
     amounts->list = NULL;
     amounts->count = amounts->room = 0;
 }
-
-double pfa_amounts_error(const pfa_amounts_t *amounts)
-{
-    return 1.96 * sqrt(amounts->variance > 0 ? amounts->variance : 0);
-}

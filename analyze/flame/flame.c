@@ -108,7 +108,7 @@ static char *tell_total(const pfa_amounts_t *amounts)
     }
     fprintf(to, "%s%s", tell(number, amounts->total), count ? " chunks" : "");
     if (amounts->query->sampled) {
-        fprintf(to, " +- %s (an estimate; 95 %%)", tell(number, pfa_amounts_error(amounts)));
+        fprintf(to, " +- %s (an estimate; 95 %%)", tell(number, pfa_half_width(amounts->variance)));
     }
     if (amounts->has_moment) {
         fprintf(to, " at %s", pfa_moment_text(amounts->seconds, number));

@@ -48,8 +48,6 @@ typedef struct pfa_amounts {
 /* One walk; of the peak two or three. False: a walk failed for good. */
 bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_t metric, double at_ns);
 void pfa_amounts_free(pfa_amounts_t *amounts);
-/* Half of the 95 % confidence interval of the total. */
-double pfa_amounts_error(const pfa_amounts_t *amounts);
 
 /* A graph of them; `inverted`: from the function that allocates to those that called it. With a key, the first frame of each
  * path is the group. (analyze/flame/paths.c) */

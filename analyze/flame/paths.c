@@ -140,7 +140,7 @@ void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric
     pfa_json_text(&json, "metric", metric);
     pfa_json_text(&json, "by", key != NULL ? key->name : NULL);
     pfa_json_number(&json, "total", amounts->total);
-    pfa_json_number(&json, "error95", pfa_amounts_error(amounts));
+    pfa_json_number(&json, "error95", pfa_half_width(amounts->variance));
     if (amounts->has_moment) {
         pfa_json_number(&json, "time", amounts->seconds);
     } else {

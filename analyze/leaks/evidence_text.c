@@ -63,7 +63,7 @@ static void print_growth(const pfa_leaks_t *leaks, const pfa_leak_finding_t *fin
     if (finding->verdict == PFA_LEAK_VERDICT_LEAK || finding->verdict == PFA_LEAK_VERDICT_GROWS) {
         printf("%sgrows     by %s", indent, pfa_text_bytes(text, survivors->rate * 1e9));
         if (survivors->rate_variance > 0) {
-            printf(" ± %s", pfa_text_bytes(text, 1e9 * pfa_leaks_half_width(survivors->rate_variance)));
+            printf(" ± %s", pfa_text_bytes(text, 1e9 * pfa_half_width(survivors->rate_variance)));
         }
         printf(" per second");
         if (isfinite(per_hour)) {

@@ -163,8 +163,6 @@ const char *pfa_leak_verdict_title(pfa_leak_verdict_t verdict);
 const char *pfa_leak_reason_key(pfa_leak_reason_t reason);
 const char *pfa_leak_reason_sentence(pfa_leak_reason_t reason);
 const char *pfa_sure_word(double sure);
-/* Half the width of the range in which a sum lies with 95 percent, from its variance. */
-double pfa_leaks_half_width(double variance);
 
 /* How the siblings of a group came to their end. (analyze/leaks/siblings.c) */
 typedef struct pfa_ender {

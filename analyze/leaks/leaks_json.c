@@ -51,12 +51,12 @@ static void put_survivors(pfa_json_t *json, const pfa_leaks_t *leaks, const pfa_
     pfa_json_number(json, "chunks", survivors->chunks);
     pfa_json_number(json, "bytes", survivors->bytes);
     pfa_json_number(json, "recorded", survivors->rows);
-    pfa_json_number(json, "chunks_half_width", pfa_leaks_half_width(survivors->chunks_variance));
-    pfa_json_number(json, "bytes_half_width", pfa_leaks_half_width(survivors->bytes_variance));
+    pfa_json_number(json, "chunks_half_width", pfa_half_width(survivors->chunks_variance));
+    pfa_json_number(json, "bytes_half_width", pfa_half_width(survivors->bytes_variance));
     pfa_json_whole(json, "least_size", survivors->least_size);
     pfa_json_whole(json, "most_size", survivors->most_size);
     pfa_json_number(json, "bytes_per_second", survivors->rate * 1e9);
-    pfa_json_number(json, "bytes_per_second_half_width", 1e9 * pfa_leaks_half_width(survivors->rate_variance));
+    pfa_json_number(json, "bytes_per_second_half_width", 1e9 * pfa_half_width(survivors->rate_variance));
     pfa_json_number(json, "bytes_per_hour", pfa_leaks_per_hour(leaks, survivors));
     pfa_json_number(json, "first_birth", survivors->first);
     pfa_json_number(json, "last_birth", survivors->last);
@@ -220,8 +220,8 @@ static void put_totals(pfa_json_t *json, const pfa_leaks_t *leaks)
     pfa_json_number(json, "points", (double)leaks->finding_count);
     pfa_json_number(json, "chunks", leaks->chunks);
     pfa_json_number(json, "bytes", leaks->bytes);
-    pfa_json_number(json, "chunks_half_width", pfa_leaks_half_width(leaks->chunks_variance));
-    pfa_json_number(json, "bytes_half_width", pfa_leaks_half_width(leaks->bytes_variance));
+    pfa_json_number(json, "chunks_half_width", pfa_half_width(leaks->chunks_variance));
+    pfa_json_number(json, "bytes_half_width", pfa_half_width(leaks->bytes_variance));
     pfa_json_number(json, "leaked_bytes", leaked);
     pfa_json_number(json, "suppressed_chunks", leaks->suppressed_chunks);
     pfa_json_number(json, "suppressed_bytes", leaks->suppressed_bytes);

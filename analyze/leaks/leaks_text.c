@@ -51,7 +51,7 @@ static const char *name_moment(const pfa_query_t *query)
 static void print_half_width(double variance, bool bytes)
 {
     char text[PFA_NUMBER_TEXT];
-    double half = pfa_leaks_half_width(variance);
+    double half = pfa_half_width(variance);
     if (half > 0) {
         printf(" ± %s", bytes ? pfa_text_bytes(text, half) : pfa_text_count(text, half));
     }

@@ -153,8 +153,3 @@ double pfa_leaks_per_hour(const pfa_leaks_t *leaks, const pfa_survivors_t *survi
     static const double run_least = 1e10; /* nanoseconds: shorter ones tell of their start */
     return leaks->longest_run >= run_least ? survivors->rate * 3.6e12 : (double)NAN;
 }
-
-double pfa_leaks_half_width(double variance)
-{
-    return 1.96 * sqrt(variance);
-}

@@ -4,8 +4,6 @@
 #include "analyze/query/keys.h"
 #include "analyze/tool/json.h"
 
-#include <math.h>
-
 enum { VERSION = 1 };
 
 static void put_sizes(pfa_json_t *json, const char *key, const pfa_sum_t *sum)
@@ -22,7 +20,7 @@ static void put_sizes(pfa_json_t *json, const char *key, const pfa_sum_t *sum)
 static void put_figure(pfa_json_t *json, const pfa_mprof_t *mprof, const char *key, double value, double variance)
 {
     char name[64];
-    double half = 1.96 * sqrt(variance);
+    double half = pfa_half_width(variance);
     pfa_json_number(json, key, value);
     if (mprof->query->sampled) {
         snprintf(name, sizeof name, "%s_low", key);
@@ -63,9 +61,9 @@ static void put_totals(pfa_json_t *json, const pfa_mprof_t *mprof)
     pfa_json_number(json, "folded_bytes", mprof->folded_bytes);
     pfa_json_end(json, '}');
     pfa_json_begin(json, "half_width_95", '{');
-    pfa_json_number(json, "allocs", 1.96 * sqrt(total->all.chunks_variance));
-    pfa_json_number(json, "bytes", 1.96 * sqrt(total->all.bytes_variance));
-    pfa_json_number(json, "kept", 1.96 * sqrt(total->kept.bytes_variance));
+    pfa_json_number(json, "allocs", pfa_half_width(total->all.chunks_variance));
+    pfa_json_number(json, "bytes", pfa_half_width(total->all.bytes_variance));
+    pfa_json_number(json, "kept", pfa_half_width(total->kept.bytes_variance));
     pfa_json_end(json, '}');
 }
 

@@ -71,7 +71,7 @@ const char *pfa_mprof_within(const pfa_mprof_t *mprof, char text[PFA_PERCENT_TEX
     if (!mprof->query->sampled || !(sum->bytes > 0)) {
         return pfa_mprof_within_none(mprof);
     }
-    double percent = 100 * 1.96 * sqrt(sum->bytes_variance) / sum->bytes;
+    double percent = 100 * pfa_half_width(sum->bytes_variance) / sum->bytes;
     snprintf(text, PFA_PERCENT_TEXT, percent < 9.95 ? " %5.1f" : " %5.0f", percent);
     return text;
 }

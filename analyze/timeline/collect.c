@@ -3,7 +3,6 @@
 #include "analyze/timeline/buckets.h"
 #include "analyze/timeline/ranks.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* What strands may take; one for the rest comes on top. */
@@ -240,5 +239,5 @@ double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket)
 
 double pfa_timeline_error(const pfa_strand_t *strand, size_t bucket)
 {
-    return 1.96 * sqrt(strand->variance[bucket]);
+    return pfa_half_width(strand->variance[bucket]);
 }
