@@ -84,6 +84,11 @@ static void say_reserve(const words_t *words)
     fprintf(words->to, " by %s (", growth->longest.by_realloc ? "realloc" : "allocating anew and freeing");
     say_sizes(words->to, &growth->longest);
     fprintf(words->to, " bytes), copying up to %s", pfa_text_bytes(texts[3], growth->copied));
+    uint32_t others = growth->longest.point_count - 1;
+    if (others != 0) {
+        fprintf(words->to, "; it goes on at %s%" PRIu32 " other point%s", others + 1 == PFA_RUN_POINTS ? "least " : "",
+                others, pfa_text_plural(others));
+    }
 }
 
 static double burst_seconds(const pfa_bursts_t *bursts)

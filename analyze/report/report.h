@@ -5,6 +5,7 @@
 
 #include "analyze/report/access.h"
 #include "analyze/report/at_peak.h"
+#include "analyze/report/copying.h"
 #include "analyze/report/kept.h"
 #include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
@@ -28,6 +29,7 @@ typedef struct pfa_point {
     double live_chunks_variance;
     double peak_chunks_variance;
     pfa_estimate_t kept;              /* bytes at the peak that nobody freed until the end */
+    double outgrown;                  /* bytes at the peak of buffers that were just being copied to larger ones */
     pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
     uint64_t largest;                 /* size that was asked for */
 } pfa_point_t;
@@ -92,6 +94,7 @@ typedef struct pfa_report {
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
+    pfa_copying_t copying;
     bool wants_kept;
     pfa_kept_t *kept; /* then: by point, as far as there is room */
     size_t kept_room;

@@ -136,7 +136,7 @@ def pools(folder):
     # A program that loses the processor within a burst has fewer that are short-lived.
     equal(pool["advice"], "pool", "the pool")
     check(0.7 * 8 * 32000 <= pool["chunks"] <= 8 * 32000, f"its chunks: {pool['chunks']}")
-    equal(pool["saves_calls"], 0.99 * pool["chunks"], "its calls", 1e-6)
+    equal(pool["saves_calls"], 0.99 * pool["chunks"], "its calls", 0.02)
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
@@ -248,6 +248,53 @@ def alternatives(folder):
     check("do not add up" not in tool("advise", "--where", "size = 0", path)[0], "where there are none")
 
 
+COPIED = r"""
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static char *get(size_t size) { return malloc(size); }
+/* As std::vector does: the old buffer is freed once the new one has what was in it, here a little at its front. */
+__attribute__((noinline)) static char *grow(size_t least, size_t most)
+{
+    char *buffer = get(least);
+    memset(buffer, 1, 64);
+    for (size_t size = 2 * least; size <= most; size *= 2) {
+        char *larger = get(size);
+        memcpy(larger, buffer, 64);
+        free(buffer);
+        buffer = larger;
+    }
+    return buffer;
+}
+int main(int count, char **words)
+{
+    enum { KEPT = 5 };
+    char *kept[KEPT];
+    (void)words;
+    for (size_t i = 0; i < KEPT; i++) kept[i] = grow(count > 1 ? 1 << 18 : 1 << 10, 1 << 18);
+    char *last = grow(count > 1 ? 1 << 23 : 1 << 10, 1 << 23);
+    for (size_t i = 0; i < KEPT; i++) free(kept[i]);
+    free(last);
+    return 0;
+}
+"""
+
+
+def copied(folder):
+    """A buffer that is copied at the peak is there twice: what reserving saves of it is what it brings."""
+    (folder / "copied.c").write_text(COPIED)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "copied", folder / "copied.c"], check=True)
+    peaks = []
+    for name, words in (("worse", ()), ("better", ("better",))):
+        tool("run", "-o", folder / f"{name}.pa", "--", folder / "copied", *words)
+        peaks.append(totals(folder / f"{name}.pa")[1])
+    saved = [f["saves_bytes"] for f in advice(folder / "worse.pa")["findings"] if f["advice"] == "reserve"]
+    equal(sum(saved), peaks[0] - peaks[1], "bytes that reserving saves")
+    equal(sorted(saved), [0, 1 << 22], "which is the buffer before the last")
+    # Of smaller chunks the peak is when the last buffer has got that large: what was copied before is not counted.
+    early = advice(folder / "worse.pa", "--where", "size < 300K and size > 2K")["findings"]
+    equal(sorted(f["saves_bytes"] for f in early if f["advice"] == "reserve"), [0, 1 << 17], "the one that was copied then")
+
+
 LIBRARY = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -335,4 +382,4 @@ def words(folder):
         equal(finding["sure"], "low", "of one chunk nothing is sure")
 
 
-support.main(kept_promises=kept_promises, pools=pools, kept=kept, alternatives=alternatives, other_code=other_code, worth=worth, words=words)
+support.main(kept_promises=kept_promises, pools=pools, kept=kept, alternatives=alternatives, copied=copied, other_code=other_code, worth=worth, words=words)
