@@ -409,6 +409,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
         findings->measured = true;
     }
     findings->peak = pfa_report_peak(report).bytes;
+    findings->peak_words = pfa_report_peak_words(report);
     findings->sampled = memoro->sampled;
     if (memoro->has_accesses) {
         see_modules(&seen, report);

@@ -232,8 +232,8 @@ void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings
     char within[PFA_NUMBER_TEXT];
     bool any = false;
     if (finding->bytes > 0) {
-        fprintf(to, "%s%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
-                pfa_text_within(within, finding->bytes, finding->bytes_variance),
+        fprintf(to, "%s%s of %s (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+                pfa_text_within(within, finding->bytes, finding->bytes_variance), findings->peak_words,
                 findings->peak > 0 ? 100 * finding->bytes / findings->peak : 0);
         any = true;
     }

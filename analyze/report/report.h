@@ -124,6 +124,8 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
 /* The only file's, that of all together, or, if that is not known, the sum of all files' peaks. */
 pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
+/* What it is called: with --where it is that of the chunks that were asked for. */
+const char *pfa_report_peak_words(const pfa_report_t *report);
 /* When it was, in seconds since the first trace began. */
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */

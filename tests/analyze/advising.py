@@ -206,7 +206,11 @@ def kept(folder):
                         r"  next: profalloc leaks, ", out), out)
         # Of the rest nothing is known to be changed, and yet what holds it is named.
         out = tool(command, "--where", "size >= 200000", folder / "kept.pa")[0]
+        check("\nHeld at the peak of these chunks, of 195.3 KiB:\n" in out and (command == "report" or "; the peak of these chunks is 195.3 KiB" in out), out)
         check("Nothing " in out and re.search(r"\n   195\.3 KiB  100\.0 %  by table \(kept", out), out)
+        out = tool(command, "--where", "function = keep", folder / "kept.pa")[0]
+        check("\n      saves 4.8 MiB of the peak of these chunks (100.0 %); " in out, out)
+        check("the peak of these" not in tool(command, folder / "kept.pa")[0], "of all chunks it is the peak")
     for seed in range(3):
         for words in (("accesses",), ("sampled",), ()):
             make("ended", folder / "t.pa", 3000, seed, *words)
