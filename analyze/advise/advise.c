@@ -93,7 +93,7 @@ static void print_head(pfa_report_t *report, const pfa_findings_t *findings, siz
     } else {
         printf("%zu of %zu changes that would save memory or time", count, all);
     }
-    printf("; the peak is %s%s, the run took %s%s\n", pfa_text_bytes(texts[0], findings->peak),
+    printf("; %s is %s%s, the run took %s%s\n", findings->peak_words, pfa_text_bytes(texts[0], findings->peak),
            pfa_text_within(texts[2], findings->peak, pfa_report_sum(report).peak_variance),
            pfa_text_ns(texts[1], findings->run_ns),
            findings->run_ns < report->memoro.run_ns ? " without what recording took" : "");
@@ -118,8 +118,8 @@ static void print_text(pfa_report_t *report, const pfa_findings_t *findings, siz
         }
     }
     if (among == findings->worth && findings->worth < findings->count) {
-        printf("\n%zu more would save less than %g %% of the run and of the peak; --top %zu lists them all\n",
-               findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->count);
+        printf("\n%zu more would save less than %g %% of the run and of %s; --top %zu lists them all\n",
+               findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->peak_words, findings->count);
     }
     pfa_held_print(report);
     printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",

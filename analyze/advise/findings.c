@@ -203,12 +203,12 @@ static bool find_growth(finder_t *finder)
     if (!holds(finder, PFA_INFER_growing, &share) || growth->runs < 1) {
         return false;
     }
-    /* Of a buffer that grew to its end by doubling, the one before is the only one alive beside it, for a moment: memory is
-     * not what is saved. */
     /* What realloc copied is in the time of its calls, where that was measured. */
     double copied = growth->copied - (finder->findings->measured ? growth->copied_by_realloc : 0);
     add(finder, PFA_ADVICE_reserve, share.chunks,
-        &(gain_t){.calls = {.value = growth->chunks - growth->runs}, .ns = fmax(copied, 0) / bytes_per_ns});
+        &(gain_t){.bytes = {.value = finder->sums->outgrown},
+                  .calls = {.value = growth->chunks - growth->runs},
+                  .ns = fmax(copied, 0) / bytes_per_ns});
     return true;
 }
 
@@ -414,6 +414,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
         findings->measured = true;
     }
     findings->peak = pfa_report_peak(report).bytes;
+    findings->peak_words = pfa_report_peak_words(report);
     findings->sampled = memoro->sampled;
     if (memoro->has_accesses) {
         see_modules(&seen, report);

@@ -62,6 +62,7 @@ typedef struct pfa_findings {
     double ns_most; /* no change saves more: all that the allocator took, or the run */
     double run_ns;  /* of the program, as far as known without what recording took */
     double peak;
+    const char *peak_words; /* what it is called */
     bool sampled;
 } pfa_findings_t;
 

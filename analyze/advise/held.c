@@ -72,7 +72,7 @@ void pfa_held_print(pfa_report_t *report)
     }
     uint32_t *numbers = pfa_report_order(report, PFA_BY_PEAK);
     size_t count = count_held(report, numbers, peak);
-    printf("\nHeld at the peak, of %s:\n", pfa_text_bytes(text, peak));
+    printf("\nHeld at %s, of %s:\n", pfa_report_peak_words(report), pfa_text_bytes(text, peak));
     for (size_t i = 0; i < count; i++) {
         print_point(report, numbers[i], peak);
     }

@@ -96,6 +96,11 @@ static void say_reserve(const words_t *words)
     fprintf(words->to, " by %s (", growth->longest.by_realloc ? "realloc" : "allocating anew and freeing");
     say_sizes(words->to, &growth->longest);
     fprintf(words->to, " bytes), copying up to %s", pfa_text_bytes(texts[3], growth->copied));
+    uint32_t others = growth->longest.point_count - 1;
+    if (others != 0) {
+        fprintf(words->to, "; it goes on at %s%" PRIu32 " other point%s", others + 1 == PFA_RUN_POINTS ? "least " : "",
+                others, pfa_text_plural(others));
+    }
 }
 
 static void say_rate(const words_t *words)
@@ -233,8 +238,8 @@ void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings
     char within[PFA_NUMBER_TEXT];
     bool any = false;
     if (finding->bytes > 0) {
-        fprintf(to, "%s%s of the peak (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
-                pfa_text_within(within, finding->bytes, finding->bytes_variance),
+        fprintf(to, "%s%s of %s (%.1f %%)", pfa_text_bytes(texts[0], finding->bytes),
+                pfa_text_within(within, finding->bytes, finding->bytes_variance), findings->peak_words,
                 findings->peak > 0 ? 100 * finding->bytes / findings->peak : 0);
         any = true;
     }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum { GAP_NS = 10000, MOVED = 1 << 16 };
-static const double GROWTH = 1.2;
 /* A run of three has two steps up, and the next one begins with a step down. */
 static const double DOWNS = 0.6;
 /* Half of a life may be spent on copying from the one before and to the next. */
@@ -35,6 +34,11 @@ pfa_growths_t *pfa_growths_new(uint32_t least, pfa_growth_find_t *find, void *to
     growths->find = find;
     growths->to = to;
     return growths;
+}
+
+double pfa_growth_gap(const pfa_source_t *source)
+{
+    return GAP_NS + 1.001 * source->step_ns;
 }
 
 static uint32_t thread_of(const pfa_kind_t *kind, uint32_t thread)
@@ -108,10 +112,10 @@ static uint32_t find_predecessor(const pfa_growth_t *growth, const pfa_kind_t *k
 {
     const pfa_ended_t *ended = &growth->ended;
     uint32_t thread = thread_of(kind, kind->thread);
-    double gap = GAP_NS + 1.001 * kind->source->step_ns;
+    double gap = pfa_growth_gap(kind->source);
     double earliest = fmax(chunk->born - gap, DBL_MIN);
     double latest = chunk->born + gap + (double)kind->size;
-    double most = (double)kind->size / GROWTH;
+    double most = (double)kind->size / PFA_GROWTH_LEAST;
     uint32_t after = PFA_RUN_RECENT;
     uint32_t before = PFA_RUN_RECENT;
     for (uint32_t i = 0; i < PFA_RUN_RECENT; i++) { /* the oldest first */
@@ -140,7 +144,20 @@ static pfa_run_t *begin_run(uint64_t size, uint32_t group)
     run->group = group;
     run->members = 1;
     run->member_bytes = (double)size;
+    run->points[run->point_count++] = group;
     return run;
+}
+
+/* It goes on at this point, which may be another one. */
+static void note_point(pfa_run_t *run, uint32_t group)
+{
+    uint32_t i = 0;
+    while (i < run->point_count && run->points[i] != group) {
+        i++;
+    }
+    if (i == run->point_count && i < PFA_RUN_POINTS) {
+        run->points[run->point_count++] = group;
+    }
 }
 
 /* The run goes on with this chunk. */
@@ -157,6 +174,9 @@ static void lengthen(pfa_growths_t *growths, pfa_run_t *run, const pfa_kind_t *k
     run->bytes += (double)size;
     run->by_realloc = run->by_realloc && by_realloc;
     bool same = run->group == kind->group;
+    if (!same) {
+        note_point(run, kind->group);
+    }
     run->group = kind->group;
     run->members = same ? run->members + 1 : 1;
     run->member_bytes = (same ? run->member_bytes : 0) + (double)size;
@@ -197,7 +217,7 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
             moved_slot(growths, thread_of(kind, kind->thread), chunk->event->type_link >> PFA_TYPE_BITS, &key);
         uint64_t born = chunk->event->alloc_time;
         uint64_t apart = born > moved->time ? born - moved->time : moved->time - born;
-        if (moved->key != key || (double)apart * kind->source->ns_per_tick > GAP_NS + 1.001 * kind->source->step_ns) {
+        if (moved->key != key || (double)apart * kind->source->ns_per_tick > pfa_growth_gap(kind->source)) {
             return NULL;
         }
         pfa_run_t *run = moved->run != NULL ? moved->run : begin_run(moved->size, moved->group);
@@ -244,8 +264,8 @@ static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const
 static void count_step(pfa_growth_t *growth, uint64_t size)
 {
     double last = (double)growth->last_size;
-    growth->ups += last > 0 && (double)size >= GROWTH * last;
-    growth->downs += last > 0 && (double)size * GROWTH <= last;
+    growth->ups += last > 0 && (double)size >= PFA_GROWTH_LEAST * last;
+    growth->downs += last > 0 && (double)size * PFA_GROWTH_LEAST <= last;
     growth->last_size = size;
 }
 

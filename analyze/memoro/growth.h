@@ -15,7 +15,10 @@
 
 #include "analyze/query/query.h"
 
-enum { PFA_RUN_SIZES = 16, PFA_RUN_RECENT = 16, PFA_RUN_CLASSES = 256 };
+/* A successor is larger by this. */
+#define PFA_GROWTH_LEAST 1.2
+
+enum { PFA_RUN_SIZES = 16, PFA_RUN_POINTS = 8, PFA_RUN_RECENT = 16, PFA_RUN_CLASSES = 256 };
 
 /* A run that goes on. */
 typedef struct pfa_run {
@@ -26,6 +29,8 @@ typedef struct pfa_run {
     uint32_t group;   /* of the last one, */
     uint32_t members; /* and how many it is the last of that are of the same group one behind the other */
     double member_bytes;
+    uint32_t points[PFA_RUN_POINTS]; /* that its chunks are of: the first ones met */
+    uint32_t point_count;
     uint64_t sizes[PFA_RUN_SIZES]; /* the first ones, and in the last place the last */
 } pfa_run_t;
 
@@ -75,6 +80,8 @@ void pfa_growth_flush(pfa_growths_t *growths, pfa_growth_t *growth);
 void pfa_growths_end(pfa_growths_t *growths);
 void pfa_growth_judge(pfa_growth_t *growth);
 void pfa_growth_free(pfa_growth_t *growth);
+/* What "right after" may be in a trace, besides the copying. */
+double pfa_growth_gap(const pfa_source_t *source);
 /* The size that this share of runs did not outgrow. */
 double pfa_growth_final(const pfa_growth_t *growth, double share);
 

@@ -9,8 +9,7 @@ const char *const pfa_spare_names[PFA_SPARES] = {[PFA_SPARE_USELESS] = "never_re
                                                  [PFA_SPARE_BEFORE] = "idle_before_first",
                                                  [PFA_SPARE_ABSENT] = "took_no_memory"};
 
-/* Whether the peak lies in this stretch of a trace's time. */
-static bool is_within(const pfa_report_t *report, uint32_t number, uint64_t from, uint64_t end)
+bool pfa_at_peak_within(const pfa_report_t *report, uint32_t number, uint64_t from, uint64_t end)
 {
     uint64_t time = report->files[number].peak.time;
     return report->together != NULL ? pfa_together_alive(report->together, number, from, end)
@@ -61,8 +60,8 @@ static bool is_spare(const pfa_report_t *report, pfa_spare_t spare, const pfa_ki
 {
     const pfa_event_accesses_t *accesses = chunk->accesses;
     uint32_t number = kind->source->number;
-    return spare == PFA_SPARE_AFTER    ? is_within(report, number, accesses->last + 1, UINT64_MAX)
-           : spare == PFA_SPARE_BEFORE ? !is_within(report, number, accesses->first, UINT64_MAX)
+    return spare == PFA_SPARE_AFTER    ? pfa_at_peak_within(report, number, accesses->last + 1, UINT64_MAX)
+           : spare == PFA_SPARE_BEFORE ? !pfa_at_peak_within(report, number, accesses->first, UINT64_MAX)
                                        : true;
 }
 
@@ -79,7 +78,7 @@ static void add_spare(const pfa_report_t *report, pfa_point_t *point, const pfa_
 void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const pfa_event_t *event = chunk->event;
-    if (!is_within(report, kind->source->number, event->alloc_time, event->free_time)) {
+    if (!pfa_at_peak_within(report, kind->source->number, event->alloc_time, event->free_time)) {
         return;
     }
     pfa_point_t *point = pfa_report_point(report, kind->group);
@@ -91,6 +90,7 @@ void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
     if (kind->live) {
         add_estimate(&point->kept, kind, size);
     }
+    pfa_copying_add(report, kind, chunk);
     pfa_report_add_size(report, kind, PFA_SIZED_PEAK, kind->weight);
     if (chunk->accesses != NULL && pfa_sight_of(&report->memoro.sights, kind->stack) != PFA_SIGHT_BLIND) {
         add_spare(report, point, kind, chunk);

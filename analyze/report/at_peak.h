@@ -30,6 +30,8 @@ typedef struct pfa_estimate {
 double pfa_spare_bytes(pfa_spare_t spare, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
 
 struct pfa_report;
+/* Whether the peak lies in this stretch of a trace's time. */
+bool pfa_at_peak_within(const struct pfa_report *report, uint32_t number, uint64_t from, uint64_t end);
 /* One chunk; it counts if it was alive then. */
 void pfa_at_peak_add(struct pfa_report *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
 

@@ -299,6 +299,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(&report->query, &at_peak, "looking at the peak") != 0) {
         return false;
     }
+    pfa_copying_end(report);
     pfa_memoro_settle(&report->memoro);
     if (report->wants_advice && is_by_stack(report) && !pfa_kept_judge(report)) {
         return false;
@@ -325,6 +326,7 @@ static void forget(pfa_report_t *report, size_t file_count)
     free(report->points);
     free(report->point_sizes);
     free(report->kept);
+    free(report->copying.list);
 }
 
 static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,

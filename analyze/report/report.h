@@ -5,6 +5,7 @@
 
 #include "analyze/report/access.h"
 #include "analyze/report/at_peak.h"
+#include "analyze/report/copying.h"
 #include "analyze/report/kept.h"
 #include "analyze/report/spent.h"
 #include "analyze/memoro/memoro.h"
@@ -28,6 +29,7 @@ typedef struct pfa_point {
     double live_chunks_variance;
     double peak_chunks_variance;
     pfa_estimate_t kept;              /* bytes at the peak that nobody freed until the end */
+    double outgrown;                  /* bytes at the peak of buffers that were just being copied to larger ones */
     pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
     /* Of these, what would save nothing, since there is a peak almost as high at another moment; 0 where that is not looked at.
      * (analyze/advise/savings.c) */
@@ -97,6 +99,7 @@ typedef struct pfa_report {
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
+    pfa_copying_t copying;
     pfa_kept_t *kept; /* if advice is wanted: by point, as far as there is room */
     size_t kept_room;
     pfa_thread_total_t *threads;
@@ -125,6 +128,8 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
 /* The only file's, that of all together, or, if that is not known, the sum of all files' peaks. */
 pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
+/* What it is called: with --where it is that of the chunks that were asked for. */
+const char *pfa_report_peak_words(const pfa_report_t *report);
 /* When it was, in seconds since the first trace began. */
 double pfa_report_peak_seconds(const pfa_report_t *report);
 /* Whether there is such a time: of a sum there is none. */

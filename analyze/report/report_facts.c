@@ -127,6 +127,11 @@ uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
     return largest != 0 && largest < map->words ? (uint32_t)largest : map->words;
 }
 
+const char *pfa_report_peak_words(const pfa_report_t *report)
+{
+    return report->query.where != NULL ? "the peak of these chunks" : "the peak";
+}
+
 pfa_point_t pfa_report_sum(const pfa_report_t *report)
 {
     pfa_point_t sum = {.frees = 0};

@@ -142,7 +142,7 @@ def pools(folder):
     # A program that loses the processor within a burst has fewer that are short-lived.
     equal(pool["advice"], "pool", "the pool")
     check(0.7 * 8 * 32000 <= pool["chunks"] <= 8 * 32000, f"its chunks: {pool['chunks']}")
-    equal(pool["saves_calls"], 0.99 * pool["chunks"], "its calls", 1e-6)
+    equal(pool["saves_calls"], 0.99 * pool["chunks"], "its calls", 0.02)
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
@@ -266,7 +266,11 @@ def kept(folder):
                         r"  next: profalloc leaks, ", out), out)
         # Of the rest nothing is known to be changed, and yet what holds it is named.
         out = tool(command, "--where", "size >= 200000", folder / "kept.pa")[0]
+        check("\nHeld at the peak of these chunks, of 195.3 KiB:\n" in out and (command == "report" or "; the peak of these chunks is 195.3 KiB" in out), out)
         check("Nothing " in out and re.search(r"\n   195\.3 KiB  100\.0 %  by table \(kept", out), out)
+        out = tool(command, "--where", "function = keep", folder / "kept.pa")[0]
+        check("\n      saves 4.8 MiB of the peak of these chunks (100.0 %); " in out, out)
+        check("the peak of these" not in tool(command, folder / "kept.pa")[0], "of all chunks it is the peak")
     for seed in range(3):
         for words in (("accesses",), ("sampled",), ()):
             make("ended", folder / "t.pa", 3000, seed, "slow=2000", *words)
@@ -306,6 +310,53 @@ def alternatives(folder):
     two = re.findall(r"^  #(\d+)  ", tool("advise", "--top", 2, path)[0], re.M)
     equal(two, ["1", "2"], "two points")
     check("do not add up" not in tool("advise", "--where", "size = 0", path)[0], "where there are none")
+
+
+COPIED = r"""
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static char *get(size_t size) { return malloc(size); }
+/* As std::vector does: the old buffer is freed once the new one has what was in it, here a little at its front. */
+__attribute__((noinline)) static char *grow(size_t least, size_t most)
+{
+    char *buffer = get(least);
+    memset(buffer, 1, 64);
+    for (size_t size = 2 * least; size <= most; size *= 2) {
+        char *larger = get(size);
+        memcpy(larger, buffer, 64);
+        free(buffer);
+        buffer = larger;
+    }
+    return buffer;
+}
+int main(int count, char **words)
+{
+    enum { KEPT = 5 };
+    char *kept[KEPT];
+    (void)words;
+    for (size_t i = 0; i < KEPT; i++) kept[i] = grow(count > 1 ? 1 << 18 : 1 << 10, 1 << 18);
+    char *last = grow(count > 1 ? 1 << 23 : 1 << 10, 1 << 23);
+    for (size_t i = 0; i < KEPT; i++) free(kept[i]);
+    free(last);
+    return 0;
+}
+"""
+
+
+def copied(folder):
+    """A buffer that is copied at the peak is there twice: what reserving saves of it is what it brings."""
+    (folder / "copied.c").write_text(COPIED)
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "copied", folder / "copied.c"], check=True)
+    peaks = []
+    for name, words in (("worse", ()), ("better", ("better",))):
+        tool("run", "-o", folder / f"{name}.pa", "--", folder / "copied", *words)
+        peaks.append(totals(folder / f"{name}.pa")[1])
+    saved = [f["saves_bytes"] for f in advice(folder / "worse.pa")["findings"] if f["advice"] == "reserve"]
+    equal(sum(saved), peaks[0] - peaks[1], "bytes that reserving saves")
+    equal(sorted(saved), [0, 1 << 22], "which is the buffer before the last")
+    # Of smaller chunks the peak is when the last buffer has got that large: what was copied before is not counted.
+    early = advice(folder / "worse.pa", "--where", "size < 300K and size > 2K")["findings"]
+    equal(sorted(f["saves_bytes"] for f in early if f["advice"] == "reserve"), [0, 1 << 17], "the one that was copied then")
 
 
 LIBRARY = r"""
@@ -453,4 +504,4 @@ def read_elsewhere(folder):
 
 
 support.main(kept_promises=kept_promises, pools=pools, other_code=other_code, worth=worth, apart=apart, words=words,
-             read_elsewhere=read_elsewhere, phases=phases, kept=kept, alternatives=alternatives)
+             read_elsewhere=read_elsewhere, phases=phases, kept=kept, alternatives=alternatives, copied=copied)

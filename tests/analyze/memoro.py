@@ -639,6 +639,9 @@ def growth(folder):
     reserve = {f["points"][0]["stack"][0]["function"]: f for f in advice if f["advice"] == "reserve"}
     equal(set(reserve) & {"allocate", "by_realloc", "allocate_many"}, {"allocate", "by_realloc", "allocate_many"}, "advice to reserve")
     equal(reserve["allocate"]["saves_calls"], 120, "calls that are saved")
+    others = sum(p["stack"][0]["function"] in ("grow_here", "grow_there") for p in data["points"])  # besides the one that begins
+    check(reserve["grow_here"]["sentence"].endswith(f"; it goes on at {others} other points"), reserve["grow_here"]["sentence"])
+    check("other point" not in reserve["allocate"]["sentence"], reserve["allocate"]["sentence"])
     hoist = [f["points"][0]["stack"][0]["function"] for f in advice if f["advice"] == "hoist"]
     check("allocate_equal" in hoist, f"hoist what is allocated in the loop: {hoist}")
 
