@@ -3,8 +3,19 @@
 
 #include <math.h>
 
-/* Of a peak, or of a mebibyte if that is more: less than this is not worth a walk. */
+/* Of a peak, or of a mebibyte if that is more: a point that keeps less is not worth a change, and so no walk. */
 static const double worth_a_walk = 1e-4;
+
+static bool is_worth_it(const pfa_report_t *report)
+{
+    double least = worth_a_walk * fmax(pfa_report_peak(report).bytes, 1 << 20);
+    for (size_t i = 0; i < report->point_count; i++) {
+        if (report->points[i].kept.value >= least) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
@@ -21,8 +32,7 @@ static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_
 
 bool pfa_kept_judge(pfa_report_t *report)
 {
-    double peak = pfa_report_peak(report).bytes;
-    if (pfa_report_sum(report).kept.value < worth_a_walk * fmax(peak, 1 << 20)) {
+    if (!is_worth_it(report)) {
         return true;
     }
     size_t sources = report->query.source_count;
