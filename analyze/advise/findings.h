@@ -65,6 +65,8 @@ typedef struct pfa_findings {
 
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
+/* (analyze/advise/order.c) The best first, pools joined, alternatives and worth known. */
+void pfa_findings_sort(pfa_findings_t *findings, const pfa_report_t *report);
 /* By rank, those without an estimate behind what is worth a change; equal ones in the order of their points. For qsort. */
 int pfa_findings_compare(const void *a, const void *b);
 /* After each sorting: which are of the same point. */
