@@ -71,6 +71,8 @@ void pfa_findings_free(pfa_findings_t *findings);
 /* Looks at other moments than the peak, in a walk of its own, if there are findings that save bytes: what of them the peak needs
  * elsewhere. False: a file can no longer be read, as of pfa_query_walk. */
 bool pfa_savings_weigh(pfa_report_t *report);
+/* (analyze/advise/order.c) The best first, pools joined, alternatives and worth known. */
+void pfa_findings_sort(pfa_findings_t *findings, const pfa_report_t *report);
 /* By rank, those without an estimate behind what is worth a change; equal ones in the order of their points. For qsort. */
 int pfa_findings_compare(const void *a, const void *b);
 /* After each sorting: which are of the same point. */

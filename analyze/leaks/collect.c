@@ -116,10 +116,19 @@ static void add_siblings(adding_t *adding, const pfa_kind_t *kind, double rows)
     }
 }
 
+/* Whether anybody asks for the verdict on a group. */
+static bool is_wanted(const pfa_leaks_t *leaks, uint32_t group)
+{
+    return leaks->wanted == NULL || (group < leaks->wanted_count && leaks->wanted[group]);
+}
+
 static void add_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     adding_t *adding = to;
     pfa_leaks_t *leaks = adding->leaks;
+    if (!is_wanted(leaks, kind->group)) {
+        return;
+    }
     pfa_suppression_t *suppression =
         kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query.stacks, kind->stack) : NULL;
     double chunks = kind->weight * rows;
@@ -145,7 +154,9 @@ static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint3
     (void)source;
     (void)stack;
     (void)bytes;
-    find_family(adding->leaks, group)->folded += chunks;
+    if (is_wanted(adding->leaks, group)) {
+        find_family(adding->leaks, group)->folded += chunks;
+    }
 }
 
 /* A share of the run. Times of a damaged trace may be anywhere. */
@@ -211,6 +222,9 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
 {
     adding_t *adding = to;
     pfa_leaks_t *leaks = adding->leaks;
+    if (!is_wanted(leaks, kind->group)) {
+        return;
+    }
     pfa_family_t *family = &leaks->families[kind->group];
     double share = share_of(adding, chunk->born);
     family->first = share < family->first ? share : family->first;

@@ -121,6 +121,8 @@ typedef struct pfa_leaks {
     pfa_query_t query;
     pfa_leak_limits_t limits;
     pfa_suppressions_t suppressions;
+    const bool *wanted; /* by group: whether there is to be a verdict; NULL: on all */
+    size_t wanted_count;
     pfa_family_t *families; /* by group */
     size_t family_count;
     size_t family_room;

@@ -2,19 +2,26 @@
 #include "analyze/report/report.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Of a peak, or of a mebibyte if that is more: a point that keeps less is not worth a change, and so no walk. */
 static const double worth_a_walk = 1e-4;
 
-static bool is_worth_it(const pfa_report_t *report)
+/* Which points are; NULL: none is. The caller frees it. */
+static bool *find_wanted(const pfa_report_t *report)
 {
     double least = worth_a_walk * fmax(pfa_report_peak(report).bytes, 1 << 20);
+    bool *wanted = pfa_memory_get(report->point_count, sizeof *wanted);
+    bool any = false;
     for (size_t i = 0; i < report->point_count; i++) {
-        if (report->points[i].kept.value >= least) {
-            return true;
-        }
+        wanted[i] = report->points[i].kept.value >= least;
+        any = any || wanted[i];
     }
-    return false;
+    if (!any) {
+        free(wanted);
+        wanted = NULL;
+    }
+    return wanted;
 }
 
 static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
@@ -32,11 +39,15 @@ static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_
 
 bool pfa_kept_judge(pfa_report_t *report)
 {
-    if (!is_worth_it(report)) {
+    bool *wanted = find_wanted(report);
+    if (wanted == NULL) {
         return true;
     }
     size_t sources = report->query.source_count;
-    pfa_leaks_t leaks = {.query = report->query, .limits = pfa_leak_limits_standard()};
+    pfa_leaks_t leaks = {.query = report->query,
+                         .limits = pfa_leak_limits_standard(),
+                         .wanted = wanted,
+                         .wanted_count = report->point_count};
     bool done = pfa_leaks_collect(&leaks) && leaks.query.source_count == sources;
     if (done) {
         pfa_leaks_conclude(&leaks, "leak");
@@ -46,5 +57,6 @@ bool pfa_kept_judge(pfa_report_t *report)
     }
     report->query = leaks.query;
     pfa_leaks_forget(&leaks);
+    free(wanted);
     return done;
 }
