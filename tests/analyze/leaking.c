@@ -44,6 +44,24 @@ static void keep_some(unsigned count, long pause)
     }
 }
 
+static long microseconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* A third of the time is without births, however slow the machine is. */
+static void keep_some_and_end(void)
+{
+    long start = microseconds_now();
+    keep_some(100, 1000);
+    long end = microseconds_now() + (microseconds_now() - start) * 55 / 100;
+    while (microseconds_now() < end) {
+        rest(1000);
+    }
+}
+
 /* One of `every` is forgotten. */
 static void forget(unsigned count, unsigned every)
 {
@@ -179,8 +197,7 @@ int main(int argc, char **argv)
     } else if (strcmp(way, "half") == 0) {
         forget(800, 2);
     } else if (strcmp(way, "ended") == 0) {
-        keep_some(100, 1000);
-        rest(55000);
+        keep_some_and_end();
     } else if (strcmp(way, "young") == 0) {
         rest(300000);
         keep_some(50, 0);
