@@ -51,15 +51,19 @@ static long microseconds_now(void)
     return time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
+static void rest_until(long end)
+{
+    for (long now = microseconds_now(); now < end; now = microseconds_now()) {
+        rest(end - now < 1000 ? end - now : 1000);
+    }
+}
+
 /* A third of the time is without births, however slow the machine is. */
 static void keep_some_and_end(void)
 {
     long start = microseconds_now();
     keep_some(100, 1000);
-    long end = microseconds_now() + (microseconds_now() - start) * 55 / 100;
-    while (microseconds_now() < end) {
-        rest(1000);
-    }
+    rest_until(microseconds_now() + (microseconds_now() - start) * 55 / 100);
 }
 
 /* One of `every` is forgotten. */
@@ -129,9 +133,11 @@ static void run_threads(void)
 /* Fewer and fewer, as in a table that fills up. */
 static void slow_down(void)
 {
+    long next = microseconds_now();
     for (unsigned i = 0; i < 60; i++) {
         keep(make_widget(100));
-        rest(20 + 20L * i * i / 3);
+        next += 20 + 20L * i * i / 3;
+        rest_until(next);
     }
 }
 
