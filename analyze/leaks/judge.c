@@ -32,7 +32,7 @@ pfa_leak_limits_t pfa_leak_limits_standard(void)
                                .late = 2,
                                .least = 5,
                                .least_bytes = 512,
-                               .least_ns = 3e7,
+                               .least_seconds = 0.03,
                                .stale = 0.5,
                                .recent = 0.1,
                                .fail_sure = 0.5,
@@ -143,20 +143,6 @@ static void say(pfa_leak_finding_t *finding, pfa_leak_reason_t reason, double su
     finding->sure = sure;
 }
 
-/* Born all along: by whom, if by anybody, are others freed? */
-static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding, double rows,
-                         double spread)
-{
-    double sure = rows / (rows + z2) * fmin(spread, 1);
-    if (finding->siblings) {
-        say(finding, PFA_LEAK_REASON_OVERDUE, sure * of_siblings(family));
-    } else if (family->freed <= 0 && family->folded <= 0 && leaks->siblings_asked) {
-        say(finding, PFA_LEAK_REASON_NEVER_FREED, sure * sure_without_siblings);
-    } else {
-        say(finding, PFA_LEAK_REASON_FEW_FREED, sure * sure_without_siblings);
-    }
-}
-
 /* Bytes that would be a leak. */
 static double find_bytes(const pfa_family_t *family, const pfa_leak_finding_t *finding)
 {
@@ -166,8 +152,26 @@ static double find_bytes(const pfa_family_t *family, const pfa_leak_finding_t *f
 /* Programs set themselves up for a while, and what they keep then looks as if it grew. */
 static bool is_short(const pfa_leaks_t *leaks, const pfa_survivors_t *survivors, const pfa_leak_finding_t *finding)
 {
-    double time = (survivors->last - survivors->first) * leaks->longest_run;
-    return finding->parts < PARTS_LEAST || time < leaks->limits.least_ns;
+    double seconds = (survivors->last - survivors->first) * leaks->longest_run * 1e-9;
+    return finding->parts < PARTS_LEAST || seconds < leaks->limits.least_seconds;
+}
+
+/* Born all along: is that enough to speak of, and by whom, if by anybody, are others freed? */
+static void judge_growth(const pfa_leaks_t *leaks, const pfa_family_t *family, pfa_leak_finding_t *finding, double rows,
+                         double spread)
+{
+    double sure = rows / (rows + z2) * fmin(spread, 1);
+    if (find_bytes(family, finding) < leaks->limits.least_bytes) {
+        say(finding, PFA_LEAK_REASON_FEW_BYTES, 0);
+    } else if (is_short(leaks, family->survivors, finding)) {
+        say(finding, PFA_LEAK_REASON_SHORT, 0);
+    } else if (finding->siblings) {
+        say(finding, PFA_LEAK_REASON_OVERDUE, sure * of_siblings(family));
+    } else if (family->freed <= 0 && family->folded <= 0 && leaks->siblings_asked) {
+        say(finding, PFA_LEAK_REASON_NEVER_FREED, sure * sure_without_siblings);
+    } else {
+        say(finding, PFA_LEAK_REASON_FEW_FREED, sure * sure_without_siblings);
+    }
 }
 
 /* Those that stay: when were they born? */
@@ -199,10 +203,6 @@ static void judge_births(const pfa_leaks_t *leaks, const pfa_family_t *family, p
         say(finding, PFA_LEAK_REASON_ENDED, 0);
     } else if (spread < spread_least) {
         say(finding, PFA_LEAK_REASON_BURSTS, 0);
-    } else if (find_bytes(family, finding) < leaks->limits.least_bytes) {
-        say(finding, PFA_LEAK_REASON_FEW_BYTES, 0);
-    } else if (is_short(leaks, survivors, finding)) {
-        say(finding, PFA_LEAK_REASON_SHORT, 0);
     } else {
         judge_growth(leaks, family, finding, rows, spread);
     }

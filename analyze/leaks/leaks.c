@@ -66,16 +66,13 @@ static bool take_percent(double *to, const char *name, const char *value)
     return true;
 }
 
-/* In `unit`s of what is kept. */
-static bool take_amount(double *to, const char *name, const char *value, double unit, const char *what)
+static bool take_number(double *to, const char *name, const char *value, double least, bool whole)
 {
-    double amount;
-    if (!pfa_request_number(value, 0, 1e15, &amount)) {
-        pfa_tool_say("leaks", "--%s takes a number of %s, not '%s'", name, what, value);
-        return false;
+    if (pfa_request_number(value, least, 1e15, to) && (!whole || floor(*to) == *to)) {
+        return true;
     }
-    *to = amount * unit;
-    return true;
+    pfa_tool_say("leaks", "--%s takes a %snumber from %.0f on, not '%s'", name, whole ? "whole " : "", least, value);
+    return false;
 }
 
 static bool take_suppressions(pfa_suppressions_t *to, const char *path)
@@ -104,24 +101,15 @@ static bool take_option(void *to, int option, const char *value)
     case 'S':
         return take_percent(&asked->limits.fail_sure, "fail-sure", value);
     case 'B':
-        return take_amount(&asked->limits.fail_bytes, "fail-bytes", value, 1, "bytes");
+        return take_number(&asked->limits.fail_bytes, "fail-bytes", value, 0, true);
     case 'b':
-        return take_amount(&asked->limits.least_bytes, "least-bytes", value, 1, "bytes");
+        return take_number(&asked->limits.least_bytes, "least-bytes", value, 0, true);
     case 't':
-        return take_amount(&asked->limits.least_ns, "least-time", value, 1e9, "seconds");
+        return take_number(&asked->limits.least_seconds, "least-time", value, 0, false);
     case 'n':
-        if (pfa_request_number(value, 2, 1e9, &asked->limits.least) &&
-            floor(asked->limits.least) == asked->limits.least) {
-            return true;
-        }
-        pfa_tool_say("leaks", "--least takes a number from 2 on, not '%s'", value);
-        return false;
+        return take_number(&asked->limits.least, "least", value, 2, true);
     case 'l':
-        if (pfa_request_number(value, 1, 1e6, &asked->limits.late)) {
-            return true;
-        }
-        pfa_tool_say("leaks", "--late takes a number from 1 on, not '%s'", value);
-        return false;
+        return take_number(&asked->limits.late, "late", value, 1, false);
     default:
         asked->fail = true;
         return true;

@@ -34,11 +34,11 @@ typedef struct pfa_leak_limits {
     double late;    /* so many times what most siblings live is overdue */
     double least;   /* chunks that it takes for a leak, */
     double least_bytes;
-    double least_ns;   /* and so long from the birth of the first to that of the last */
-    double stale;      /* not touched for this share of the run is stale */
-    double recent;     /* touched in this last share of the run is in use */
-    double fail_sure;  /* a leak that is at least so sure, */
-    double fail_bytes; /* and of so many bytes, is one that a check fails for */
+    double least_seconds; /* and so long from the birth of the first to that of the last */
+    double stale;         /* not touched for this share of the run is stale */
+    double recent;        /* touched in this last share of the run is in use */
+    double fail_sure;     /* a leak that is at least so sure, */
+    double fail_bytes;    /* and of so many bytes, is one that a check fails for */
 } pfa_leak_limits_t;
 
 /* What they are unless they are given. */

@@ -14,7 +14,7 @@ static void put_limits(pfa_json_t *json, const pfa_leak_limits_t *limits)
     pfa_json_begin(json, "limits", '{');
     pfa_json_number(json, "least", limits->least);
     pfa_json_number(json, "least_bytes", limits->least_bytes);
-    pfa_json_number(json, "least_time", limits->least_ns * 1e-9);
+    pfa_json_number(json, "least_time", limits->least_seconds);
     pfa_json_number(json, "late", limits->late);
     pfa_json_number(json, "warm_up", limits->warm_up);
     pfa_json_number(json, "stale", limits->stale);

@@ -44,6 +44,28 @@ static void keep_some(unsigned count, long pause)
     }
 }
 
+static long microseconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+static void rest_until(long end)
+{
+    for (long now = microseconds_now(); now < end; now = microseconds_now()) {
+        rest(end - now < 1000 ? end - now : 1000);
+    }
+}
+
+/* A third of the time is without births, however slow the machine is. */
+static void keep_some_and_end(void)
+{
+    long start = microseconds_now();
+    keep_some(100, 1000);
+    rest_until(microseconds_now() + (microseconds_now() - start) * 55 / 100);
+}
+
 /* One of `every` is forgotten. */
 static void forget(unsigned count, unsigned every)
 {
@@ -111,9 +133,11 @@ static void run_threads(void)
 /* Fewer and fewer, as in a table that fills up. */
 static void slow_down(void)
 {
+    long next = microseconds_now();
     for (unsigned i = 0; i < 60; i++) {
         keep(make_widget(100));
-        rest(20 + 20L * i * i / 3);
+        next += 20 + 20L * i * i / 3;
+        rest_until(next);
     }
 }
 
@@ -179,8 +203,7 @@ int main(int argc, char **argv)
     } else if (strcmp(way, "half") == 0) {
         forget(800, 2);
     } else if (strcmp(way, "ended") == 0) {
-        keep_some(100, 1000);
-        rest(55000);
+        keep_some_and_end();
     } else if (strcmp(way, "young") == 0) {
         rest(300000);
         keep_some(50, 0);
