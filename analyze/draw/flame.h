@@ -1,7 +1,7 @@
 /* Flame graphs: amounts by call path, as an interactive SVG and as folded stacks.
  *
  * Paths may be of any depth and come from hostile traces: nothing here recurses. What repeats is folded: a run of the same
- * frames, or of the same up to 8 frames in turn, that comes at least 4 times is told once, as "f (x1000)"; paths that differ
+ * frames, or of the same up to 24 frames in turn, that comes at least 4 times is told once, as "f (x1000)"; paths that differ
  * only in how often they repeat fall together, as "f (x4-1000)". */
 #ifndef PFA_ANALYZE_DRAW_FLAME_H
 #define PFA_ANALYZE_DRAW_FLAME_H
