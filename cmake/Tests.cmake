@@ -118,7 +118,7 @@ foreach(script ${scripts})
     cmake_path(GET script STEM name)
     # Commands run with the library need one; size and speed are told of what is shipped.
     if(name MATCHES "^(support|pictures|leaks_reference|sarif)$"
-       OR (name MATCHES "^(running|mprof_programs|memoro|advising|leaking|looping|queries)$" AND NOT PFA_REPLACES_MALLOC)
+       OR (name MATCHES "^(running|mprof_programs|memoro|advising|leaking|looping|queries|stack_texts)$" AND NOT PFA_REPLACES_MALLOC)
        OR (name STREQUAL "scale" AND (PROFALLOC_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")))
         continue()
     endif()

@@ -79,7 +79,28 @@ void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_g
     }
 }
 
-static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
+/* Where a point was told with its stack. */
+typedef struct seen {
+    const char *limit; /* NULL: nowhere yet */
+    size_t rank;
+} seen_t;
+
+static void print_point(const pfa_gate_t *gate, const pfa_outcome_t *outcome, size_t number, seen_t *seen)
+{
+    const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[number]];
+    seen_t *place = &seen[outcome->points[number]];
+    printf("\n  #%zu  ", number + 1);
+    pfa_gate_point_sentence(stdout, outcome, gate, pair);
+    putchar('\n');
+    if (place->limit != NULL) {
+        printf("      as #%zu of %s\n", place->rank, place->limit);
+        return;
+    }
+    pfa_tell_stack(stdout, pair, "      ");
+    *place = (seen_t){.limit = pfa_limits[outcome->number].option, .rank = number + 1};
+}
+
+static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome, seen_t *seen)
 {
     const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     printf("\n%s: %s (%s)\n", facts->option,
@@ -88,11 +109,7 @@ static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
                                             : "the points that grew most",
            pfa_diff_metrics[facts->metric].label);
     for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
-        const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[i]];
-        printf("\n  #%zu  ", i + 1);
-        pfa_gate_point_sentence(stdout, outcome, gate, pair);
-        putchar('\n');
-        pfa_tell_stack(stdout, pair, "      ");
+        print_point(gate, outcome, i, seen);
     }
     if (outcome->point_count > gate->top) {
         printf("\n  and %zu more\n", outcome->point_count - gate->top);
@@ -103,6 +120,7 @@ static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 
 void pfa_gate_text(const pfa_gate_t *gate)
 {
+    seen_t *seen = pfa_memory_get(gate->comparison.count, sizeof *seen);
     pfa_tell_side(stdout, &gate->comparison, PFA_BASE);
     pfa_tell_side(stdout, &gate->comparison, PFA_NEW);
     printf("\n  %-18s %12s %12s %23s %10s  %s\n", "limit", "base", "new", "change", "allowed", "verdict");
@@ -111,9 +129,10 @@ void pfa_gate_text(const pfa_gate_t *gate)
     }
     for (size_t i = 0; i < gate->outcome_count; i++) {
         if (gate->outcomes[i].verdict == PFA_JUDGED_EXCEEDED) {
-            print_points(gate, &gate->outcomes[i]);
+            print_points(gate, &gate->outcomes[i], seen);
         }
     }
+    free(seen);
     pfa_tell_notes(stdout, &gate->comparison);
     printf("\n%s\n", gate->exceeded ? "A limit is exceeded." : "All limits hold.");
 }

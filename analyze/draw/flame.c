@@ -1,13 +1,12 @@
 /* Owns the tree of a flame graph: paths with their repetitions folded, names once each. See analyze/draw/flame.h. */
 #include "analyze/draw/flame.h"
 #include "analyze/draw/flame_tree.h"
+#include "analyze/tool/repeats.h"
 #include "analyze/tool/tool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PERIOD_MOST = 8, REPEATS_LEAST = 4 };
 
 static uint64_t hash_text(const char *text)
 {
@@ -81,29 +80,10 @@ void pfa_flame_free(pfa_flame_t *flame)
     free(flame);
 }
 
-/* How often the frames from here on, so many of them, come one after the other. */
-static size_t count_repeats(const uint32_t *path, size_t count, size_t period)
+static bool is_same(const void *path, size_t left, size_t right)
 {
-    size_t same = 0;
-    while (period + same < count && path[period + same] == path[same]) {
-        same++;
-    }
-    return same / period + 1;
-}
-
-/* The period whose repetitions reach furthest; of those that reach as far, the shortest. *repeats is 1 if nothing repeats. */
-static size_t find_period(const uint32_t *path, size_t count, size_t *repeats)
-{
-    size_t best = 1;
-    *repeats = 1;
-    for (size_t period = 1; period <= PERIOD_MOST && period < count; period++) {
-        size_t times = count_repeats(path, count, period);
-        if (times >= REPEATS_LEAST && times * period > *repeats * best) {
-            best = period;
-            *repeats = times;
-        }
-    }
-    return best;
+    const uint32_t *names = path;
+    return names[left] == names[right];
 }
 
 void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t count, double value, double variance)
@@ -115,7 +95,7 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
     }
     for (size_t i = 0; i < count;) {
         size_t repeats;
-        size_t period = find_period(flame->path + i, path[i].alone ? 1 : count - i, &repeats);
+        size_t period = pfa_repeats_find(flame->path, i, path[i].alone ? i + 1 : count, is_same, &repeats);
         uint32_t told = repeats > 1 ? (uint32_t)repeats : 0;
         for (size_t j = i; j < i + period; j++) {
             uint32_t extra = path[j].extra != NULL ? number_of_text(flame, path[j].extra) : PFA_FLAME_NOTHING;

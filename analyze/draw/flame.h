@@ -1,7 +1,7 @@
 /* Flame graphs: amounts by call path, as an interactive SVG and as folded stacks.
  *
  * Paths may be of any depth and come from hostile traces: nothing here recurses. What repeats is folded: a run of the same
- * frames, or of the same up to 8 frames in turn, that comes at least 4 times is told once, as "f (x1000)"; paths that differ
+ * frames, or of the same up to 24 frames in turn, that comes at least 4 times is told once, as "f (x1000)"; paths that differ
  * only in how often they repeat fall together, as "f (x4-1000)". */
 #ifndef PFA_ANALYZE_DRAW_FLAME_H
 #define PFA_ANALYZE_DRAW_FLAME_H
@@ -38,7 +38,8 @@ void pfa_flame_add(pfa_flame_t *flame, const pfa_flame_step_t *path, size_t coun
 void pfa_flame_by_name(pfa_flame_t *flame);
 double pfa_flame_total(const pfa_flame_t *flame);
 
-/* Frames that are too narrow or too deep to be seen are left out, and their number is said. */
+/* Frames that are too narrow or too deep to be seen are left out, and their number is said: so are the last levels, if there
+ * are only a few narrow ones in them. */
 void pfa_flame_svg(const pfa_flame_t *flame, FILE *to, const pfa_flame_look_t *look);
 /* "a;b;c 123", the largest first at each level, or by name. In names a semicolon becomes a colon, a space an underscore, and what cannot
  * be shown a question mark; amounts are rounded, and paths that then have none are left out. */

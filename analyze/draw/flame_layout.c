@@ -10,6 +10,11 @@
 enum { FRAMES_MOST = 20000, LEVELS_MOST = 256 };
 static const double narrowest = 0.1;
 
+/* Levels above the last one with a frame of this width, or with this share of all in frames that are narrower, are a few hairs
+ * in a picture that is empty otherwise. */
+static const double level_widest = 5;
+static const double level_share = 0.05;
+
 typedef struct rank {
     const char *name;
     double total;
@@ -93,15 +98,37 @@ static void put_in_order(const pfa_flame_t *flame, pfa_flame_layout_t *layout)
     free(ranks);
 }
 
+/* The last level in which there is something to see. */
+static uint32_t find_last_level(const pfa_flame_t *flame, double width, const pfa_flame_layout_t *layout)
+{
+    double widest[LEVELS_MOST] = {0};
+    double sums[LEVELS_MOST] = {0};
+    double total = layout->totals[PFA_FLAME_ROOT];
+    uint32_t last = LEVELS_MOST - 1;
+    for (size_t i = 0; i < flame->count; i++) {
+        uint32_t level = layout->levels[i];
+        if (level < LEVELS_MOST) {
+            widest[level] = layout->totals[i] > widest[level] ? layout->totals[i] : widest[level];
+            sums[level] += layout->totals[i];
+        }
+    }
+    while (last > 0 && widest[last] < total * level_widest / width && sums[last] < total * level_share) {
+        last--;
+    }
+    return last;
+}
+
 static void choose(const pfa_flame_t *flame, double width, pfa_flame_layout_t *layout)
 {
     rank_t *ranks = pfa_memory_get(flame->count, sizeof *ranks);
     size_t count = 0;
     double least = layout->totals[PFA_FLAME_ROOT] * narrowest / width;
+    uint32_t last = find_last_level(flame, width, layout);
     for (size_t i = 0; i < flame->count; i++) {
         if (layout->levels[i] >= LEVELS_MOST) {
             layout->deep++;
-        } else if (i != PFA_FLAME_ROOT && !(layout->totals[i] > 0 && layout->totals[i] >= least)) {
+        } else if (layout->levels[i] > last ||
+                   (i != PFA_FLAME_ROOT && !(layout->totals[i] > 0 && layout->totals[i] >= least))) {
             layout->narrow++;
         } else {
             ranks[count++] = (rank_t){.group = layout->levels[i], .total = layout->totals[i], .node = (uint32_t)i};

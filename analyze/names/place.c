@@ -1,5 +1,5 @@
 /* Owns how places in programs are told in few words: functions with long names, and the frame of a stack that is the
- * program's own. */
+ * program's own. Whole stacks are in analyze/names/place_stack.c. */
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
@@ -116,43 +116,4 @@ void pfa_place_print(FILE *to, pfa_stacks_t *stacks, uint32_t stack)
     } else {
         fputs("a place that is not known", to);
     }
-}
-
-static void print_line(FILE *to, const pfa_line_t *line, const char *indent, bool first)
-{
-    const pfa_symbol_t *symbol = line->symbol;
-    fprintf(to, "%s%s ", indent, first ? "at" : "by");
-    if (symbol->function != NULL) {
-        pfa_place_function(to, symbol->function);
-    } else {
-        fprintf(to, "0x%" PRIx64, line->address);
-    }
-    if (symbol->file != NULL) {
-        fprintf(to, "  (%s:%" PRIu32 ")", pfa_place_base_name(symbol->file), symbol->line);
-    }
-    fprintf(to, "%s  [%s]\n", symbol->inlined ? " inlined" : "", pfa_place_base_name(line->module));
-}
-
-void pfa_place_print_lines(FILE *to, const pfa_lines_t *lines, const char *indent)
-{
-    static const char *const ends[] = {[PFA_NODE_COMPLETE] = NULL,
-                                       [PFA_NODE_TRUNCATED] = "... deeper than was recorded",
-                                       [PFA_NODE_BROKEN] = "... the stack could not be followed further",
-                                       [PFA_NODE_UNKNOWN] = "... not recorded"};
-    for (size_t i = 0; i < lines->count; i++) {
-        print_line(to, &lines->list[i], indent, i == 0);
-    }
-    if (lines->root < PFA_NODE_FIRST && ends[lines->root] != NULL) {
-        fprintf(to, "%s%s\n", indent, ends[lines->root]);
-    } else if (lines->count == 0) {
-        fprintf(to, "%s(the stack is empty)\n", indent);
-    }
-}
-
-void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent)
-{
-    pfa_lines_t lines = {.list = NULL};
-    pfa_stacks_lines(stacks, stack, &lines);
-    pfa_place_print_lines(to, &lines, indent);
-    pfa_lines_free(&lines);
 }

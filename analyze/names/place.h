@@ -14,7 +14,8 @@ bool pfa_place_is_library(const pfa_symbol_t *symbol);
 /* A line: function, file and line number, or module and address; and that of a stack which is the program's own. */
 void pfa_place_print_line(FILE *to, const pfa_line_t *line);
 void pfa_place_print(FILE *to, pfa_stacks_t *stacks, uint32_t stack);
-/* All lines, one below the other, each after `indent`. */
+/* The lines, one below the other, each after `indent`: what repeats is told once, as "f (x1000)", and of more than 24 some in
+ * the middle are left out. (analyze/names/place_stack.c) */
 void pfa_place_print_stack(FILE *to, pfa_stacks_t *stacks, uint32_t stack, const char *indent);
 void pfa_place_print_lines(FILE *to, const pfa_lines_t *lines, const char *indent);
 /* All lines, as the members "stack" and "stack_end" of an object. (analyze/names/place_json.c) */

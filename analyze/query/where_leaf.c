@@ -1,5 +1,6 @@
 /* Owns what expressions are made of: comparisons, flags, sets of points, named queries. See analyze/query/where_leaf.h. */
 #include "analyze/query/where_leaf.h"
+#include "analyze/query/where_match.h"
 #include "analyze/tool/tool.h"
 
 #include <math.h>
@@ -78,6 +79,11 @@ static uint32_t parse_range(pfa_parse_t *parse, pfa_field_t field)
     return pfa_graph_number(parse->graph, field, low, high);
 }
 
+static bool is_whole(pfa_field_t field)
+{
+    return pfa_field_facts[field].form == PFA_FORM_BYTES || pfa_field_facts[field].form == PFA_FORM_COUNT;
+}
+
 static uint32_t parse_number(pfa_parse_t *parse, pfa_field_t field)
 {
     pfa_lex_t *lex = &parse->lex;
@@ -95,7 +101,12 @@ static uint32_t parse_number(pfa_parse_t *parse, pfa_field_t field)
         return pfa_parse_fail(parse, "one of = != < <= > >= 'in'");
     }
     size_t at = lex->next;
+    size_t from = pfa_lex_skip(lex, at);
     if (!pfa_value_read(lex, field, &at, &value)) {
+        return PFA_GRAPH_NONE;
+    }
+    if ((sign == PFA_TOKEN_EQUAL || sign == PFA_TOKEN_UNEQUAL) && is_whole(field) && value != floor(value)) {
+        pfa_lex_fail(lex, from, "'%s' is always a whole number, which this is not", pfa_field_facts[field].name);
         return PFA_GRAPH_NONE;
     }
     pfa_lex_jump(lex, at);
@@ -109,6 +120,16 @@ static bool goes_on(const pfa_lex_t *lex)
            pfa_lex_is(lex, "intersect");
 }
 
+/* Where a bracket begins that is never closed; SIZE_MAX: nowhere. */
+static size_t find_unclosed(const char *text, size_t size)
+{
+    char *pattern = pfa_memory_copy(text, size);
+    const char *bracket = pfa_glob_unclosed(pattern);
+    size_t at = bracket != NULL ? (size_t)(bracket - pattern) : SIZE_MAX;
+    free(pattern);
+    return at;
+}
+
 static bool check_value(pfa_parse_t *parse)
 {
     pfa_lex_t *lex = &parse->lex;
@@ -119,10 +140,16 @@ static bool check_value(pfa_parse_t *parse)
     }
     const char *text = pfa_lex_content(lex, &size);
     const char *class = memmem(text, size, "[[:", 3);
+    size_t unclosed = find_unclosed(text, size);
     if (size > LONGEST_VALUE) {
         pfa_lex_fail(lex, lex->at, "this text is longer than %d bytes", LONGEST_VALUE);
     } else if (class != NULL) {
         pfa_lex_fail(lex, (size_t)(class - lex->text), "classes of characters have no names here: write [a-z]");
+    } else if (lex->token == PFA_TOKEN_WORD && text[0] == '\'') {
+        pfa_lex_fail(lex, lex->at, "single quotes are no quotes here: write \"...\"");
+    } else if (unclosed != SIZE_MAX) {
+        pfa_lex_fail(lex, (size_t)(text - lex->text) + unclosed,
+                     "this bracket is never closed: write \\[ if it is meant as it is");
     }
     return lex->why == NULL;
 }

@@ -37,6 +37,22 @@ static const char *find_bracket_end(const char *at)
     return NULL;
 }
 
+const char *pfa_glob_unclosed(const char *glob)
+{
+    while (*glob != '\0') {
+        const char *end = *glob == '[' ? find_bracket_end(glob) : NULL;
+        if (*glob == '[' && end == NULL && glob[1] != ']') {
+            return glob;
+        }
+        if (end != NULL) {
+            glob = end;
+        } else {
+            (void)take_literal(&glob);
+        }
+    }
+    return NULL;
+}
+
 static bool is_in_brackets(const char *at, const char *end, uint32_t character)
 {
     bool opposite = at[1] == '!' || at[1] == '^';

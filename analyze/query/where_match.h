@@ -37,5 +37,8 @@ void pfa_forms_free(pfa_forms_t *forms);
 /* As fnmatch without flags: * any text, ? a character, [a-z] [!a-z] one of them, \ the next as it is. Of named classes it knows
  * none. Takes no longer than the product of both lengths. */
 bool pfa_glob_matches(const char *glob, const char *text);
+/* The first [ that is never closed, and therefore an ordinary character; NULL: there is none. That of "operator[]" is meant so
+ * and not told. */
+const char *pfa_glob_unclosed(const char *glob);
 
 #endif

@@ -235,6 +235,14 @@ static void read_text(pfa_where_names_t *names, pfa_parse_t *parse)
     pfa_texts_free(&names->later);
 }
 
+/* Some editors put a mark of UTF-8 in front. */
+static void remove_mark(char *text, size_t size)
+{
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        memmove(text, text + 3, size - 3 + 1);
+    }
+}
+
 /* All of a file, with a zero behind it; or NULL with the reason. */
 static char *read_file(const char *path, char **why)
 {
@@ -264,6 +272,7 @@ static char *read_file(const char *path, char **why)
         free(reason.list);
     } else {
         text[size] = '\0';
+        remove_mark(text, size);
     }
     return text;
 }

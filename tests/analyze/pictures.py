@@ -27,11 +27,11 @@ def titles(root):
 
 
 def fold(path):
-    """The rule of analyze/draw/flame.h: [(names, repeats)]."""
+    """The rule of analyze/tool/repeats.h: [(names, repeats)]."""
     folded, at = [], 0
     while at < len(path):
         best, reach = (1, 1), 1
-        for period in range(1, 9):
+        for period in range(1, 25):
             times = 1
             while path[at + times * period:at + (times + 1) * period] == path[at:at + period] and len(path) >= at + (times + 1) * period:
                 times += 1

@@ -44,6 +44,13 @@ static const struct {
     {"function = and live", "a text (in quotes if it has spaces or brackets) is missing before 'and'", 11},
     {"function = (x)", "a text (in quotes if it has spaces or brackets) is missing before '('", 11},
     {"tag = a[[:alpha:]]", "classes of characters have no names here: write [a-z]", 7},
+    {"function = [a", "this bracket is never closed: write \\[ if it is meant as it is", 11},
+    {"function = \"x[ab] a[!]\"", "this bracket is never closed: write \\[ if it is meant as it is", 19},
+    {"not tag = a\\[[b\\]", "this bracket is never closed: write \\[ if it is meant as it is", 13},
+    {"function = 'main'", "single quotes are no quotes here: write \"...\"", 11},
+    {"size = 204.5", "'size' is always a whole number, which this is not", 7},
+    {"size != 1.1K", "'size' is always a whole number, which this is not", 8},
+    {"reads = 0.5", "'reads' is always a whole number, which this is not", 8},
     {"size ~ 3", "'size' is a number: = != < <= > >= and 'in' can be asked of it", 5},
     {"size and live", "one of = != < <= > >= 'in' is missing before 'and'", 5},
     {"size >", "a number is missing here, such as 4K", 6},
@@ -244,6 +251,14 @@ static void test_definitions(void **state)
     assert_false(pfa_where_names_read(names, path, &why));
     assert_why(why, "'big' is already defined in");
     pfa_where_names_free(names);
+
+    static const char marked[] = "\xef\xbb\xbfwhere size in 7..8\n";
+    write_file(marked, strlen(marked));
+    assert_sizes(at_file, NULL, 7, 8);
+    static const char alone[] = "\xef\xbb\xbf";
+    write_file(alone, strlen(alone));
+    assert_null(pfa_where_parse(at_file, NULL, &why));
+    free(why);
 
     static const char no_where[] = "a = size = 1\nb = size in 5..6";
     write_file(no_where, strlen(no_where));
