@@ -137,6 +137,30 @@ static void remark_objects(pfa_excess_t *excess)
     }
 }
 
+/* A method tells objects from each other, and may miss what takes much of the run time all the same. */
+static void remark_busiest(pfa_excess_t *excess)
+{
+    const pfa_excess_options_t *options = excess->options;
+    char sizes[PFA_SIZES_TEXT];
+    char text[PFA_NUMBER_TEXT];
+    pfa_hit_t hit;
+    bool judged = excess->k != 0 || excess->unit != NULL;
+    if (!judged || excess->hit_count != 0 || !pfa_excess_busiest(excess, &hit)) {
+        return;
+    }
+    double share = excess->run_ns > 0 ? pfa_excess_cost(excess, hit.sum.chunks) / excess->run_ns : 0;
+    if (share > 0 && share >= options->min_share) {
+        pfa_notes_add(
+            &excess->query->remarks,
+            "the most frequent chunks that live short (--max-life) are made by %s and freed by %s, %s times "
+            "%s; calls for them take about %.3g %% of the run time, not less than %.3g %% (--min-share): look "
+            "at them, even if this method does not tell them from the rest",
+            pfa_callers_name(&excess->callers, hit.caller), excess->callers.routines.list[hit.destroyer].name,
+            pfa_text_count(text, round(hit.sum.chunks)), pfa_text_sizes(sizes, hit.low, hit.high), 100 * share,
+            100 * options->min_share);
+    }
+}
+
 static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool json)
 {
     pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
@@ -152,6 +176,7 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
         pfa_excess_detect(&excess);
         remark_chunks(&excess);
         remark_objects(&excess);
+        remark_busiest(&excess);
         (json ? pfa_excess_json : pfa_excess_text)(&excess);
         int error = pfa_excess_draw(&excess);
         status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;

@@ -29,7 +29,7 @@ typedef enum pfa_excess_order {
 } pfa_excess_order_t;
 
 typedef struct pfa_time_unit {
-    const char *name;
+    char name[24];
     double ns;
 } pfa_time_unit_t;
 
@@ -64,6 +64,8 @@ typedef struct pfa_excess_cluster {
     size_t members;
     double frequency; /* means */
     double lifetime;
+    double
+        within; /* half the width of the interval that has the true mean lifetime with 95 %, as far as steps are to blame */
 } pfa_excess_cluster_t;
 
 /* Suspects of one caller and destroyer, whatever their sizes. */
@@ -115,10 +117,12 @@ typedef struct pfa_excess {
     bool settled;
     pfa_excess_cluster_t clusters[PFA_KMEANS_MOST];
     unsigned most_frequent;
-    unsigned shortest;
+    unsigned shortest;                       /* of those that are equally short, the most frequent */
+    bool equally_short;                      /* another one has a lower mean, by less than can be told or matters */
     double silhouettes[PFA_KMEANS_MOST + 1]; /* by k; NaN: not tried */
     /* outliers */
     const pfa_time_unit_t *unit;
+    pfa_time_unit_t own_unit;  /* if it was chosen */
     pfa_quartiles_t quartiles; /* of ratios in that unit */
     double mu;
     double threshold;
@@ -129,7 +133,6 @@ extern const char *const pfa_excess_order_names[PFA_EXCESS_ORDERS];
 extern const char pfa_excess_orders[];
 pfa_excess_order_t pfa_excess_order_find(const char *name);
 
-extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
@@ -143,6 +146,9 @@ void pfa_excess_outliers(pfa_excess_t *excess);
 /* Finds the hits and the verdict; and of suspects, the hits that take at least so much time. */
 void pfa_excess_detect(pfa_excess_t *excess);
 void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns);
+/* The most frequent pair of caller and destroyer, of objects that may be excessive by how long they live; `routine` and `members`
+ * are not known of it. False: there is none. */
+bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest);
 /* An object as if it were a hit by itself. */
 pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 

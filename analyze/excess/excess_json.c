@@ -25,6 +25,7 @@ static void put_clusters(const pfa_excess_t *excess, pfa_json_t *json)
         pfa_json_whole(json, "objects", cluster->members);
         pfa_json_number(json, "frequency", cluster->frequency);
         pfa_json_number(json, "lifetime_ns", cluster->lifetime);
+        pfa_json_number(json, "lifetime_within_ns", cluster->within);
         pfa_json_bool(json, "most_frequent", k == excess->most_frequent);
         pfa_json_bool(json, "shortest", k == excess->shortest);
         pfa_json_end(json, '}');

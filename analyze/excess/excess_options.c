@@ -19,7 +19,7 @@ static const char usage[] =
     "  --scale SCALE      kmeans: linear (default) or log\n"
     "  --seed N           kmeans: another seed; the same one gives the same clusters\n"
     "  --mu X             iqr: above Q3 + X * IQR is an outlier; else X is the value of the IQR\n"
-    "  --unit UNIT        iqr: of lifetimes: ns, 10ns, ... ms, s; else that in which the IQR is from 1 to 10\n"
+    "  --unit UNIT        iqr: of lifetimes: ps, 10ps, ... ms, s; else that in which the IQR is from 1 to 10\n"
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 1%\n"
     "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
@@ -183,7 +183,8 @@ static bool take_word(pfa_excess_options_t *options, int option, const char *val
         return true;
     default:
         options->unit = pfa_time_unit_find(value);
-        return options->unit != NULL || refuse("--unit takes ns, us, ms or s, or 10 or 100 of them as in 10us", value);
+        return options->unit != NULL ||
+               refuse("--unit takes ps, ns, us, ms or s, or 10 or 100 of them as in 10us", value);
     }
 }
 

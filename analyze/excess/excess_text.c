@@ -19,13 +19,14 @@ static void print_clusters(const pfa_excess_t *excess)
         }
     }
     printf("%s\n", excess->settled ? "" : "; points still moved when it was stopped");
-    printf("  %-9s %10s %18s %16s\n", "cluster", "objects", "mean frequency", "mean lifetime");
+    printf("  %-9s %10s %18s %16s %10s\n", "cluster", "objects", "mean frequency", "mean lifetime", "within");
     for (unsigned k = 0; k < excess->k; k++) {
         const pfa_excess_cluster_t *cluster = &excess->clusters[k];
-        char texts[3][PFA_NUMBER_TEXT];
-        printf("  %-9u %10s %18s %16s%s%s\n", k + 1, pfa_text_count(texts[0], (double)cluster->members),
+        char texts[4][PFA_NUMBER_TEXT];
+        printf("  %-9u %10s %18s %16s %10s%s%s\n", k + 1, pfa_text_count(texts[0], (double)cluster->members),
                pfa_text_count(texts[1], round(cluster->frequency)), pfa_text_duration(texts[2], cluster->lifetime),
-               k == excess->most_frequent ? "  most frequent" : "", k == excess->shortest ? "  shortest-lived" : "");
+               pfa_text_duration(texts[3], cluster->within), k == excess->most_frequent ? "  most frequent" : "",
+               k == excess->shortest ? "  shortest-lived" : "");
     }
 }
 

@@ -147,9 +147,9 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
         break;
     }
     return excess->options->method == PFA_EXCESS_KMEANS
-               ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime; calls for "
+               ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime%s; calls for "
                            "its objects take about %.3g %% of the run time",
-                           100 * share)
+                           excess->equally_short ? " (within what can be told, or below 1 us)" : "", 100 * share)
                : make_text("objects have ratios above the threshold; calls for them take about %.3g %% of the run time",
                            100 * share);
 }

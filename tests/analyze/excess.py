@@ -17,6 +17,7 @@ from support import MAKER, check, equal, make, tool
 NEVER = "(never)"
 LEAST_STEP, COUNTED = 2000, 32  # a lifetime below so many counts is no less than such a moment for all chunks together
 SHARE, PAIR = 0.01, 50
+SHORT = 1000  # lives below are equally short
 
 
 # --- the reference ---
@@ -261,16 +262,23 @@ def check_clusters(data, scale="linear", dice=None):
     for i, cluster in enumerate(told["clusters"]):
         equal(cluster["frequency"], frequency[i], "mean frequency", 1e-9)
         equal(cluster["lifetime_ns"], lifetime[i], "mean lifetime", 1e-9)
-    both = [i for i in range(k) if frequency[i] == max(frequency) and lifetime[i] == min(lifetime)]
-    suspects = [o for o, l in zip(objects, labels) if l in both and may_be(data, o)]
+        doubts = [o["within"]["lifetime_ns"] for o, l in zip(objects, labels) if l == i]
+        equal(cluster["lifetime_within_ns"], math.sqrt(sum(d * d for d in doubts)) / len(doubts), "its spread", 1e-9)
+    most = next(i for i in range(k) if told["clusters"][i]["most_frequent"])
+    equal(frequency[most], max(frequency), "the most frequent", 1e-9)
+    least = min(range(k), key=lambda i: lifetime[i])
+    apart = lifetime[most] - lifetime[least]
+    equals = apart <= sum(told["clusters"][i]["lifetime_within_ns"] for i in (most, least)) or lifetime[most] <= SHORT
+    suspects = [o for o, l in zip(objects, labels) if l == most and (apart == 0 or equals) and may_be(data, o)]
     check_hits(data, suspects, "frequency")
-    return bool(both)
+    return "both" if apart == 0 else "equals" if equals else "no"
 
 
 def check_outliers(data, mu=None):
     told, objects = data["iqr"], freed(data)
-    names = [f"{n}{u}" for u in ("ns", "us", "ms", "s") for n in ("", "10", "100")]
-    factor = 10**names.index(told["unit"]) / 1e6  # from per ms
+    names = [f"{n}{u}" for u in ("ps", "ns", "us", "ms", "s") for n in ("", "10", "100")]
+    power = names.index(told["unit"]) - 3 if told["unit"] in names else int(told["unit"].removeprefix("10^").removesuffix(" ns"))
+    factor = 10**power / 1e6  # from per ms
     ratios = [o["ratio_per_ms"] * factor for o in objects]
     q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     equal((told["q1"] - q1) / max(q3, 1e-9), 0, "Q1", 1e-9)
@@ -281,6 +289,20 @@ def check_outliers(data, mu=None):
     suspects = [o for o, r in zip(objects, ratios) if r > told["threshold"] and may_be(data, o)]
     check_hits(data, suspects, "ratio_per_ms")
     return len(suspects)
+
+
+def check_remark(data):
+    """The most frequent caller and destroyer of what lives short, if no hit is told."""
+    pairs = collections.Counter()
+    for each in freed(data):
+        pairs[pair_of(each)] += each["frequency"] if may_be(data, each) else 0
+    (caller, destroyer), chunks = pairs.most_common(1)[0]
+    wanted = not data["hits"] and chunks * data["pair_ns"] >= data["min_share"] * data["run_ns"]
+    told = [r for r in data["remarks"] if "the most frequent chunks that live short" in r]
+    equal(len(told), int(wanted), f"remarks of {caller}: {data['remarks']}")
+    if wanted:
+        check(f"are made by {caller} and freed by {destroyer}, {chunks:,.0f} times " in told[0], told[0])
+    return wanted
 
 
 # --- tests ---
@@ -330,16 +352,17 @@ def cut_times(folder):
 def clusters(folder):
     outcomes = set()
     for seed in range(3):
-        make("ended", folder / "t.pa", 700, seed)
+        make("ended", folder / "t.pa", 700, seed, *(["shift=13"] if seed == 2 else []))
         for scale in ("linear", "log"):
             for k in (None, 1, 2, 3, 5):
                 options = ["--scale", scale, "--seed", seed + 7, *(["--clusters", k] if k else [])]
                 data = excess(folder / "t.pa", *options)
                 equal((data["method"], data["kmeans"]["scale"]), ("kmeans", scale), "method")
                 outcomes.add(check_clusters(data, scale, random.Random(seed)))
+                check_remark(data)
                 equal(data["kmeans"]["k_given"], k is not None, "k was given")
                 check(k is None or data["kmeans"]["k"] == k, "as many as asked for")
-    equal(outcomes, {True, False}, "both answers are there")
+    equal(outcomes, {"both", "equals", "no"}, "all answers are there")
 
 
 def same_again(folder):
@@ -379,7 +402,7 @@ def long_lives(folder):
 
 
 def outliers(folder):
-    found = 0
+    found, remarked = 0, set()
     for seed, words in enumerate([(), ("sampled",), ("sizes",)]):
         make("ended", folder / "t.pa", 1500, seed, *words)
         data = excess(folder / "t.pa", "--method", "iqr")
@@ -387,11 +410,13 @@ def outliers(folder):
         check(1 <= data["iqr"]["iqr"] < 10, f"the unit makes the IQR a small number: {data['iqr']}")
         for mu in (0, 1.5, 3, 1000):
             found += check_outliers(excess(folder / "t.pa", "--method", "iqr", "--mu", mu, "--min-share", 0), mu)
+            remarked.add(check_remark(excess(folder / "t.pa", "--method", "iqr", "--mu", mu)))
         for unit in ("ns", "us", "100us", "ms", "s"):
             data = excess(folder / "t.pa", "--method", "iqr", "--unit", unit)
             equal(data["iqr"]["unit"], unit, "unit")
             check_outliers(data)
     check(found > 0, "some are outliers")
+    equal(remarked, {True, False}, "what takes much time is remarked, if nothing is excessive")
 
 
 def wrappers(folder):

@@ -1,6 +1,7 @@
 /* Programs for tests/analyze/looping.py, by the first word: what each of them makes besides is long-lived or rare.
  *   sizes  a loop allocates another random size each time
  *   one    it allocates the same size
+ *   few    a few functions allocate and free at once, one of them most of the time
  *   clean  it works in a local array */
 #include <stdint.h>
 #include <stdlib.h>
@@ -56,10 +57,39 @@ __attribute__((noinline)) static uint64_t run_job(const char *way)
     return sum;
 }
 
+/* Each is a function of its own, and all that lies between its calls is the same. */
+#define FEW(name, size)                                                                                                \
+    __attribute__((noinline)) static void name(void)                                                                   \
+    {                                                                                                                  \
+        void *chunk = malloc(size);                                                                                    \
+        __asm__ volatile("" ::"r"(chunk) : "memory");                                                                  \
+        free(chunk);                                                                                                   \
+    }
+FEW(few_16, 16)
+FEW(few_32, 32)
+FEW(few_48, 48)
+FEW(few_64, 64)
+FEW(few_128, 128)
+
+static int run_few(void)
+{
+    static void (*const rare[])(void) = {few_16, few_32, few_48, few_64};
+    for (unsigned i = 0; i < JOBS * TURNS; i++) {
+        few_128();
+        for (unsigned j = 0; j < 4 && i % (20 << j) == 0; j++) {
+            rare[j]();
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     void *settings[SETTINGS];
     uint64_t sum = 0;
+    if (argc > 1 && strcmp(argv[1], "few") == 0) {
+        return run_few();
+    }
     for (size_t i = 0; i < SETTINGS; i++) {
         settings[i] = make_setting(i);
     }

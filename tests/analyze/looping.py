@@ -66,6 +66,19 @@ def one_size(folder):
         check(f"{data['hits'][0]['frequency']:,} times 48 bytes, alive for" in text, text)
 
 
+def few_functions(folder):
+    """All live for some nanoseconds, and which of them by the fewest is chance: the most frequent is excessive all the same."""
+    for conf in ("sample:1", "sample:1,time_step:1"):
+        trace = record(folder, "few", conf)
+        data = excess(trace)
+        equal(data["hits"][0]["caller"]["function"], "few_128", "the most frequent")
+        check_frequency(data["hits"][0], data)
+        most = next(c for c in data["kmeans"]["clusters"] if c["most_frequent"])
+        check(most["shortest"], f"none is shorter: {data['kmeans']}")
+        iqr = excess(trace, "--method", "iqr")["iqr"]
+        check(1 <= iqr["iqr"] < 10, f"the unit makes the IQR a small number: {iqr}")
+
+
 def clean(folder):
     trace = record(folder, "clean")
     for method in ("kmeans", "iqr"):
@@ -88,4 +101,4 @@ def sampled(folder):
     print(f"{right} of {runs} intervals have the truth")
 
 
-support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, clean=clean)
+support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, few_functions=few_functions, clean=clean)
