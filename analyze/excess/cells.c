@@ -15,6 +15,7 @@ void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
     sum->variance += other->variance;
     sum->life += other->life;
     sum->step = fmax(sum->step, other->step);
+    sum->run += other->run;
     sum->bytes += other->bytes;
 }
 

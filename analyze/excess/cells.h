@@ -15,6 +15,7 @@ typedef struct pfa_sum {
     double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
     double life;     /* nanoseconds of all together, as they were written */
     double step;     /* nanoseconds: what the times of some were cut to; 0: to nothing */
+    double run;      /* nanoseconds: how long their recordings are, of each chunk its own, all together */
     double bytes;
 } pfa_sum_t;
 

@@ -25,8 +25,7 @@ double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit)
 
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    double run = excess->run_ns / (double)excess->query->source_count;
-    return object->lifetime <= excess->options->max_life * run;
+    return object->lifetime <= excess->options->max_life * object->sum.run / object->sum.chunks;
 }
 
 /* A single cluster has all objects: there is nothing to tell apart. */

@@ -44,7 +44,8 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
                                  .to = destroyer},
                          .weight = kind->weight,
                          .life = chunk->life,
-                         .step = kind->live ? 0 : step_of(excess, chunk->event)};
+                         .step = kind->live ? 0 : step_of(excess, chunk->event),
+                         .run = kind->source->end_ns - kind->source->start_ns};
     pfa_objects_take(&excess->objects, excess->query, &taken);
 }
 
@@ -167,9 +168,7 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
     excess.pair_ns = options->pair_ns > 0 ? options->pair_ns : USUAL_PAIR_NS;
     pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
     collect(&excess);
-    for (size_t i = 0; i < query->source_count; i++) {
-        excess.run_ns += query->sources[i].end_ns - query->sources[i].start_ns;
-    }
+    excess.run_ns = query->run_ns;
     int status = query->status;
     if (query->source_count != 0) {
         pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));

@@ -42,7 +42,7 @@ typedef struct pfa_excess_options {
     double mu;                   /* below 0: the value of the quartiles' distance */
     const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
     double min_share;            /* of the run time, that hits take together */
-    double max_life;             /* of the run time, that a short-lived object lives on average */
+    double max_life;             /* of its own recording's time, that a short-lived object lives on average */
     double pair_ns;              /* what an allocation and its free take; 0: as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
@@ -102,7 +102,7 @@ typedef struct pfa_excess {
     uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
     double step;         /* what they are multiples of, nanoseconds, */
     double longest_step; /* and the largest of all sources */
-    double run_ns;       /* of all recordings together */
+    double run_ns;       /* in which something was recorded */
     double pair_ns;
     pfa_verdict_t verdict;
     bool *suspect;  /* by number of the object */

@@ -41,6 +41,7 @@ void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_take
                                               .variance = taken->weight * (taken->weight - 1),
                                               .life = taken->weight * taken->life,
                                               .step = taken->step,
+                                              .run = taken->weight * taken->run,
                                               .bytes = taken->weight * (double)size}});
     if (objects->cells.count > objects->most && objects->classes < PFA_SIZE_POWERS) {
         coarsen(objects, query);

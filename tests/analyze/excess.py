@@ -188,6 +188,7 @@ def check_objects(data, reference):
         equal(ours["within"]["lifetime_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
         equal(ours["life_ns"], truth.life, f"lives of {key}", 1e-9)
         equal(ours["step_ns"], truth.step, f"step of {key}")
+        equal(ours["own_run_ns"], 1e9 * data["files"][0]["seconds"], f"run of {key}", 1e-9)
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
     order = [(o["never_freed"], -o["frequency"]) for o in data["objects"]]
     equal(order, sorted(order), "freed ones by frequency, then the others")
@@ -202,7 +203,7 @@ def freed(data):
 
 
 def may_be(data, told):
-    return told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+    return told["lifetime_ns"] <= data["max_life"] * told["own_run_ns"]
 
 
 def check_hit(hit, found):
@@ -215,6 +216,7 @@ def check_hit(hit, found):
     life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
+    equal(hit["own_run_ns"], sum(o["own_run_ns"] * o["frequency"] for o in found) / chunks, "run of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
 
@@ -653,14 +655,30 @@ def folded(folder):
     equal(data["chunks"], 1500, "without them")
 
 
-def several(folder):
-    make("ended", folder / "a.pa", 900, 1)
-    make("ended", folder / "b.pa", 700, 2)
-    one, two = (excess(folder / name) for name in ("a.pa", "b.pa"))
-    both = json.loads(tool("excess", "--json", "--objects", folder / "a.pa", folder / "b.pa")[0])
+def check_several(both, one, two):
+    """Objects of two traces, each chunk with its own recording's time."""
     equal(both["chunks"], one["chunks"] + two["chunks"], "chunks of both")
-    equal(both["run_ns"], one["run_ns"] + two["run_ns"], "time of both", 1e-9)
-    equal({key_of(o) for o in both["objects"]}, {key_of(o) for d in (one, two) for o in d["objects"]}, "objects of both")
+    parts = [{key_of(o): o for o in d["objects"]} for d in (one, two)]
+    equal({key_of(o) for o in both["objects"]}, {key for part in parts for key in part}, "objects of both")
+    for each in both["objects"]:
+        own = [part[key_of(each)] for part in parts if key_of(each) in part]
+        runs = sum(o["own_run_ns"] * o["frequency"] for o in own)
+        equal(each["own_run_ns"], runs / sum(o["frequency"] for o in own), "the recording it is held against", 1e-9)
+    check_clusters(both)
+
+
+def several(folder):
+    """The run is the time in which something was recorded: of recordings at the same time, and of one after the other."""
+    make("ended", folder / "a.pa", 900, 1)
+    one = excess(folder / "a.pa")
+    for later, runs in ((0, 1), (3_000_000_000, 2)):
+        make("ended", folder / "b.pa", 1200, 2, f"later={later}")
+        two = excess(folder / "b.pa")
+        both = json.loads(tool("excess", "--json", "--objects", folder / "a.pa", folder / "b.pa")[0])
+        check_several(both, one, two)
+        check(one["run_ns"] < two["run_ns"], "one is longer")
+        least = two["run_ns"] + (one["run_ns"] if runs == 2 else 0)
+        equal(both["run_ns"], least, f"time of both, one {later} ns later", 1e-9)
     (folder / "bad.pa").write_text("no trace")
     out, said = tool("excess", "--json", "--objects", folder / "bad.pa", folder / "a.pa", status=2)
     equal(json.loads(out)["objects"], one["objects"], "the one that is a trace")
