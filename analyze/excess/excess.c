@@ -41,8 +41,11 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
     pfa_taken_t taken = {.key = {.size = kind->size,
                                  .from = kind->stack,
                                  .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
-                                 .to = destroyer},
+                                 .to = destroyer,
+                                 .source = kind->source->number},
                          .weight = kind->weight,
+                         .born = chunk->born,
+                         .died = chunk->died,
                          .life = chunk->life,
                          .step = kind->live ? 0 : step_of(excess, chunk->event),
                          .run = kind->source->end_ns - kind->source->start_ns};

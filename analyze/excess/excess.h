@@ -152,7 +152,8 @@ bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest);
 /* An object as if it were a hit by itself. */
 pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 
-/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average. */
+/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average from its first birth to its last death, in
+ * the trace in which these are most. */
 double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of what to do about it; the caller frees it. */

@@ -37,6 +37,8 @@ void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_take
     pfa_cell_t *cell = pfa_cells_get(&objects->cells, &key);
     pfa_cell_join(cell, &(pfa_cell_t){.low = size,
                                       .high = size,
+                                      .first = taken->born,
+                                      .last = taken->died,
                                       .sum = {.chunks = taken->weight,
                                               .variance = taken->weight * (taken->weight - 1),
                                               .life = taken->weight * taken->life,

@@ -74,10 +74,11 @@ char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
             "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
             "--conf free_depth:8.");
     }
-    return make_text("Keep freed chunks in a free list or take them from a pool: about %s %s alive at a time, so %s "
-                     "slots do.",
-                     alive < 1 ? "1" : pfa_text_count(texts[0], round(alive)), alive < 2 ? "is" : "are",
-                     pfa_text_count(texts[1], slots_for(alive)));
+    return make_text(
+        "Keep freed chunks in a free list or take them from a pool: about %s %s alive at a time on average, "
+        "so about %s slots should do.",
+        alive < 1 ? "1" : pfa_text_count(texts[0], round(alive)), alive < 2 ? "is" : "are",
+        pfa_text_count(texts[1], slots_for(alive)));
 }
 
 static char *reason_of_clusters(const pfa_excess_t *excess)

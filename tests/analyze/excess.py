@@ -51,6 +51,7 @@ def first_outside(lines, wrappers):
 class Object:
     def __init__(self):
         self.frequency = self.life = self.variance = self.step = self.bytes = 0
+        self.first, self.last = math.inf, 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
         self.stacks = set()
 
@@ -101,6 +102,8 @@ def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0, ca
             step = 2**shift
         objects[key].take(event["weight"], event["size"], life, step, way)
         objects[key].stacks.add(event["stack"])
+        objects[key].first = min(objects[key].first, event["alloc_time"])
+        objects[key].last = max(objects[key].last, event["free_time"] if dead else 0)
     for each in objects.values():
         each.finish()
     return objects
@@ -686,6 +689,27 @@ def several(folder):
     tool("excess", folder / "bad.pa", status=2)
 
 
+def alive(folder):
+    """Of a hit from its first birth to its last death, in the trace in which these are most."""
+    paths, kept, pools = [folder / "a.pa", folder / "b.pa"], set(), 0
+    make("ended", paths[0], 900, 1)
+    make("ended", paths[1], 300, 2, "sampled", "later=5000000000")
+    references = [objects_of(path, excess(path)["files"][0]["seconds"]) for path in paths]
+    for some in ([0], [1], [0, 1]):
+        options = ("--clusters", 1, "--min-share", 0, "--max-life", 1)
+        data = json.loads(tool("excess", "--json", "--objects", *options, *(paths[i] for i in some))[0])
+        for hit in data["hits"]:
+            keys = {key_of(o) for o in freed(data) if pair_of(o) == pair_of(hit)}
+            found = [[references[i][k] for k in keys & set(references[i])] for i in some]
+            each = [sum(o.life for o in f) / (max(o.last for o in f) - min(o.first for o in f)) for f in found if f]
+            equal(hit["alive"], max(each), f"alive of {pair_of(hit)}", 1e-6)
+            kept.add(each.index(max(each)) if len(each) == 2 else None)
+            slots = math.ceil(2 * hit["alive"]) + 1
+            pools += f"so about {slots:,} slots should do" in hit["advice"]
+            check("from a pool" not in hit["advice"] or f" {slots:,} slots" in hit["advice"], hit["advice"])
+    check({0, 1} & kept and pools > 0, f"hits in both traces, and pools: {kept}, {pools}")
+
+
 def text_and_pictures(folder):
     make("ended", folder / "t.pa", 1500, 3, "sampled")
     for method, *options in (("kmeans", "--clusters", 1), ("iqr",)):
@@ -728,5 +752,5 @@ def command_line(folder):
 
 support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
              wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, by=by, sort=sort, all_live=all_live,
-             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several,
+             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several, alive=alive,
              text_and_pictures=text_and_pictures, command_line=command_line)
