@@ -17,6 +17,7 @@ void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
     sum->step = fmax(sum->step, other->step);
     sum->run += other->run;
     sum->bytes += other->bytes;
+    sum->moved += other->moved;
 }
 
 double pfa_sum_lifetime(const pfa_sum_t *sum, double least)

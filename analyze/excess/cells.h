@@ -17,6 +17,7 @@ typedef struct pfa_sum {
     double step;     /* nanoseconds: what the times of some were cut to; 0: to nothing */
     double run;      /* nanoseconds: how long their recordings are, of each chunk its own, all together */
     double bytes;
+    double moved; /* chunks that realloc ended: what was in them went on in others */
 } pfa_sum_t;
 
 void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other);

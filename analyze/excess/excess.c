@@ -1,5 +1,6 @@
 /* Owns `profalloc excess`: the walk through the chunks, and what is said of it. */
 #include "analyze/excess/excess.h"
+#include "analyze/memoro/memoro.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -48,7 +49,8 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
                          .died = chunk->died,
                          .life = chunk->life,
                          .step = kind->live ? 0 : step_of(excess, chunk->event),
-                         .run = kind->source->end_ns - kind->source->start_ns};
+                         .run = kind->source->end_ns - kind->source->start_ns,
+                         .moved = pfa_memoro_is_moved(kind)};
     pfa_objects_take(&excess->objects, excess->query, &taken);
 }
 

@@ -156,6 +156,8 @@ pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
  * the trace in which these are most. */
 double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
+/* Whether realloc ended most of its chunks. */
+bool pfa_excess_is_moved(const pfa_hit_t *hit);
 /* One sentence of what to do about it; the caller frees it. */
 char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */

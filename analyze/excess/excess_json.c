@@ -99,6 +99,7 @@ static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_
     pfa_json_whole(json, "size_high", hit->high);
     pfa_json_number(json, "frequency", hit->sum.chunks);
     pfa_json_number(json, "bytes", hit->sum.bytes);
+    pfa_json_number(json, "moved", hit->sum.moved);
     pfa_json_number(json, "lifetime_ns", hit->lifetime);
     pfa_json_number(json, "life_ns", hit->sum.life);
     pfa_json_number(json, "step_ns", hit->sum.step);

@@ -116,7 +116,7 @@ static void print_hit(pfa_excess_t *excess, const pfa_hit_t *hit, size_t rank)
         pfa_place_function(stdout, pfa_callers_name(&excess->callers, hit->caller));
         putchar('\n');
     }
-    print_routine(excess, "freed by    ", hit->destroyer);
+    print_routine(excess, pfa_excess_is_moved(hit) ? "realloced by" : "freed by    ", hit->destroyer);
     print_tree(excess, hit);
     char *advice = pfa_excess_advice(excess, hit);
     printf("      %s\n", advice);

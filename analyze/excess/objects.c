@@ -44,7 +44,8 @@ void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_take
                                               .life = taken->weight * taken->life,
                                               .step = taken->step,
                                               .run = taken->weight * taken->run,
-                                              .bytes = taken->weight * (double)size}});
+                                              .bytes = taken->weight * (double)size,
+                                              .moved = taken->moved ? taken->weight : 0}});
     if (objects->cells.count > objects->most && objects->classes < PFA_SIZE_POWERS) {
         coarsen(objects, query);
     }

@@ -49,6 +49,7 @@ typedef struct pfa_taken {
     double life;
     double step;
     double run; /* of its recording */
+    bool moved;
 } pfa_taken_t;
 
 void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken);

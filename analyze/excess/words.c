@@ -59,12 +59,23 @@ static char *advice_of_own(const pfa_hit_t *hit)
                      instead, pfa_text_count(text, (double)hit->high));
 }
 
+bool pfa_excess_is_moved(const pfa_hit_t *hit)
+{
+    return 2 * hit->sum.moved > hit->sum.chunks;
+}
+
 char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
     double alive = pfa_excess_alive(excess, hit);
     if (hit->high == 0) {
         return make_text("Nothing is asked for: return before allocating when the length is 0.");
+    }
+    if (pfa_excess_is_moved(hit)) {
+        return make_text(
+            "Most are moved by realloc, not freed: if they grow, reserve at once what is needed in the end, at "
+            "least %s byte%s.",
+            pfa_text_count(texts[0], (double)hit->high), pfa_text_plural((double)hit->high));
     }
     if (hit->routine == hit->destroyer && hit->routine != PFA_ROUTINE_UNKNOWN) {
         return advice_of_own(hit);

@@ -50,7 +50,7 @@ def first_outside(lines, wrappers):
 
 class Object:
     def __init__(self):
-        self.frequency = self.life = self.variance = self.step = self.bytes = 0
+        self.frequency = self.life = self.variance = self.step = self.bytes = self.moved = 0
         self.first, self.last = math.inf, 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
         self.stacks = set()
@@ -69,6 +69,7 @@ class Object:
         self.variance += other.variance
         self.step = max(self.step, other.step)
         self.bytes += other.bytes
+        self.moved += other.moved
 
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
@@ -102,6 +103,7 @@ def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0, ca
             step = 2**shift
         objects[key].take(event["weight"], event["size"], life, step, way)
         objects[key].stacks.add(event["stack"])
+        objects[key].moved += event["weight"] if dead and event["moved_to"] else 0
         objects[key].first = min(objects[key].first, event["alloc_time"])
         objects[key].last = max(objects[key].last, event["free_time"] if dead else 0)
     for each in objects.values():
@@ -186,6 +188,7 @@ def check_objects(data, reference):
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
         equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
         equal(ours["bytes"], truth.bytes, f"bytes of {key}", 1e-9)
+        equal(ours["moved"], truth.moved, f"moved of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["within"]["frequency"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
         equal(ours["within"]["lifetime_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
@@ -219,6 +222,8 @@ def check_hit(hit, found):
     life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
+    equal(hit["moved"], sum(o["moved"] for o in found), "moved of a hit", 1e-9)
+    equal("moved by realloc, not freed" in hit["advice"], 2 * hit["moved"] > chunks and hit["size_high"] > 0, f"advice: {hit['advice']}")
     equal(hit["own_run_ns"], sum(o["own_run_ns"] * o["frequency"] for o in found) / chunks, "run of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 

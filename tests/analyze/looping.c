@@ -2,6 +2,7 @@
  *   sizes  a loop allocates another random size each time
  *   one    it allocates the same size
  *   few    a few functions allocate and free at once, one of them most of the time
+ *   grow   it makes a list longer again and again
  *   clean  it works in a local array */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,12 +33,31 @@ __attribute__((noinline)) static void *make_setting(size_t number)
     return calloc(1, 24 + 8 * (number % 40));
 }
 
+__attribute__((noinline)) static uint64_t grow_list(void)
+{
+    unsigned char *list = NULL;
+    uint64_t sum = 0;
+    for (size_t size = 16; size <= 128; size += 16) {
+        unsigned char *longer = realloc(list, size);
+        if (longer == NULL) {
+            break;
+        }
+        list = longer;
+        sum += fill(list, 1);
+    }
+    free(list);
+    return sum;
+}
+
 __attribute__((noinline)) static uint64_t render(const char *way)
 {
     unsigned char array[MOST];
     size_t size = 16 + next_random() % (MOST - 16 + 1);
     if (strcmp(way, "clean") == 0) {
         return fill(array, size / 16);
+    }
+    if (strcmp(way, "grow") == 0) {
+        return grow_list();
     }
     unsigned char *bytes = malloc(strcmp(way, "one") == 0 ? 48 : size);
     uint64_t sum = bytes != NULL ? fill(bytes, 16) : 0;
