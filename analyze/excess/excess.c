@@ -1,6 +1,7 @@
 /* Owns `profalloc excess`: the walk through the chunks, and what is said of it. */
 #include "analyze/excess/excess.h"
 #include "analyze/memoro/memoro.h"
+#include "analyze/report/spent.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 
-/* Of a pair in a usual allocator. Recording costs more; that is not the program's fault. */
+/* Of a pair in a usual allocator, where none was measured. Recording costs more; that is not the program's fault. */
 #define USUAL_PAIR_NS 50.0
 
 /* Of a silhouette below this, Kaufman and Rousseeuw (1990) say that no structure was found. */
@@ -167,13 +168,26 @@ static void remark_busiest(pfa_excess_t *excess)
     }
 }
 
+static void choose_pair(pfa_excess_t *excess)
+{
+    double all_ns;
+    double measured = pfa_spent_pair_ns(excess->query, &all_ns);
+    if (excess->options->pair_ns > 0) {
+        excess->pair_ns = excess->options->pair_ns;
+        excess->pair_from = PFA_PAIR_GIVEN;
+    } else {
+        excess->pair_ns = measured > 0 ? measured : USUAL_PAIR_NS;
+        excess->pair_from = measured > 0 ? PFA_PAIR_MEASURED : PFA_PAIR_ASSUMED;
+    }
+}
+
 static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool json)
 {
     pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
-    excess.pair_ns = options->pair_ns > 0 ? options->pair_ns : USUAL_PAIR_NS;
     pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
     collect(&excess);
     excess.run_ns = query->run_ns;
+    choose_pair(&excess);
     int status = query->status;
     if (query->source_count != 0) {
         pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));

@@ -43,7 +43,7 @@ typedef struct pfa_excess_options {
     const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
     double min_share;            /* of the run time, that hits take together */
     double max_life;             /* of its own recording's time, that a short-lived object lives on average */
-    double pair_ns;              /* what an allocation and its free take; 0: as usual */
+    double pair_ns;              /* what an allocation and its free take; 0: as measured, or as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
     size_t most_objects;         /* of more, sizes are put into classes */
@@ -93,6 +93,9 @@ typedef enum pfa_verdict {
     PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
 } pfa_verdict_t;
 
+/* Where the cost of a pair is from. */
+typedef enum pfa_pair_from { PFA_PAIR_ASSUMED, PFA_PAIR_MEASURED, PFA_PAIR_GIVEN } pfa_pair_from_t;
+
 typedef struct pfa_excess {
     const pfa_excess_options_t *options;
     pfa_query_t *query;
@@ -104,6 +107,7 @@ typedef struct pfa_excess {
     double longest_step; /* and the largest of all sources */
     double run_ns;       /* in which something was recorded */
     double pair_ns;
+    pfa_pair_from_t pair_from;
     pfa_verdict_t verdict;
     bool *suspect;  /* by number of the object */
     bool *reported; /* likewise: in a hit */

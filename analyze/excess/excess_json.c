@@ -199,8 +199,11 @@ static void put_sums(const pfa_excess_t *excess, pfa_json_t *json)
 {
     static const char *const size_classes[] = {
         [PFA_SIZE_EXACT] = "exact", [PFA_SIZE_EIGHTHS] = "eighths", [PFA_SIZE_POWERS] = "powers"};
+    static const char *const pair_from[] = {
+        [PFA_PAIR_ASSUMED] = "assumed", [PFA_PAIR_MEASURED] = "measured", [PFA_PAIR_GIVEN] = "given"};
     pfa_json_number(json, "run_ns", excess->run_ns);
     pfa_json_number(json, "pair_ns", excess->pair_ns);
+    pfa_json_text(json, "pair_from", pair_from[excess->pair_from]);
     pfa_json_number(json, "min_share", excess->options->min_share);
     pfa_json_number(json, "max_life", excess->options->max_life);
     pfa_json_whole(json, "object_count", excess->objects.count);

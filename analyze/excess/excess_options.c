@@ -23,7 +23,7 @@ static const char usage[] =
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 1%\n"
     "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
-    "  --pair-cost NS     what an allocation and its free take; 50, as in a usual allocator\n"
+    "  --pair-cost NS     what an allocation and its free take; else what was measured in the run, or 50 if nothing was\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
     "                     arguments. May be repeated\n"
     "  --wrappers FILE    the same, one in each line\n" PFA_REQUEST_WHERE_USAGE PFA_REQUEST_BY_USAGE

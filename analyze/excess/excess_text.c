@@ -135,11 +135,26 @@ static void print_hits(pfa_excess_t *excess)
     }
 }
 
+static void print_verdict(const pfa_excess_t *excess)
+{
+    static const char *const pair_from[] = {[PFA_PAIR_ASSUMED] = "a guess, since none was measured; see --pair-cost",
+                                            [PFA_PAIR_MEASURED] = "measured in the run; see --pair-cost",
+                                            [PFA_PAIR_GIVEN] = "--pair-cost"};
+    bool found = excess->verdict == PFA_EXCESS_FOUND;
+    bool few = excess->verdict == PFA_EXCESS_FEW;
+    char *reason = pfa_excess_reason(excess);
+    printf("\n%s: %s", found ? "Why" : few ? "Too few objects to tell" : "No excessive allocation", reason);
+    if (found || few || excess->verdict == PFA_EXCESS_LITTLE) { /* it speaks of time */
+        printf(",\n  at %.3g ns for an allocation and its free (%s)", excess->pair_ns, pair_from[excess->pair_from]);
+    }
+    puts(".");
+    free(reason);
+}
+
 void pfa_excess_text(pfa_excess_t *excess)
 {
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_objects_t *objects = &excess->objects;
-    char *reason = pfa_excess_reason(excess);
     printf("%s allocation object%s (%s, size, destroyer) of %s chunks in %s",
            pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
            pfa_callers_kind(&excess->callers), pfa_text_count(texts[1], round(objects->chunks)),
@@ -160,11 +175,7 @@ void pfa_excess_text(pfa_excess_t *excess)
     }
     if (excess->verdict == PFA_EXCESS_FOUND) {
         print_hits(excess);
-        printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free (--pair-cost).\n", reason, excess->pair_ns);
-    } else {
-        printf("\n%s: %s.\n", excess->verdict == PFA_EXCESS_FEW ? "Too few objects to tell" : "No excessive allocation",
-               reason);
     }
-    free(reason);
+    print_verdict(excess);
     pfa_query_tell(excess->query, stdout);
 }

@@ -398,6 +398,23 @@ def guard(folder):
         equal(excess(folder / "t.pa", *words)["min_share"], share, "share")
 
 
+def pair_cost(folder):
+    """What was measured in the traces, if it was; what is given is stronger."""
+    calls, ticks = 1100 + 800, 1100 * 20 - 800  # as make_trace.c has them, a tick is a nanosecond
+    for words, options, cost, source, said in ((("timed",), (), 2 * ticks / calls, "measured", "(measured in the run; see --pair-cost)"),
+                                               ((), (), PAIR, "assumed", "(a guess, since none was measured; see --pair-cost)"),
+                                               (("timed",), ("--pair-cost", 7), 7, "given", "(--pair-cost)")):
+        make("ended", folder / "t.pa", 700, 1, *words)
+        data = excess(folder / "t.pa", "--clusters", 1, *options)
+        equal(data["pair_ns"], cost, "cost of a pair", 1e-9)
+        equal(data["pair_from"], source, "where it is from")
+        equal(data["hits"][0]["cost_ns"], data["hits"][0]["frequency"] * cost, "what calls take", 1e-9)
+        check_clusters(data)
+        for some in ((), ("--min-share", "100%"), ("--where", "size < 20")):
+            text = tool("excess", "--plain", "--clusters", 1 if "--where" not in some else 64, *options, *some, folder / "t.pa")[0]
+            check(f"at {cost:.3g} ns for an allocation and its free {said}." in text, f"{some}: {text}")
+
+
 def long_lives(folder):
     """What lives for much of the run is not excessive."""
     make("ended", folder / "t.pa", 700, 1)
@@ -755,7 +772,7 @@ def command_line(folder):
         check(out == "" and f"{option} is of " in said, f"{wrong}: {said}")
 
 
-support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
+support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, pair_cost=pair_cost, long_lives=long_lives, outliers=outliers,
              wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, by=by, sort=sort, all_live=all_live,
              odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several, alive=alive,
              text_and_pictures=text_and_pictures, command_line=command_line)
