@@ -195,7 +195,9 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
         remark_chunks(&excess);
         remark_objects(&excess);
         remark_busiest(&excess);
-        (json ? pfa_excess_json : pfa_excess_text)(&excess);
+        if (!pfa_excess_is_output(options->diagram) && !pfa_excess_is_output(options->chart)) {
+            (json ? pfa_excess_json : pfa_excess_text)(&excess);
+        }
         int error = pfa_excess_draw(&excess);
         status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;
         status = status == 0 && excess.hit_count != 0 && options->fail ? EXIT_EXCESSIVE : status;

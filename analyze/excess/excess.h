@@ -169,6 +169,8 @@ char *pfa_excess_reason(const pfa_excess_t *excess);
 
 void pfa_excess_text(pfa_excess_t *excess);
 void pfa_excess_json(pfa_excess_t *excess);
+/* Whether a picture goes to standard output, where there is no place for anything else: "-". */
+bool pfa_excess_is_output(const char *path);
 /* Files of pictures; and the same on the terminal. 0, or an error number that was said. */
 int pfa_excess_draw(const pfa_excess_t *excess);
 void pfa_excess_show(const pfa_excess_t *excess);

@@ -189,6 +189,11 @@ static int draw_chart(const pfa_excess_t *excess, const char *path)
     return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
+bool pfa_excess_is_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 int pfa_excess_draw(const pfa_excess_t *excess)
 {
     int error = excess->options->diagram != NULL ? draw_diagram(excess, excess->options->diagram) : 0;

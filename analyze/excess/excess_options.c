@@ -33,8 +33,8 @@ static const char usage[] =
     "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes; 1048576\n"
     "  --top N            so many hits; 10 as text, all of them as JSON\n"
     "  --lines N          so many lines of each call tree; 12\n"
-    "  --diagram FILE     the frequency-lifetime diagram as SVG\n"
-    "  --chart FILE       the ratio chart as SVG\n"
+    "  --diagram FILE     the frequency-lifetime diagram as SVG; with -, to standard output in place of the text\n"
+    "  --chart FILE       the ratio chart as SVG, likewise\n"
     "  --plain            no charts in the text\n"
     "  --json             for programs\n"
     "  --objects          all objects in the JSON; only with --json\n"
@@ -242,6 +242,19 @@ static bool take_order(pfa_excess_options_t *options, const char *name)
     return true;
 }
 
+/* Two answers in one stream are none. */
+static bool share_output(const pfa_excess_options_t *options, bool json)
+{
+    bool diagram = pfa_excess_is_output(options->diagram);
+    bool chart = pfa_excess_is_output(options->chart);
+    if (diagram + chart + json > 1) {
+        pfa_tool_say("excess", "%s and %s would both write to standard output", json ? "--json" : "--diagram -",
+                     chart ? "--chart -" : "--diagram -");
+        return true;
+    }
+    return false;
+}
+
 /* Options of one method have no meaning to the other; nor that of the JSON to the text. */
 static bool fit_together(const pfa_excess_options_t *options, bool json)
 {
@@ -259,7 +272,7 @@ static bool fit_together(const pfa_excess_options_t *options, bool json)
         pfa_tool_say("excess", "--objects is of --json: the text has hits alone");
         return false;
     }
-    return true;
+    return !share_output(options, json);
 }
 
 int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv)

@@ -748,6 +748,12 @@ def text_and_pictures(folder):
         percent = 100 * top["within"]["frequency"] / top["frequency"]
         check(f" ±{percent:.{1 if percent < 10 else 0}f} % times " in out, f"±{percent} in\n{out}")
     check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
+    for option, file in (("--diagram", diagram), ("--chart", chart)):
+        equal(tool("excess", "--method", "iqr", option, "-", folder / "t.pa")[0], file.read_text(), f"{option} and nothing else")
+    for wrong in (("--json", "--diagram", "-"), ("--json", "--chart", "-"), ("--diagram", "-", "--chart", "-")):
+        out, said = tool("excess", *wrong, folder / "t.pa", status=2)
+        options = [w for w in wrong if w.startswith("--")]
+        check(out == "" and "would both write to standard output" in said and all(o in said for o in options), f"{wrong}: {said}")
     tool("excess", "--diagram", folder / "absent" / "d.svg", folder / "t.pa", status=1)
 
 
