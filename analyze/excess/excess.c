@@ -195,7 +195,9 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
         remark_chunks(&excess);
         remark_objects(&excess);
         remark_busiest(&excess);
-        if (!pfa_excess_is_output(options->diagram) && !pfa_excess_is_output(options->chart)) {
+        if (pfa_excess_is_output(options->diagram) || pfa_excess_is_output(options->chart)) {
+            pfa_query_tell(query, stderr);
+        } else {
             (json ? pfa_excess_json : pfa_excess_text)(&excess);
         }
         int error = pfa_excess_draw(&excess);

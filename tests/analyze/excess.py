@@ -741,6 +741,8 @@ def text_and_pictures(folder):
                        "±", "Why: "):
             check(wanted in out, f"{wanted} in\n{out}")
         check("  #3  " not in out, "no more than asked for")
+        unit = "ms" if method == "kmeans" else excess(folder / "t.pa", "--method", method)["iqr"]["unit"]
+        check(f"; frequency / lifetime, per {unit}; logarithmic\n" in out, f"what bars are, in\n{out}")
         check("Frequency and lifetime" not in tool("excess", "--plain", folder / "t.pa")[0], "no charts if not wanted")
         for picture in (diagram, chart):
             equal(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg", str(picture))
@@ -750,6 +752,9 @@ def text_and_pictures(folder):
     check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
     for option, file in (("--diagram", diagram), ("--chart", chart)):
         equal(tool("excess", "--method", "iqr", option, "-", folder / "t.pa")[0], file.read_text(), f"{option} and nothing else")
+    make("ended", folder / "cut.pa", 700, 1, "shift=13")
+    out, said = tool("excess", "--chart", "-", folder / "cut.pa")
+    check(out.startswith("<") and "note: times were written in steps" in said, f"notes beside it: {said}")
     for wrong in (("--json", "--diagram", "-"), ("--json", "--chart", "-"), ("--diagram", "-", "--chart", "-")):
         out, said = tool("excess", *wrong, folder / "t.pa", status=2)
         options = [w for w in wrong if w.startswith("--")]
