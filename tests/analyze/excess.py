@@ -223,7 +223,8 @@ def check_hit(hit, found):
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
     equal(hit["moved"], sum(o["moved"] for o in found), "moved of a hit", 1e-9)
-    equal("moved by realloc, not freed" in hit["advice"], 2 * hit["moved"] > chunks and hit["size_high"] > 0, f"advice: {hit['advice']}")
+    if abs(2 * hit["moved"] - chunks) > 1e-9 * chunks:  # half of them by weights that were rounded may be either
+        equal("moved by realloc, not freed" in hit["advice"], 2 * hit["moved"] > chunks and hit["size_high"] > 0, f"advice: {hit['advice']}")
     equal(hit["own_run_ns"], sum(o["own_run_ns"] * o["frequency"] for o in found) / chunks, "run of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
