@@ -443,6 +443,10 @@ def outliers(folder):
             data = excess(folder / "t.pa", "--method", "iqr", "--unit", unit)
             equal(data["iqr"]["unit"], unit, "unit")
             check_outliers(data)
+    make("ended", folder / "t.pa", 60000, 1, "sampled", "size=1")  # beyond the units that have names
+    data = excess(folder / "t.pa", "--method", "iqr", "--where", "lifetime < 30ns")
+    check_outliers(data)
+    equal((data["iqr"]["unit"], 1 <= data["iqr"]["iqr"] < 10), ("10^-4 ns", True), "unit")
     check(found > 0, "some are outliers")
     equal(remarked, {True, False}, "what takes much time is remarked, if nothing is excessive")
 
