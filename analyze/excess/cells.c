@@ -13,7 +13,9 @@ void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
     sum->variance += other->variance;
     sum->life += other->life;
     sum->step = fmax(sum->step, other->step);
+    sum->run += other->run;
     sum->bytes += other->bytes;
+    sum->moved += other->moved;
 }
 
 double pfa_sum_lifetime(const pfa_sum_t *sum, double least)
@@ -36,13 +38,14 @@ double pfa_sum_within(const pfa_sum_t *sum)
 static size_t hash_of(const pfa_cell_key_t *key)
 {
     uint64_t hash = ((uint64_t)key->from << 32 | key->to) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 32 ^ key->size ^ (uint64_t)key->group << 40) * 0xd6e8feb86659fd93u;
+    hash = (hash ^ hash >> 32 ^ key->size ^ (uint64_t)key->group << 40 ^ (uint64_t)key->source << 24) *
+           0xd6e8feb86659fd93u;
     return (size_t)(hash ^ hash >> 32);
 }
 
 static bool is_same(const pfa_cell_key_t *a, const pfa_cell_key_t *b)
 {
-    return a->from == b->from && a->size == b->size && a->to == b->to && a->group == b->group;
+    return a->from == b->from && a->size == b->size && a->to == b->to && a->group == b->group && a->source == b->source;
 }
 
 static uint32_t *find_slot(const pfa_cells_t *cells, const pfa_cell_key_t *key)
@@ -73,7 +76,8 @@ pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key)
     uint32_t *slot = find_slot(cells, key);
     if (*slot == 0) {
         cells->list = pfa_memory_grow(cells->list, &cells->room, cells->count + 1, sizeof *cells->list);
-        cells->list[cells->count++] = (pfa_cell_t){.key = *key, .low = UINT64_MAX, .next = PFA_CELL_NONE};
+        cells->list[cells->count++] =
+            (pfa_cell_t){.key = *key, .low = UINT64_MAX, .first = INFINITY, .next = PFA_CELL_NONE};
         *slot = (uint32_t)cells->count;
     }
     return &cells->list[*slot - 1];
@@ -84,6 +88,8 @@ void pfa_cell_join(pfa_cell_t *cell, const pfa_cell_t *other)
     pfa_sum_add(&cell->sum, &other->sum);
     cell->low = other->low < cell->low ? other->low : cell->low;
     cell->high = other->high > cell->high ? other->high : cell->high;
+    cell->first = fmin(cell->first, other->first);
+    cell->last = fmax(cell->last, other->last);
 }
 
 /* In place: there are never more new ones than old ones that were looked at. */

@@ -1,4 +1,4 @@
-/* Sums of chunks, and a table of them by (from, group, size, to). For allocation objects and what is made of them. */
+/* Sums of chunks, and a table of them by (from, group, size, to, source). For allocation objects and what is made of them. */
 #ifndef PFA_ANALYZE_EXCESS_CELLS_H
 #define PFA_ANALYZE_EXCESS_CELLS_H
 
@@ -15,7 +15,9 @@ typedef struct pfa_sum {
     double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
     double life;     /* nanoseconds of all together, as they were written */
     double step;     /* nanoseconds: what the times of some were cut to; 0: to nothing */
+    double run;      /* nanoseconds: how long their recordings are, of each chunk its own, all together */
     double bytes;
+    double moved; /* chunks that realloc ended: what was in them went on in others */
 } pfa_sum_t;
 
 void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other);
@@ -30,16 +32,20 @@ double pfa_sum_within(const pfa_sum_t *sum);
 #define PFA_CELL_NONE UINT32_MAX
 
 typedef struct pfa_cell_key {
-    uint64_t size;  /* of a class, the largest that it may have */
-    uint32_t from;  /* a stack; of objects, a caller */
-    uint32_t group; /* what --by tells chunks of a stack apart by; else 0 */
-    uint32_t to;    /* a routine */
+    uint64_t size;   /* of a class, the largest that it may have */
+    uint32_t from;   /* a stack; of objects, a caller */
+    uint32_t group;  /* what --by tells chunks of a stack apart by; else 0 */
+    uint32_t to;     /* a routine */
+    uint32_t source; /* number of the trace; of objects 0 */
 } pfa_cell_key_t;
 
 typedef struct pfa_cell {
     pfa_cell_key_t key;
     uint64_t low; /* the smallest and the largest size that came about */
     uint64_t high;
+    double
+        first; /* when the first was born and the last died; of objects, which may be in several traces, it means nothing */
+    double last;
     pfa_sum_t sum;
     uint32_t next; /* of the same object; of an object, its first. PFA_CELL_NONE: no more */
 } pfa_cell_t;

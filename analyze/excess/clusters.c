@@ -10,6 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Hardly more than the calls themselves take: lives below are equally short. */
+#define SHORT_NS 1000.0
+
 typedef struct span {
     double low;
     double high;
@@ -85,11 +88,20 @@ static void sum_clusters(pfa_excess_t *excess, const uint32_t *labels)
         cluster->members++;
         cluster->frequency += objects->list[i].sum.chunks;
         cluster->lifetime += objects->list[i].lifetime;
+        cluster->within = hypot(cluster->within, pfa_sum_lifetime_within(&objects->list[i].sum));
     }
     for (unsigned k = 0; k < excess->k; k++) {
         excess->clusters[k].frequency /= (double)excess->clusters[k].members;
         excess->clusters[k].lifetime /= (double)excess->clusters[k].members;
+        excess->clusters[k].within /= (double)excess->clusters[k].members;
     }
+}
+
+/* Whether it cannot be said that it lives longer than the shortest, or is not worth saying. */
+static bool is_as_short(const pfa_excess_cluster_t *cluster, const pfa_excess_cluster_t *shortest)
+{
+    return cluster->lifetime - cluster->within <= shortest->lifetime + shortest->within ||
+           cluster->lifetime <= SHORT_NS;
 }
 
 /* The paper's two conditions. A single cluster has both. */
@@ -103,6 +115,11 @@ static void find_extremes(pfa_excess_t *excess)
         if (excess->clusters[k].lifetime < excess->clusters[excess->shortest].lifetime) {
             excess->shortest = k;
         }
+    }
+    if (excess->shortest != excess->most_frequent &&
+        is_as_short(&excess->clusters[excess->most_frequent], &excess->clusters[excess->shortest])) {
+        excess->shortest = excess->most_frequent;
+        excess->equally_short = true;
     }
 }
 

@@ -17,16 +17,46 @@ double pfa_excess_cost(const pfa_excess_t *excess, double frequency)
     return frequency * excess->pair_ns;
 }
 
-/* Little's law. */
+/* When chunks of a hit were there in one trace, and their lives together. */
+typedef struct presence {
+    double first;
+    double last;
+    double life;
+} presence_t;
+
+static void add_cells(presence_t *presences, const pfa_objects_t *objects, uint32_t number)
+{
+    const pfa_cell_t *cells = objects->cells.list;
+    for (; number != PFA_CELL_NONE; number = cells[number].next) {
+        presence_t *presence = &presences[cells[number].key.source];
+        presence->first = fmin(presence->first, cells[number].first);
+        presence->last = fmax(presence->last, cells[number].last);
+        presence->life += cells[number].sum.life;
+    }
+}
+
+/* Little's law. What was not there yet, or no longer, does not count: a pool is asked while chunks come and go. */
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    return excess->run_ns > 0 ? hit->sum.chunks * hit->lifetime / excess->run_ns : 0;
+    presence_t *presences = pfa_memory_get(excess->query->source_count, sizeof *presences);
+    double alive = 0;
+    for (size_t i = 0; i < excess->query->source_count; i++) {
+        presences[i].first = INFINITY;
+    }
+    for (size_t i = 0; i < hit->count; i++) {
+        add_cells(presences, &excess->objects, excess->objects.list[hit->members[i]].cells);
+    }
+    for (size_t i = 0; i < excess->query->source_count; i++) {
+        double time = presences[i].last - presences[i].first;
+        alive = time > 0 ? fmax(alive, presences[i].life / time) : alive;
+    }
+    free(presences);
+    return alive;
 }
 
 bool pfa_excess_may_be(const pfa_excess_t *excess, const pfa_object_t *object)
 {
-    double run = excess->run_ns / (double)excess->query->source_count;
-    return object->lifetime <= excess->options->max_life * run;
+    return object->lifetime <= excess->options->max_life * object->sum.run / object->sum.chunks;
 }
 
 /* A single cluster has all objects: there is nothing to tell apart. */

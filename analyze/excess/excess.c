@@ -1,5 +1,7 @@
 /* Owns `profalloc excess`: the walk through the chunks, and what is said of it. */
 #include "analyze/excess/excess.h"
+#include "analyze/memoro/memoro.h"
+#include "analyze/report/spent.h"
 #include "analyze/tool/commands.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 
 enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 
-/* Of a pair in a usual allocator. Recording costs more; that is not the program's fault. */
+/* Of a pair in a usual allocator, where none was measured. Recording costs more; that is not the program's fault. */
 #define USUAL_PAIR_NS 50.0
 
 /* Of a silhouette below this, Kaufman and Rousseeuw (1990) say that no structure was found. */
@@ -41,10 +43,15 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
     pfa_taken_t taken = {.key = {.size = kind->size,
                                  .from = kind->stack,
                                  .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
-                                 .to = destroyer},
+                                 .to = destroyer,
+                                 .source = kind->source->number},
                          .weight = kind->weight,
+                         .born = chunk->born,
+                         .died = chunk->died,
                          .life = chunk->life,
-                         .step = kind->live ? 0 : step_of(excess, chunk->event)};
+                         .step = kind->live ? 0 : step_of(excess, chunk->event),
+                         .run = kind->source->end_ns - kind->source->start_ns,
+                         .moved = pfa_memoro_is_moved(kind)};
     pfa_objects_take(&excess->objects, excess->query, &taken);
 }
 
@@ -137,22 +144,62 @@ static void remark_objects(pfa_excess_t *excess)
     }
 }
 
+/* A method tells objects from each other, and may miss what takes much of the run time all the same. */
+static void remark_busiest(pfa_excess_t *excess)
+{
+    const pfa_excess_options_t *options = excess->options;
+    char sizes[PFA_SIZES_TEXT];
+    char text[PFA_NUMBER_TEXT];
+    pfa_hit_t hit;
+    bool judged = excess->k != 0 || excess->unit != NULL;
+    if (!judged || excess->hit_count != 0 || !pfa_excess_busiest(excess, &hit)) {
+        return;
+    }
+    double share = excess->run_ns > 0 ? pfa_excess_cost(excess, hit.sum.chunks) / excess->run_ns : 0;
+    if (share > 0 && share >= options->min_share) {
+        pfa_notes_add(
+            &excess->query->remarks,
+            "the most frequent chunks that live short (--max-life) are made by %s and freed by %s, %s times "
+            "%s; calls for them take about %.3g %% of the run time, not less than %.3g %% (--min-share): look "
+            "at them, even if this method does not tell them from the rest",
+            pfa_callers_name(&excess->callers, hit.caller), excess->callers.routines.list[hit.destroyer].name,
+            pfa_text_count(text, round(hit.sum.chunks)), pfa_text_sizes(sizes, hit.low, hit.high), 100 * share,
+            100 * options->min_share);
+    }
+}
+
+static void choose_pair(pfa_excess_t *excess)
+{
+    double all_ns;
+    double measured = pfa_spent_pair_ns(excess->query, &all_ns);
+    if (excess->options->pair_ns > 0) {
+        excess->pair_ns = excess->options->pair_ns;
+        excess->pair_from = PFA_PAIR_GIVEN;
+    } else {
+        excess->pair_ns = measured > 0 ? measured : USUAL_PAIR_NS;
+        excess->pair_from = measured > 0 ? PFA_PAIR_MEASURED : PFA_PAIR_ASSUMED;
+    }
+}
+
 static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool json)
 {
     pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
-    excess.pair_ns = options->pair_ns > 0 ? options->pair_ns : USUAL_PAIR_NS;
     pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
     collect(&excess);
-    for (size_t i = 0; i < query->source_count; i++) {
-        excess.run_ns += query->sources[i].end_ns - query->sources[i].start_ns;
-    }
+    excess.run_ns = query->run_ns;
+    choose_pair(&excess);
     int status = query->status;
     if (query->source_count != 0) {
         pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));
         pfa_excess_detect(&excess);
         remark_chunks(&excess);
         remark_objects(&excess);
-        (json ? pfa_excess_json : pfa_excess_text)(&excess);
+        remark_busiest(&excess);
+        if (pfa_excess_is_output(options->diagram) || pfa_excess_is_output(options->chart)) {
+            pfa_query_tell(query, stderr);
+        } else {
+            (json ? pfa_excess_json : pfa_excess_text)(&excess);
+        }
         int error = pfa_excess_draw(&excess);
         status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;
         status = status == 0 && excess.hit_count != 0 && options->fail ? EXIT_EXCESSIVE : status;

@@ -29,7 +29,7 @@ typedef enum pfa_excess_order {
 } pfa_excess_order_t;
 
 typedef struct pfa_time_unit {
-    const char *name;
+    char name[24];
     double ns;
 } pfa_time_unit_t;
 
@@ -42,8 +42,8 @@ typedef struct pfa_excess_options {
     double mu;                   /* below 0: the value of the quartiles' distance */
     const pfa_time_unit_t *unit; /* of lifetimes in ratios; NULL: chosen */
     double min_share;            /* of the run time, that hits take together */
-    double max_life;             /* of the run time, that a short-lived object lives on average */
-    double pair_ns;              /* what an allocation and its free take; 0: as usual */
+    double max_life;             /* of its own recording's time, that a short-lived object lives on average */
+    double pair_ns;              /* what an allocation and its free take; 0: as measured, or as usual */
     size_t top;                  /* hits that are told; 0: usual */
     size_t lines;                /* of each call tree */
     size_t most_objects;         /* of more, sizes are put into classes */
@@ -64,6 +64,8 @@ typedef struct pfa_excess_cluster {
     size_t members;
     double frequency; /* means */
     double lifetime;
+    double
+        within; /* half the width of the interval that has the true mean lifetime with 95 %, as far as steps are to blame */
 } pfa_excess_cluster_t;
 
 /* Suspects of one caller and destroyer, whatever their sizes. */
@@ -91,6 +93,9 @@ typedef enum pfa_verdict {
     PFA_EXCESS_LITTLE, /* there are suspects, and they take too little time */
 } pfa_verdict_t;
 
+/* Where the cost of a pair is from. */
+typedef enum pfa_pair_from { PFA_PAIR_ASSUMED, PFA_PAIR_MEASURED, PFA_PAIR_GIVEN } pfa_pair_from_t;
+
 typedef struct pfa_excess {
     const pfa_excess_options_t *options;
     pfa_query_t *query;
@@ -100,8 +105,9 @@ typedef struct pfa_excess {
     uint64_t cut;        /* of the source that is walked through: the bits that times of deaths lost, */
     double step;         /* what they are multiples of, nanoseconds, */
     double longest_step; /* and the largest of all sources */
-    double run_ns;       /* of all recordings together */
+    double run_ns;       /* in which something was recorded */
     double pair_ns;
+    pfa_pair_from_t pair_from;
     pfa_verdict_t verdict;
     bool *suspect;  /* by number of the object */
     bool *reported; /* likewise: in a hit */
@@ -115,10 +121,12 @@ typedef struct pfa_excess {
     bool settled;
     pfa_excess_cluster_t clusters[PFA_KMEANS_MOST];
     unsigned most_frequent;
-    unsigned shortest;
+    unsigned shortest;                       /* of those that are equally short, the most frequent */
+    bool equally_short;                      /* another one has a lower mean, by less than can be told or matters */
     double silhouettes[PFA_KMEANS_MOST + 1]; /* by k; NaN: not tried */
     /* outliers */
     const pfa_time_unit_t *unit;
+    pfa_time_unit_t own_unit;  /* if it was chosen */
     pfa_quartiles_t quartiles; /* of ratios in that unit */
     double mu;
     double threshold;
@@ -129,7 +137,6 @@ extern const char *const pfa_excess_order_names[PFA_EXCESS_ORDERS];
 extern const char pfa_excess_orders[];
 pfa_excess_order_t pfa_excess_order_find(const char *name);
 
-extern const pfa_time_unit_t pfa_time_units[];
 /* NULL: there is none of this name. */
 const pfa_time_unit_t *pfa_time_unit_find(const char *name);
 
@@ -143,12 +150,18 @@ void pfa_excess_outliers(pfa_excess_t *excess);
 /* Finds the hits and the verdict; and of suspects, the hits that take at least so much time. */
 void pfa_excess_detect(pfa_excess_t *excess);
 void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns);
+/* The most frequent pair of caller and destroyer, of objects that may be excessive by how long they live; `routine` and `members`
+ * are not known of it. False: there is none. */
+bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest);
 /* An object as if it were a hit by itself. */
 pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number);
 
-/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average. */
+/* What calls for so many chunks take, nanoseconds; how many of a hit are alive on average from its first birth to its last death, in
+ * the trace in which these are most. */
 double pfa_excess_cost(const pfa_excess_t *excess, double frequency);
 double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit);
+/* Whether realloc ended most of its chunks. */
+bool pfa_excess_is_moved(const pfa_hit_t *hit);
 /* One sentence of what to do about it; the caller frees it. */
 char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */
@@ -156,6 +169,8 @@ char *pfa_excess_reason(const pfa_excess_t *excess);
 
 void pfa_excess_text(pfa_excess_t *excess);
 void pfa_excess_json(pfa_excess_t *excess);
+/* Whether a picture goes to standard output, where there is no place for anything else: "-". */
+bool pfa_excess_is_output(const char *path);
 /* Files of pictures; and the same on the terminal. 0, or an error number that was said. */
 int pfa_excess_draw(const pfa_excess_t *excess);
 void pfa_excess_show(const pfa_excess_t *excess);

@@ -189,6 +189,11 @@ static int draw_chart(const pfa_excess_t *excess, const char *path)
     return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
+bool pfa_excess_is_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 int pfa_excess_draw(const pfa_excess_t *excess)
 {
     int error = excess->options->diagram != NULL ? draw_diagram(excess, excess->options->diagram) : 0;
@@ -207,6 +212,9 @@ void pfa_excess_show(const pfa_excess_t *excess)
     free_picture(&dots);
     picture_t bars = make_chart(excess, TERM_BARS);
     pfa_bars_t chart = chart_of(excess, &bars, name);
+    char note[3 * NOTE]; /* bars on a terminal have no axis to tell that */
+    snprintf(note, sizeof note, "%s; %s; logarithmic", bars.note, name);
+    chart.note = note;
     putchar('\n');
     pfa_term_bars(stdout, &term, &chart);
     free_picture(&bars);

@@ -25,6 +25,7 @@ static void put_clusters(const pfa_excess_t *excess, pfa_json_t *json)
         pfa_json_whole(json, "objects", cluster->members);
         pfa_json_number(json, "frequency", cluster->frequency);
         pfa_json_number(json, "lifetime_ns", cluster->lifetime);
+        pfa_json_number(json, "lifetime_within_ns", cluster->within);
         pfa_json_bool(json, "most_frequent", k == excess->most_frequent);
         pfa_json_bool(json, "shortest", k == excess->shortest);
         pfa_json_end(json, '}');
@@ -98,9 +99,11 @@ static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_
     pfa_json_whole(json, "size_high", hit->high);
     pfa_json_number(json, "frequency", hit->sum.chunks);
     pfa_json_number(json, "bytes", hit->sum.bytes);
+    pfa_json_number(json, "moved", hit->sum.moved);
     pfa_json_number(json, "lifetime_ns", hit->lifetime);
     pfa_json_number(json, "life_ns", hit->sum.life);
     pfa_json_number(json, "step_ns", hit->sum.step);
+    pfa_json_number(json, "own_run_ns", hit->sum.run / hit->sum.chunks);
     pfa_json_begin(json, "within", '{');
     pfa_json_number(json, "frequency", pfa_sum_within(&hit->sum));
     pfa_json_number(json, "lifetime_ns", pfa_sum_lifetime_within(&hit->sum));
@@ -196,8 +199,11 @@ static void put_sums(const pfa_excess_t *excess, pfa_json_t *json)
 {
     static const char *const size_classes[] = {
         [PFA_SIZE_EXACT] = "exact", [PFA_SIZE_EIGHTHS] = "eighths", [PFA_SIZE_POWERS] = "powers"};
+    static const char *const pair_from[] = {
+        [PFA_PAIR_ASSUMED] = "assumed", [PFA_PAIR_MEASURED] = "measured", [PFA_PAIR_GIVEN] = "given"};
     pfa_json_number(json, "run_ns", excess->run_ns);
     pfa_json_number(json, "pair_ns", excess->pair_ns);
+    pfa_json_text(json, "pair_from", pair_from[excess->pair_from]);
     pfa_json_number(json, "min_share", excess->options->min_share);
     pfa_json_number(json, "max_life", excess->options->max_life);
     pfa_json_whole(json, "object_count", excess->objects.count);

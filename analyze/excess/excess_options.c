@@ -19,11 +19,11 @@ static const char usage[] =
     "  --scale SCALE      kmeans: linear (default) or log\n"
     "  --seed N           kmeans: another seed; the same one gives the same clusters\n"
     "  --mu X             iqr: above Q3 + X * IQR is an outlier; else X is the value of the IQR\n"
-    "  --unit UNIT        iqr: of lifetimes: ns, 10ns, ... ms, s; else that in which the IQR is from 1 to 10\n"
+    "  --unit UNIT        iqr: of lifetimes: ps, 10ps, ... ms, s; else that in which the IQR is from 1 to 10\n"
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 1%\n"
     "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
-    "  --pair-cost NS     what an allocation and its free take; 50, as in a usual allocator\n"
+    "  --pair-cost NS     what an allocation and its free take; else what was measured in the run, or 50 if nothing was\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
     "                     arguments. May be repeated\n"
     "  --wrappers FILE    the same, one in each line\n" PFA_REQUEST_WHERE_USAGE PFA_REQUEST_BY_USAGE
@@ -33,8 +33,8 @@ static const char usage[] =
     "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes; 1048576\n"
     "  --top N            so many hits; 10 as text, all of them as JSON\n"
     "  --lines N          so many lines of each call tree; 12\n"
-    "  --diagram FILE     the frequency-lifetime diagram as SVG\n"
-    "  --chart FILE       the ratio chart as SVG\n"
+    "  --diagram FILE     the frequency-lifetime diagram as SVG; with -, to standard output in place of the text\n"
+    "  --chart FILE       the ratio chart as SVG, likewise\n"
     "  --plain            no charts in the text\n"
     "  --json             for programs\n"
     "  --objects          all objects in the JSON; only with --json\n"
@@ -183,7 +183,8 @@ static bool take_word(pfa_excess_options_t *options, int option, const char *val
         return true;
     default:
         options->unit = pfa_time_unit_find(value);
-        return options->unit != NULL || refuse("--unit takes ns, us, ms or s, or 10 or 100 of them as in 10us", value);
+        return options->unit != NULL ||
+               refuse("--unit takes ps, ns, us, ms or s, or 10 or 100 of them as in 10us", value);
     }
 }
 
@@ -241,6 +242,19 @@ static bool take_order(pfa_excess_options_t *options, const char *name)
     return true;
 }
 
+/* Two answers in one stream are none. */
+static bool share_output(const pfa_excess_options_t *options, bool json)
+{
+    bool diagram = pfa_excess_is_output(options->diagram);
+    bool chart = pfa_excess_is_output(options->chart);
+    if (diagram + chart + json > 1) {
+        pfa_tool_say("excess", "%s and %s would both write to standard output", json ? "--json" : "--diagram -",
+                     chart ? "--chart -" : "--diagram -");
+        return true;
+    }
+    return false;
+}
+
 /* Options of one method have no meaning to the other; nor that of the JSON to the text. */
 static bool fit_together(const pfa_excess_options_t *options, bool json)
 {
@@ -258,7 +272,7 @@ static bool fit_together(const pfa_excess_options_t *options, bool json)
         pfa_tool_say("excess", "--objects is of --json: the text has hits alone");
         return false;
     }
-    return true;
+    return !share_output(options, json);
 }
 
 int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv)

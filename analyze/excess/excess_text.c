@@ -19,13 +19,14 @@ static void print_clusters(const pfa_excess_t *excess)
         }
     }
     printf("%s\n", excess->settled ? "" : "; points still moved when it was stopped");
-    printf("  %-9s %10s %18s %16s\n", "cluster", "objects", "mean frequency", "mean lifetime");
+    printf("  %-9s %10s %18s %16s %10s\n", "cluster", "objects", "mean frequency", "mean lifetime", "within");
     for (unsigned k = 0; k < excess->k; k++) {
         const pfa_excess_cluster_t *cluster = &excess->clusters[k];
-        char texts[3][PFA_NUMBER_TEXT];
-        printf("  %-9u %10s %18s %16s%s%s\n", k + 1, pfa_text_count(texts[0], (double)cluster->members),
+        char texts[4][PFA_NUMBER_TEXT];
+        printf("  %-9u %10s %18s %16s %10s%s%s\n", k + 1, pfa_text_count(texts[0], (double)cluster->members),
                pfa_text_count(texts[1], round(cluster->frequency)), pfa_text_duration(texts[2], cluster->lifetime),
-               k == excess->most_frequent ? "  most frequent" : "", k == excess->shortest ? "  shortest-lived" : "");
+               pfa_text_duration(texts[3], cluster->within), k == excess->most_frequent ? "  most frequent" : "",
+               k == excess->shortest ? "  shortest-lived" : "");
     }
 }
 
@@ -115,7 +116,7 @@ static void print_hit(pfa_excess_t *excess, const pfa_hit_t *hit, size_t rank)
         pfa_place_function(stdout, pfa_callers_name(&excess->callers, hit->caller));
         putchar('\n');
     }
-    print_routine(excess, "freed by    ", hit->destroyer);
+    print_routine(excess, pfa_excess_is_moved(hit) ? "realloced by" : "freed by    ", hit->destroyer);
     print_tree(excess, hit);
     char *advice = pfa_excess_advice(excess, hit);
     printf("      %s\n", advice);
@@ -134,11 +135,26 @@ static void print_hits(pfa_excess_t *excess)
     }
 }
 
+static void print_verdict(const pfa_excess_t *excess)
+{
+    static const char *const pair_from[] = {[PFA_PAIR_ASSUMED] = "a guess, since none was measured; see --pair-cost",
+                                            [PFA_PAIR_MEASURED] = "measured in the run; see --pair-cost",
+                                            [PFA_PAIR_GIVEN] = "--pair-cost"};
+    bool found = excess->verdict == PFA_EXCESS_FOUND;
+    bool few = excess->verdict == PFA_EXCESS_FEW;
+    char *reason = pfa_excess_reason(excess);
+    printf("\n%s: %s", found ? "Why" : few ? "Too few objects to tell" : "No excessive allocation", reason);
+    if (found || few || excess->verdict == PFA_EXCESS_LITTLE) { /* it speaks of time */
+        printf(",\n  at %.3g ns for an allocation and its free (%s)", excess->pair_ns, pair_from[excess->pair_from]);
+    }
+    puts(".");
+    free(reason);
+}
+
 void pfa_excess_text(pfa_excess_t *excess)
 {
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_objects_t *objects = &excess->objects;
-    char *reason = pfa_excess_reason(excess);
     printf("%s allocation object%s (%s, size, destroyer) of %s chunks in %s",
            pfa_text_count(texts[0], (double)objects->count), pfa_text_plural((double)objects->count),
            pfa_callers_kind(&excess->callers), pfa_text_count(texts[1], round(objects->chunks)),
@@ -159,11 +175,7 @@ void pfa_excess_text(pfa_excess_t *excess)
     }
     if (excess->verdict == PFA_EXCESS_FOUND) {
         print_hits(excess);
-        printf("\nWhy: %s,\n  at %.3g ns for an allocation and its free (--pair-cost).\n", reason, excess->pair_ns);
-    } else {
-        printf("\n%s: %s.\n", excess->verdict == PFA_EXCESS_FEW ? "Too few objects to tell" : "No excessive allocation",
-               reason);
     }
-    free(reason);
+    print_verdict(excess);
     pfa_query_tell(excess->query, stdout);
 }

@@ -20,17 +20,32 @@ static int compare_members(const void *left, const void *right, void *context)
     return order != 0 ? order : (a->low > b->low) - (a->low < b->low);
 }
 
-/* Suspects, those of one caller and destroyer together, by size. */
-static void list_members(pfa_excess_t *excess)
+/* Some objects that were freed, those of one caller and destroyer together, by size. */
+typedef struct members {
+    uint32_t *list;
+    size_t count;
+} members_t;
+
+static bool is_suspect(const pfa_excess_t *excess, size_t number)
 {
-    size_t count = 0;
-    excess->members = pfa_memory_get(excess->suspect_count + 1, sizeof *excess->members);
+    return excess->suspect[number];
+}
+
+static bool is_short(const pfa_excess_t *excess, size_t number)
+{
+    return pfa_excess_may_be(excess, &excess->objects.list[number]);
+}
+
+static members_t list_members(const pfa_excess_t *excess, bool (*is_member)(const pfa_excess_t *excess, size_t number))
+{
+    members_t members = {.list = pfa_memory_get(excess->objects.freed + 1, sizeof *members.list)};
     for (size_t i = 0; i < excess->objects.freed; i++) {
-        if (excess->suspect[i]) {
-            excess->members[count++] = (uint32_t)i;
+        if (is_member(excess, i)) {
+            members.list[members.count++] = (uint32_t)i;
         }
     }
-    qsort_r(excess->members, count, sizeof *excess->members, compare_members, excess->objects.list);
+    qsort_r(members.list, members.count, sizeof *members.list, compare_members, excess->objects.list);
+    return members;
 }
 
 pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number)
@@ -59,17 +74,30 @@ static void join(pfa_hit_t *hit, const pfa_excess_t *excess, uint32_t number)
     hit->count++;
 }
 
-static pfa_hit_t make_hit(const pfa_excess_t *excess, size_t first)
+static pfa_hit_t make_hit(const pfa_excess_t *excess, const members_t *members, size_t first)
 {
     const pfa_object_t *objects = excess->objects.list;
-    const uint32_t *members = excess->members;
-    pfa_hit_t hit = pfa_excess_hit_of(excess, members[first]);
-    hit.members = &members[first];
-    for (size_t i = first + 1; i < excess->suspect_count && is_same(&objects[members[first]], &objects[members[i]]);
-         i++) {
-        join(&hit, excess, members[i]);
+    const uint32_t *list = members->list;
+    pfa_hit_t hit = pfa_excess_hit_of(excess, list[first]);
+    hit.members = &list[first];
+    for (size_t i = first + 1; i < members->count && is_same(&objects[list[first]], &objects[list[i]]); i++) {
+        join(&hit, excess, list[i]);
     }
     return hit;
+}
+
+bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest)
+{
+    members_t members = list_members(excess, is_short);
+    *busiest = (pfa_hit_t){.routine = PFA_ROUTINE_UNKNOWN};
+    for (size_t i = 0; i < members.count;) {
+        pfa_hit_t hit = make_hit(excess, &members, i);
+        i += hit.count;
+        *busiest = hit.sum.chunks > busiest->sum.chunks ? hit : *busiest;
+    }
+    busiest->members = NULL;
+    free(members.list);
+    return busiest->count != 0;
 }
 
 /* The function that allocates all chunks of a hit. */
@@ -144,10 +172,11 @@ static int compare_hits(const void *left, const void *right, void *context)
 
 void pfa_excess_list_hits(pfa_excess_t *excess, double least_ns)
 {
-    list_members(excess);
+    members_t members = list_members(excess, is_suspect);
+    excess->members = members.list;
     excess->hits = pfa_memory_get(excess->suspect_count + 1, sizeof *excess->hits);
     for (size_t i = 0; i < excess->suspect_count;) {
-        pfa_hit_t hit = make_hit(excess, i);
+        pfa_hit_t hit = make_hit(excess, &members, i);
         i += hit.count;
         if (pfa_excess_cost(excess, hit.sum.chunks) < least_ns) {
             continue;

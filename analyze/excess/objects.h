@@ -1,6 +1,6 @@
 /* Allocation objects, EMAD's unit: (caller, size, destroyer) with how often it came about and how long it lived on average.
  *
- * While chunks go by, sums are kept by (stack, size, destroyer): cells (cells.h). They are what the call trees of objects are
+ * While chunks go by, sums are kept by (stack, size, destroyer, trace): cells (cells.h). They are what the call trees of objects are
  * made of. When all have gone by, the cells of one caller, size and destroyer are an object.
  *
  * A program may ask for any number of sizes. When there are too many cells, sizes are put into classes, and if that does not do,
@@ -44,8 +44,12 @@ typedef struct pfa_objects {
 typedef struct pfa_taken {
     pfa_cell_key_t key; /* with its own size */
     double weight;
+    double born;
+    double died;
     double life;
     double step;
+    double run; /* of its recording */
+    bool moved;
 } pfa_taken_t;
 
 void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken);

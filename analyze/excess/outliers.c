@@ -4,39 +4,46 @@
  * The paper takes lifetimes in milliseconds and proposes the value of that distance as mu. A value that has a unit makes the
  * answer depend on it: the distance was 1.7 per ms there, and is millions per ms where chunks live for microseconds, so that
  * nothing would ever be an outlier. So lifetimes are told, unless asked otherwise, in the unit in which the distance is a
- * number from 1 to below 10, as it was in the paper. */
+ * number from 1 to below 10, as it was in the paper, whatever power of ten that takes. */
 #include "analyze/excess/excess.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const pfa_time_unit_t pfa_time_units[] = {{"ns", 1},      {"10ns", 1e1},  {"100ns", 1e2}, {"us", 1e3},    {"10us", 1e4},
-                                          {"100us", 1e5}, {"ms", 1e6},    {"10ms", 1e7},  {"100ms", 1e8}, {"s", 1e9},
-                                          {"10s", 1e10},  {"100s", 1e11}, {NULL, 0}};
+/* Those that have names, by powers of ten. */
+static const pfa_time_unit_t units[] = {{"ps", 1e-3},   {"10ps", 1e-2}, {"100ps", 1e-1}, {"ns", 1},
+                                        {"10ns", 1e1},  {"100ns", 1e2}, {"us", 1e3},     {"10us", 1e4},
+                                        {"100us", 1e5}, {"ms", 1e6},    {"10ms", 1e7},   {"100ms", 1e8},
+                                        {"s", 1e9},     {"10s", 1e10},  {"100s", 1e11}};
 
-enum { MILLISECONDS = 6 };
+enum { UNITS = sizeof units / sizeof units[0], NANOSECONDS = 3, MILLISECONDS = 9 };
 
 const pfa_time_unit_t *pfa_time_unit_find(const char *name)
 {
-    for (const pfa_time_unit_t *unit = pfa_time_units; unit->name != NULL; unit++) {
-        if (strcmp(unit->name, name) == 0) {
-            return unit;
+    for (size_t i = 0; i < UNITS; i++) {
+        if (strcmp(units[i].name, name) == 0) {
+            return &units[i];
         }
     }
     return NULL;
 }
 
-/* From a distance by nanoseconds. The smallest unit in which it is at least 1; the paper's if there is no distance. */
-static const pfa_time_unit_t *choose_unit(double distance)
+/* From a distance by nanoseconds. That in which it is from 1 to below 10; the paper's if there is no distance. */
+static pfa_time_unit_t choose_unit(double distance)
 {
     if (distance <= 0) {
-        return &pfa_time_units[MILLISECONDS];
+        return units[MILLISECONDS];
     }
-    const pfa_time_unit_t *unit = pfa_time_units;
-    while (unit[1].name != NULL && distance * unit->ns < 1) {
-        unit++;
+    int power = (int)-floor(log10(distance));
+    power += distance * pow(10, power) < 1; /* logarithms are rounded */
+    power -= distance * pow(10, power) >= 10;
+    int number = power + NANOSECONDS;
+    if (number >= 0 && number < UNITS) {
+        return units[number];
     }
+    pfa_time_unit_t unit = {.ns = pow(10, power)};
+    snprintf(unit.name, sizeof unit.name, "10^%d ns", power);
     return unit;
 }
 
@@ -55,7 +62,8 @@ void pfa_excess_outliers(pfa_excess_t *excess)
 {
     const pfa_objects_t *objects = &excess->objects;
     pfa_quartiles_t by_ns = quartiles_by_ns(objects);
-    excess->unit = excess->options->unit != NULL ? excess->options->unit : choose_unit(by_ns.range);
+    excess->own_unit = choose_unit(by_ns.range);
+    excess->unit = excess->options->unit != NULL ? excess->options->unit : &excess->own_unit;
     double factor = excess->unit->ns;
     excess->quartiles =
         (pfa_quartiles_t){.first = by_ns.first * factor, .third = by_ns.third * factor, .range = by_ns.range * factor};

@@ -59,12 +59,23 @@ static char *advice_of_own(const pfa_hit_t *hit)
                      instead, pfa_text_count(text, (double)hit->high));
 }
 
+bool pfa_excess_is_moved(const pfa_hit_t *hit)
+{
+    return 2 * hit->sum.moved > hit->sum.chunks;
+}
+
 char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
 {
     char texts[2][PFA_NUMBER_TEXT];
     double alive = pfa_excess_alive(excess, hit);
     if (hit->high == 0) {
         return make_text("Nothing is asked for: return before allocating when the length is 0.");
+    }
+    if (pfa_excess_is_moved(hit)) {
+        return make_text(
+            "Most are moved by realloc, not freed: if they grow, reserve at once what is needed in the end, at "
+            "least %s byte%s.",
+            pfa_text_count(texts[0], (double)hit->high), pfa_text_plural((double)hit->high));
     }
     if (hit->routine == hit->destroyer && hit->routine != PFA_ROUTINE_UNKNOWN) {
         return advice_of_own(hit);
@@ -74,10 +85,11 @@ char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit)
             "Keep freed chunks for the next call instead of giving them back; to see who frees them, record with "
             "--conf free_depth:8.");
     }
-    return make_text("Keep freed chunks in a free list or take them from a pool: about %s %s alive at a time, so %s "
-                     "slots do.",
-                     alive < 1 ? "1" : pfa_text_count(texts[0], round(alive)), alive < 2 ? "is" : "are",
-                     pfa_text_count(texts[1], slots_for(alive)));
+    return make_text(
+        "Keep freed chunks in a free list or take them from a pool: about %s %s alive at a time on average, "
+        "so about %s slots should do.",
+        alive < 1 ? "1" : pfa_text_count(texts[0], round(alive)), alive < 2 ? "is" : "are",
+        pfa_text_count(texts[1], slots_for(alive)));
 }
 
 static char *reason_of_clusters(const pfa_excess_t *excess)
@@ -147,9 +159,9 @@ char *pfa_excess_reason(const pfa_excess_t *excess)
         break;
     }
     return excess->options->method == PFA_EXCESS_KMEANS
-               ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime; calls for "
+               ? make_text("one cluster has both the highest mean frequency and the lowest mean lifetime%s; calls for "
                            "its objects take about %.3g %% of the run time",
-                           100 * share)
+                           excess->equally_short ? " (within what can be told, or below 1 us)" : "", 100 * share)
                : make_text("objects have ratios above the threshold; calls for them take about %.3g %% of the run time",
                            100 * share);
 }

@@ -17,6 +17,7 @@ from support import MAKER, check, equal, make, tool
 NEVER = "(never)"
 LEAST_STEP, COUNTED = 2000, 32  # a lifetime below so many counts is no less than such a moment for all chunks together
 SHARE, PAIR = 0.01, 50
+SHORT = 1000  # lives below are equally short
 
 
 # --- the reference ---
@@ -49,7 +50,8 @@ def first_outside(lines, wrappers):
 
 class Object:
     def __init__(self):
-        self.frequency = self.life = self.variance = self.step = self.bytes = 0
+        self.frequency = self.life = self.variance = self.step = self.bytes = self.moved = 0
+        self.first, self.last = math.inf, 0
         self.ways = collections.Counter()  # callers, the innermost first -> chunks
         self.stacks = set()
 
@@ -67,6 +69,7 @@ class Object:
         self.variance += other.variance
         self.step = max(self.step, other.step)
         self.bytes += other.bytes
+        self.moved += other.moved
 
     def finish(self):
         self.lifetime = max(max(self.life, self.step) / self.frequency, 1)
@@ -100,6 +103,9 @@ def objects_of(path, seconds, wrappers=(), where=lambda event: True, shift=0, ca
             step = 2**shift
         objects[key].take(event["weight"], event["size"], life, step, way)
         objects[key].stacks.add(event["stack"])
+        objects[key].moved += event["weight"] if dead and event["moved_to"] else 0
+        objects[key].first = min(objects[key].first, event["alloc_time"])
+        objects[key].last = max(objects[key].last, event["free_time"] if dead else 0)
     for each in objects.values():
         each.finish()
     return objects
@@ -182,11 +188,13 @@ def check_objects(data, reference):
         equal(ours["frequency"], truth.frequency, f"frequency of {key}", 1e-9)
         equal(ours["size_low"], getattr(truth, "low", key[1]), f"smallest size of {key}")
         equal(ours["bytes"], truth.bytes, f"bytes of {key}", 1e-9)
+        equal(ours["moved"], truth.moved, f"moved of {key}", 1e-9)
         equal(ours["lifetime_ns"], truth.lifetime, f"lifetime of {key}", 1e-9)
         equal(ours["within"]["frequency"], 1.96 * math.sqrt(truth.variance), f"spread of {key}", 1e-4)  # weights are told with 12 digits
         equal(ours["within"]["lifetime_ns"], truth.doubt, f"spread of lifetimes of {key}", 1e-4)
         equal(ours["life_ns"], truth.life, f"lives of {key}", 1e-9)
         equal(ours["step_ns"], truth.step, f"step of {key}")
+        equal(ours["own_run_ns"], 1e9 * data["files"][0]["seconds"], f"run of {key}", 1e-9)
         equal(ours["ratio_per_ms"], truth.ratio * 1e6, f"ratio of {key}", 1e-9)
     order = [(o["never_freed"], -o["frequency"]) for o in data["objects"]]
     equal(order, sorted(order), "freed ones by frequency, then the others")
@@ -201,7 +209,7 @@ def freed(data):
 
 
 def may_be(data, told):
-    return told["lifetime_ns"] <= data["max_life"] * data["run_ns"] / len(data["files"])
+    return told["lifetime_ns"] <= data["max_life"] * told["own_run_ns"]
 
 
 def check_hit(hit, found):
@@ -214,6 +222,10 @@ def check_hit(hit, found):
     life, step = sum(o["life_ns"] for o in found), max(o["step_ns"] for o in found)
     equal(hit["lifetime_ns"], max(max(life, step) / chunks, 1), "lifetime of a hit", 1e-9)
     equal(hit["bytes"], sum(o["bytes"] for o in found), "bytes of a hit", 1e-9)
+    equal(hit["moved"], sum(o["moved"] for o in found), "moved of a hit", 1e-9)
+    if abs(2 * hit["moved"] - chunks) > 1e-9 * chunks:  # half of them by weights that were rounded may be either
+        equal("moved by realloc, not freed" in hit["advice"], 2 * hit["moved"] > chunks and hit["size_high"] > 0, f"advice: {hit['advice']}")
+    equal(hit["own_run_ns"], sum(o["own_run_ns"] * o["frequency"] for o in found) / chunks, "run of a hit", 1e-9)
     equal(hit["ratio_per_ms"], 1e6 * chunks / hit["lifetime_ns"], "ratio of a hit", 1e-9)
 
 
@@ -261,16 +273,23 @@ def check_clusters(data, scale="linear", dice=None):
     for i, cluster in enumerate(told["clusters"]):
         equal(cluster["frequency"], frequency[i], "mean frequency", 1e-9)
         equal(cluster["lifetime_ns"], lifetime[i], "mean lifetime", 1e-9)
-    both = [i for i in range(k) if frequency[i] == max(frequency) and lifetime[i] == min(lifetime)]
-    suspects = [o for o, l in zip(objects, labels) if l in both and may_be(data, o)]
+        doubts = [o["within"]["lifetime_ns"] for o, l in zip(objects, labels) if l == i]
+        equal(cluster["lifetime_within_ns"], math.sqrt(sum(d * d for d in doubts)) / len(doubts), "its spread", 1e-9)
+    most = next(i for i in range(k) if told["clusters"][i]["most_frequent"])
+    equal(frequency[most], max(frequency), "the most frequent", 1e-9)
+    least = min(range(k), key=lambda i: lifetime[i])
+    apart = lifetime[most] - lifetime[least]
+    equals = apart <= sum(told["clusters"][i]["lifetime_within_ns"] for i in (most, least)) or lifetime[most] <= SHORT
+    suspects = [o for o, l in zip(objects, labels) if l == most and (apart == 0 or equals) and may_be(data, o)]
     check_hits(data, suspects, "frequency")
-    return bool(both)
+    return "both" if apart == 0 else "equals" if equals else "no"
 
 
 def check_outliers(data, mu=None):
     told, objects = data["iqr"], freed(data)
-    names = [f"{n}{u}" for u in ("ns", "us", "ms", "s") for n in ("", "10", "100")]
-    factor = 10**names.index(told["unit"]) / 1e6  # from per ms
+    names = [f"{n}{u}" for u in ("ps", "ns", "us", "ms", "s") for n in ("", "10", "100")]
+    power = names.index(told["unit"]) - 3 if told["unit"] in names else int(told["unit"].removeprefix("10^").removesuffix(" ns"))
+    factor = 10**power / 1e6  # from per ms
     ratios = [o["ratio_per_ms"] * factor for o in objects]
     q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     equal((told["q1"] - q1) / max(q3, 1e-9), 0, "Q1", 1e-9)
@@ -281,6 +300,20 @@ def check_outliers(data, mu=None):
     suspects = [o for o, r in zip(objects, ratios) if r > told["threshold"] and may_be(data, o)]
     check_hits(data, suspects, "ratio_per_ms")
     return len(suspects)
+
+
+def check_remark(data):
+    """The most frequent caller and destroyer of what lives short, if no hit is told."""
+    pairs = collections.Counter()
+    for each in freed(data):
+        pairs[pair_of(each)] += each["frequency"] if may_be(data, each) else 0
+    (caller, destroyer), chunks = pairs.most_common(1)[0]
+    wanted = not data["hits"] and chunks * data["pair_ns"] >= data["min_share"] * data["run_ns"]
+    told = [r for r in data["remarks"] if "the most frequent chunks that live short" in r]
+    equal(len(told), int(wanted), f"remarks of {caller}: {data['remarks']}")
+    if wanted:
+        check(f"are made by {caller} and freed by {destroyer}, {chunks:,.0f} times " in told[0], told[0])
+    return wanted
 
 
 # --- tests ---
@@ -330,16 +363,17 @@ def cut_times(folder):
 def clusters(folder):
     outcomes = set()
     for seed in range(3):
-        make("ended", folder / "t.pa", 700, seed)
+        make("ended", folder / "t.pa", 700, seed, *(["shift=13"] if seed == 2 else []))
         for scale in ("linear", "log"):
             for k in (None, 1, 2, 3, 5):
                 options = ["--scale", scale, "--seed", seed + 7, *(["--clusters", k] if k else [])]
                 data = excess(folder / "t.pa", *options)
                 equal((data["method"], data["kmeans"]["scale"]), ("kmeans", scale), "method")
                 outcomes.add(check_clusters(data, scale, random.Random(seed)))
+                check_remark(data)
                 equal(data["kmeans"]["k_given"], k is not None, "k was given")
                 check(k is None or data["kmeans"]["k"] == k, "as many as asked for")
-    equal(outcomes, {True, False}, "both answers are there")
+    equal(outcomes, {"both", "equals", "no"}, "all answers are there")
 
 
 def same_again(folder):
@@ -365,6 +399,23 @@ def guard(folder):
         equal(excess(folder / "t.pa", *words)["min_share"], share, "share")
 
 
+def pair_cost(folder):
+    """What was measured in the traces, if it was; what is given is stronger."""
+    calls, ticks = 1100 + 800, 1100 * 20 - 800  # as make_trace.c has them, a tick is a nanosecond
+    for words, options, cost, source, said in ((("timed",), (), 2 * ticks / calls, "measured", "(measured in the run; see --pair-cost)"),
+                                               ((), (), PAIR, "assumed", "(a guess, since none was measured; see --pair-cost)"),
+                                               (("timed",), ("--pair-cost", 7), 7, "given", "(--pair-cost)")):
+        make("ended", folder / "t.pa", 700, 1, *words)
+        data = excess(folder / "t.pa", "--clusters", 1, *options)
+        equal(data["pair_ns"], cost, "cost of a pair", 1e-9)
+        equal(data["pair_from"], source, "where it is from")
+        equal(data["hits"][0]["cost_ns"], data["hits"][0]["frequency"] * cost, "what calls take", 1e-9)
+        check_clusters(data)
+        for some in ((), ("--min-share", "100%"), ("--where", "size < 20")):
+            text = tool("excess", "--plain", "--clusters", 1 if "--where" not in some else 64, *options, *some, folder / "t.pa")[0]
+            check(f"at {cost:.3g} ns for an allocation and its free {said}." in text, f"{some}: {text}")
+
+
 def long_lives(folder):
     """What lives for much of the run is not excessive."""
     make("ended", folder / "t.pa", 700, 1)
@@ -379,7 +430,7 @@ def long_lives(folder):
 
 
 def outliers(folder):
-    found = 0
+    found, remarked = 0, set()
     for seed, words in enumerate([(), ("sampled",), ("sizes",)]):
         make("ended", folder / "t.pa", 1500, seed, *words)
         data = excess(folder / "t.pa", "--method", "iqr")
@@ -387,11 +438,17 @@ def outliers(folder):
         check(1 <= data["iqr"]["iqr"] < 10, f"the unit makes the IQR a small number: {data['iqr']}")
         for mu in (0, 1.5, 3, 1000):
             found += check_outliers(excess(folder / "t.pa", "--method", "iqr", "--mu", mu, "--min-share", 0), mu)
+            remarked.add(check_remark(excess(folder / "t.pa", "--method", "iqr", "--mu", mu)))
         for unit in ("ns", "us", "100us", "ms", "s"):
             data = excess(folder / "t.pa", "--method", "iqr", "--unit", unit)
             equal(data["iqr"]["unit"], unit, "unit")
             check_outliers(data)
+    make("ended", folder / "t.pa", 60000, 1, "sampled", "size=1")  # beyond the units that have names
+    data = excess(folder / "t.pa", "--method", "iqr", "--where", "lifetime < 30ns")
+    check_outliers(data)
+    equal((data["iqr"]["unit"], 1 <= data["iqr"]["iqr"] < 10), ("10^-4 ns", True), "unit")
     check(found > 0, "some are outliers")
+    equal(remarked, {True, False}, "what takes much time is remarked, if nothing is excessive")
 
 
 def wrappers(folder):
@@ -628,19 +685,56 @@ def folded(folder):
     equal(data["chunks"], 1500, "without them")
 
 
-def several(folder):
-    make("ended", folder / "a.pa", 900, 1)
-    make("ended", folder / "b.pa", 700, 2)
-    one, two = (excess(folder / name) for name in ("a.pa", "b.pa"))
-    both = json.loads(tool("excess", "--json", "--objects", folder / "a.pa", folder / "b.pa")[0])
+def check_several(both, one, two):
+    """Objects of two traces, each chunk with its own recording's time."""
     equal(both["chunks"], one["chunks"] + two["chunks"], "chunks of both")
-    equal(both["run_ns"], one["run_ns"] + two["run_ns"], "time of both", 1e-9)
-    equal({key_of(o) for o in both["objects"]}, {key_of(o) for d in (one, two) for o in d["objects"]}, "objects of both")
+    parts = [{key_of(o): o for o in d["objects"]} for d in (one, two)]
+    equal({key_of(o) for o in both["objects"]}, {key for part in parts for key in part}, "objects of both")
+    for each in both["objects"]:
+        own = [part[key_of(each)] for part in parts if key_of(each) in part]
+        runs = sum(o["own_run_ns"] * o["frequency"] for o in own)
+        equal(each["own_run_ns"], runs / sum(o["frequency"] for o in own), "the recording it is held against", 1e-9)
+    check_clusters(both)
+
+
+def several(folder):
+    """The run is the time in which something was recorded: of recordings at the same time, and of one after the other."""
+    make("ended", folder / "a.pa", 900, 1)
+    one = excess(folder / "a.pa")
+    for later, runs in ((0, 1), (3_000_000_000, 2)):
+        make("ended", folder / "b.pa", 1200, 2, f"later={later}")
+        two = excess(folder / "b.pa")
+        both = json.loads(tool("excess", "--json", "--objects", folder / "a.pa", folder / "b.pa")[0])
+        check_several(both, one, two)
+        check(one["run_ns"] < two["run_ns"], "one is longer")
+        least = two["run_ns"] + (one["run_ns"] if runs == 2 else 0)
+        equal(both["run_ns"], least, f"time of both, one {later} ns later", 1e-9)
     (folder / "bad.pa").write_text("no trace")
     out, said = tool("excess", "--json", "--objects", folder / "bad.pa", folder / "a.pa", status=2)
     equal(json.loads(out)["objects"], one["objects"], "the one that is a trace")
     check("bad.pa" in said, said)
     tool("excess", folder / "bad.pa", status=2)
+
+
+def alive(folder):
+    """Of a hit from its first birth to its last death, in the trace in which these are most."""
+    paths, kept, pools = [folder / "a.pa", folder / "b.pa"], set(), 0
+    make("ended", paths[0], 900, 1)
+    make("ended", paths[1], 300, 2, "sampled", "later=5000000000")
+    references = [objects_of(path, excess(path)["files"][0]["seconds"]) for path in paths]
+    for some in ([0], [1], [0, 1]):
+        options = ("--clusters", 1, "--min-share", 0, "--max-life", 1)
+        data = json.loads(tool("excess", "--json", "--objects", *options, *(paths[i] for i in some))[0])
+        for hit in data["hits"]:
+            keys = {key_of(o) for o in freed(data) if pair_of(o) == pair_of(hit)}
+            found = [[references[i][k] for k in keys & set(references[i])] for i in some]
+            each = [sum(o.life for o in f) / (max(o.last for o in f) - min(o.first for o in f)) for f in found if f]
+            equal(hit["alive"], max(each), f"alive of {pair_of(hit)}", 1e-6)
+            kept.add(each.index(max(each)) if len(each) == 2 else None)
+            slots = math.ceil(2 * hit["alive"]) + 1
+            pools += f"so about {slots:,} slots should do" in hit["advice"]
+            check("from a pool" not in hit["advice"] or f" {slots:,} slots" in hit["advice"], hit["advice"])
+    check({0, 1} & kept and pools > 0, f"hits in both traces, and pools: {kept}, {pools}")
 
 
 def text_and_pictures(folder):
@@ -652,6 +746,8 @@ def text_and_pictures(folder):
                        "±", "Why: "):
             check(wanted in out, f"{wanted} in\n{out}")
         check("  #3  " not in out, "no more than asked for")
+        unit = "ms" if method == "kmeans" else excess(folder / "t.pa", "--method", method)["iqr"]["unit"]
+        check(f"; frequency / lifetime, per {unit}; logarithmic\n" in out, f"what bars are, in\n{out}")
         check("Frequency and lifetime" not in tool("excess", "--plain", folder / "t.pa")[0], "no charts if not wanted")
         for picture in (diagram, chart):
             equal(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg", str(picture))
@@ -659,6 +755,15 @@ def text_and_pictures(folder):
         percent = 100 * top["within"]["frequency"] / top["frequency"]
         check(f" ±{percent:.{1 if percent < 10 else 0}f} % times " in out, f"±{percent} in\n{out}")
     check("inlined_site" in diagram.read_text() + chart.read_text(), "objects have names")
+    for option, file in (("--diagram", diagram), ("--chart", chart)):
+        equal(tool("excess", "--method", "iqr", option, "-", folder / "t.pa")[0], file.read_text(), f"{option} and nothing else")
+    make("ended", folder / "cut.pa", 700, 1, "shift=13")
+    out, said = tool("excess", "--chart", "-", folder / "cut.pa")
+    check(out.startswith("<") and "note: times were written in steps" in said, f"notes beside it: {said}")
+    for wrong in (("--json", "--diagram", "-"), ("--json", "--chart", "-"), ("--diagram", "-", "--chart", "-")):
+        out, said = tool("excess", *wrong, folder / "t.pa", status=2)
+        options = [w for w in wrong if w.startswith("--")]
+        check(out == "" and "would both write to standard output" in said and all(o in said for o in options), f"{wrong}: {said}")
     tool("excess", "--diagram", folder / "absent" / "d.svg", folder / "t.pa", status=1)
 
 
@@ -683,7 +788,7 @@ def command_line(folder):
         check(out == "" and f"{option} is of " in said, f"{wrong}: {said}")
 
 
-support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, long_lives=long_lives, outliers=outliers,
+support.main(objects=objects, cut_times=cut_times, cut_means=cut_means, clusters=clusters, same_again=same_again, guard=guard, pair_cost=pair_cost, long_lives=long_lives, outliers=outliers,
              wrappers=wrappers, size_classes=size_classes, many_sizes=many_sizes, call_trees=call_trees, where=where, by=by, sort=sort, all_live=all_live,
-             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several,
+             odd_heaps=odd_heaps, few_objects=few_objects, folded=folded, several=several, alive=alive,
              text_and_pictures=text_and_pictures, command_line=command_line)

@@ -66,6 +66,31 @@ def one_size(folder):
         check(f"{data['hits'][0]['frequency']:,} times 48 bytes, alive for" in text, text)
 
 
+def few_functions(folder):
+    """All live for some nanoseconds, and which of them by the fewest is chance: the most frequent is excessive all the same."""
+    for conf in ("sample:1", "sample:1,time_step:1"):
+        trace = record(folder, "few", conf)
+        data = excess(trace)
+        equal(data["hits"][0]["caller"]["function"], "few_128", "the most frequent")
+        check_frequency(data["hits"][0], data)
+        most = next(c for c in data["kmeans"]["clusters"] if c["most_frequent"])
+        check(most["shortest"], f"none is shorter: {data['kmeans']}")
+        iqr = excess(trace, "--method", "iqr")["iqr"]
+        check(1 <= iqr["iqr"] < 10, f"the unit makes the IQR a small number: {iqr}")
+
+
+def grown(folder):
+    """What realloc moves on is not freed: of eight chunks of a list, only the last is."""
+    trace = record(folder, "grow")
+    data = excess(trace)
+    hit = data["hits"][0]
+    equal((hit["caller"]["function"], hit["size_low"], hit["size_high"]), ("grow_list", 16, 128), "the list")
+    check(abs(hit["moved"] / hit["frequency"] - 7 / 8) < 0.01, f"{hit['moved']} of {hit['frequency']} were moved")
+    text = tool("excess", "--plain", "--top", 1, trace)[0]
+    check("realloced by grow_list" in text and "freed by" not in text, text)
+    check("moved by realloc, not freed: if they grow, reserve at once what is needed in the end, at least 128 bytes." in text, text)
+
+
 def clean(folder):
     trace = record(folder, "clean")
     for method in ("kmeans", "iqr"):
@@ -88,4 +113,4 @@ def sampled(folder):
     print(f"{right} of {runs} intervals have the truth")
 
 
-support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, clean=clean)
+support.main(sampled=sampled, many_sizes=many_sizes, one_size=one_size, few_functions=few_functions, grown=grown, clean=clean)
