@@ -186,7 +186,7 @@ static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool
     pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
     pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
     collect(&excess);
-    excess.run_ns = query->run_ns;
+    excess.run_ns = query->run_ns - pfa_spent_recording_ns(query);
     choose_pair(&excess);
     int status = query->status;
     if (query->source_count != 0) {
