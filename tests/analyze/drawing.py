@@ -117,7 +117,7 @@ def random_paths(seed, count):
     for _ in range(count):
         path = []
         for _ in range(source.randrange(1, 7)):
-            block = [source.choice("abcde") for _ in range(source.choice([1, 2, 3, 3, 17, 24, 25]))]
+            block = [source.choice("abcde") for _ in range(source.choice([1, 2, 3] * 5 + [17, 24, 25]))]
             path += block * source.choice([1, 1, 1, 2, 3, 4, 5, 20])
         paths.append((source.randrange(1, 1000), path[:200]))
     return paths
