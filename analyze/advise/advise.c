@@ -118,8 +118,9 @@ static void print_text(pfa_report_t *report, const pfa_findings_t *findings, siz
         }
     }
     if (among == findings->worth && findings->worth < findings->count) {
-        printf("\n%zu more would save less than %g %% of the run and of %s; --top %zu lists them all\n",
-               findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->peak_words, findings->count);
+        printf(
+            "\n%zu more would save less than %g %% of the run or of %s, and no millisecond; --top %zu lists them all\n",
+            findings->count - findings->worth, 100 * PFA_FINDING_WORTH, findings->peak_words, findings->count);
     }
     pfa_held_print(report);
     printf("\nAn allocation and its free are %s to cost %s together, copying 0.25 ns a byte.\n",

@@ -28,6 +28,8 @@ extern const char *const pfa_sure_names[];
 /* What ranks below is worth no change: a hundredth of a percent of the run, or of the peak. But what there is no estimate of, which has no
  * rank, may be. */
 #define PFA_FINDING_WORTH 1e-4
+/* Unless it saves so much time: a server waits for most of its run. */
+#define PFA_FINDING_WORTH_NS 1e6
 
 typedef struct pfa_finding {
     pfa_advice_t advice;

@@ -6,7 +6,8 @@
 /* What is worth a change comes first, then that of which nobody can say what it would bring, then what is worth none. */
 static int tier_of(const pfa_finding_t *finding)
 {
-    return finding->rank >= PFA_FINDING_WORTH ? 0 : finding->advice == PFA_ADVICE_unshare ? 1 : 2;
+    bool worth = finding->rank >= PFA_FINDING_WORTH || finding->ns >= PFA_FINDING_WORTH_NS;
+    return worth ? 0 : finding->advice == PFA_ADVICE_unshare ? 1 : 2;
 }
 
 int pfa_findings_compare(const void *a, const void *b)
