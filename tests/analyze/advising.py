@@ -504,6 +504,8 @@ def read_elsewhere(folder):
             equal((ours[("written", "remove")], ours[("parts", "shrink")], ours[("never", "remove")]),
                   (("medium", READ), ("medium", TOUCHED), ("medium", TOUCHED)), "the library has read them")
             check(f"; how sure: medium ({READ})\n" in tool("advise", folder / "main.pa")[0], "it is said")
+            alone = [f["advice"] for f in advice(folder / "main.pa", "--where", "at_function = never")["findings"]]
+            check("remove" in alone, f"asked for alone, it is still seen that they were never touched: {alone}")
         (folder / "main.pa").unlink()
 
 
