@@ -21,7 +21,7 @@ static const char usage[] =
     "  --mu X             iqr: above Q3 + X * IQR is an outlier; else X is the value of the IQR\n"
     "  --unit UNIT        iqr: of lifetimes: ps, 10ps, ... ms, s; else that in which the IQR is from 1 to 10\n"
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
-    "                     may be. Default 2%\n"
+    "                     may be. Default 3%\n"
     "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
     "  --pair-cost NS     what an allocation and its free take; else what was measured in the run, or 50 if nothing was\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
@@ -279,7 +279,7 @@ int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int a
 {
     *request = (pfa_request_t){.command = "excess", .usage = usage};
     *options = (pfa_excess_options_t){
-        .seed = 1, .mu = -1, .min_share = 0.02, .max_life = 0.1, .lines = USUAL_LINES, .most_objects = USUAL_OBJECTS};
+        .seed = 1, .mu = -1, .min_share = 0.03, .max_life = 0.1, .lines = USUAL_LINES, .most_objects = USUAL_OBJECTS};
     int status = pfa_request_read(request, argc, argv, own_options, take_option, options);
     options->top = request->top;
     bool good = status >= 0 || (fit_together(options, request->json) && take_order(options, request->sort));

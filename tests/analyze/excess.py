@@ -16,7 +16,7 @@ from support import MAKER, check, equal, make, tool
 
 NEVER = "(never)"
 LEAST_STEP, COUNTED = 2000, 32  # a lifetime below so many counts is no less than such a moment for all chunks together
-SHARE, PAIR = 0.02, 50
+SHARE, PAIR = 0.03, 50
 SHORT = 1000  # lives below are equally short
 
 
