@@ -159,7 +159,7 @@ def worth(folder):
     """What saves next to nothing is not listed, but counted; --top lists it."""
     (folder / "busy.c").write_text(BUSY)
     subprocess.run(["cc", "-O1", "-g", "-o", folder / "busy", folder / "busy.c"], check=True)
-    tool("run", "-o", folder / "busy.pa", "--", folder / "busy")
+    tool("run", "--conf", "time_step:1", "-o", folder / "busy.pa", "--", folder / "busy")
     findings = advice(folder / "busy.pa")["findings"]
     out = tool("advise", folder / "busy.pa")[0]
     listed = len(re.findall(r"^  #\d+  ", out, re.M))

@@ -68,7 +68,7 @@ def edges(folder):
 def wrong_uses(folder):
     path = folder / "t.pa"
     make("ended", path, 10, 2)
-    for arguments, said in (((path, path), "one trace"), (("--top", 3, path), "--top"), (("--by", "size", path), "usage"), ((), "usage"),
+    for arguments, said in (((path, path), "one trace"), (("--top", 3, path), "--top"), (("--by", "size", path), "no use for --by"), (("--sort", "size", path), "no use for --sort"), ((), "usage"),
                             ((folder / "absent.pa",), "absent.pa"), (("--where", "size > 1", folder / "absent.pa"), "absent.pa")):
         out, err = tool("dump", *arguments, status=2)
         check(said in err and out == "", f"{arguments}: {out}{err}")
