@@ -91,13 +91,17 @@ def kept_promises(folder):
 
 BUSY = r"""
 #include <stdlib.h>
+#include <unistd.h>
 static volatile long sink;
 __attribute__((noinline)) static void often(void) { char *p = malloc(100); p[0] = 1; sink += p[0]; free(p); }
 __attribute__((noinline)) static void seldom(void) { char *p = malloc(200); p[0] = 1; sink += p[0]; free(p); }
 int main(void)
 {
-    for (int i = 0; i < 300000; i++) often();
     for (int i = 0; i < 20; i++) seldom();
+    for (int i = 0; i < 200000; i++) {
+        often();
+        if (i % 20000 == 0) usleep(3000); /* so that the writer can keep up on a busy machine */
+    }
     for (long i = 0; i < 300000000; i++) sink += i;
     return 0;
 }
@@ -106,12 +110,13 @@ int main(void)
 
 POOLED = r"""
 #include <stdlib.h>
+#include <unistd.h>
 static volatile long sink;
 __attribute__((noinline)) static char *node(int size) { char *p = malloc((size_t)size); p[0] = 1; return p; }
 #define USER(n) __attribute__((noinline)) static void use_##n(void) \
     { char *a[64]; for (int i = 0; i < 64; i++) a[i] = node(16 + n); for (int i = 0; i < 64; i++) { sink += a[i][0]; free(a[i]); } }
 USER(0) USER(1) USER(2) USER(3) USER(4) USER(5) USER(6) USER(7)
-int main(void) { for (int i = 0; i < 500; i++) { use_0(); use_1(); use_2(); use_3(); use_4(); use_5(); use_6(); use_7(); } return 0; }
+int main(void) { for (int i = 0; i < 500; i++) { use_0(); use_1(); use_2(); use_3(); use_4(); use_5(); use_6(); use_7(); if (i % 50 == 0) usleep(3000); } return 0; }
 """
 
 
@@ -150,7 +155,7 @@ def pools(folder):
     equal(sorted(p["stack"][1]["function"] for p in pool["points"]), [f"use_{i}" for i in range(8)], "its points")
     check(all(f["saves_ns"] <= data["run_ns"] for f in data["findings"]), "one thread saves no more time than it took")
     out = tool("advise", folder / "pool.pa")[0]
-    told = re.findall(r"\n      and [\d,]+ chunks by (use_\d) \(pool.c:7\) < main \(pool.c:8\)(?=\n)", out)
+    told = re.findall(r"\n      and [\d,]+ chunks by (use_\d) \(pool.c:8\) < main \(pool.c:9\)(?=\n)", out)
     equal(told, [p["stack"][1]["function"] for p in pool["points"][1:6]], "points that are told")
     check("\n      and 2 more points of the same function\n" in out, out)
 
