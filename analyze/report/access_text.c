@@ -277,7 +277,8 @@ static void say_none(const pfa_report_t *report)
 void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order)
 {
     if (report->tally.frees + report->tally.live_chunks <= 0) {
-        printf("\nno access data: there is no chunk\n");
+        printf("\nno access data: no chunk was recorded%s\n",
+               report->query.where != NULL ? " for which --where holds" : "");
         return;
     }
     if (!report->has_accesses) {
