@@ -531,7 +531,7 @@ def many_sizes(folder):
     data = json.loads(tool("excess", "--json", folder / "t.pa")[0])
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     equal((data["chunks"], data["size_classes"]), (4_000_000, "eighths"), "all of them")
-    check(memory < 400, f"{memory} MiB")
+    check(memory < 900, f"{memory} MiB")  # without classes it took 1.1 GiB, with them some 150 MiB; with sanitizers 530
 
 
 def call_trees(folder):
