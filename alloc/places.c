@@ -43,8 +43,19 @@ static uintptr_t unit_start(uint64_t number)
     return pfa_range.records + number * unit_size(&pfa_range);
 }
 
+static _Atomic uint64_t units_end; /* behind the last that was ever asked for */
+
+void pfa_places_after_fork(void)
+{
+    for (uint64_t i = 0; i < pfa_load_relaxed(&units_end); i++) {
+        uint16_t making = COMMITTING;
+        (void)pfa_cas_acq_rel(&pfa_range.units[i].extent, &making, (uint16_t)0);
+    }
+}
+
 static int commit_unit(uint64_t number)
 {
+    pfa_atomic_max(&units_end, number + 1);
     pfa_record_unit_t *unit = &pfa_range.units[number];
     uint32_t extent = 0;
     uint16_t none = 0;

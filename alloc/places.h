@@ -35,6 +35,9 @@ uint64_t pfa_places_units_size(const pfa_range_t *range);
  * first slot. By the thread that owns the slice. 0 or an errno value. */
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records);
 
+/* In a fork child: a unit that another thread was just making accessible is given up, and made by who needs it next. */
+void pfa_places_after_fork(void);
+
 /* Room on the disk for the records of all regions of a unit, in its extent made anew. 0 or an errno value. */
 int pfa_places_make_room(uint32_t extent, uint64_t unit);
 

@@ -136,11 +136,21 @@ int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
     return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
 }
 
+static int map_file(void *at, size_t size, int flags, int fd, uint64_t offset)
+{
+    long got = call(PFA_SYS_MAP_FILE, SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
+                    (long)offset);
+    return got < 0 && got > -4096 ? (int)got : 0;
+}
+
 int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset)
 {
-    long got = call(PFA_SYS_MAP_FILE, SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                    fd, (long)offset);
-    return got < 0 && got > -4096 ? (int)got : 0;
+    return map_file(at, size, MAP_SHARED, fd, offset);
+}
+
+int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset)
+{
+    return map_file(at, size, MAP_PRIVATE, fd, offset);
 }
 
 long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset)
@@ -321,6 +331,14 @@ int pfa_sys_parent_pid(void)
     return (int)pfa_raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
+unsigned long pfa_sys_threads(void)
+{
+    struct stat task; /* a folder for each, and two names of itself */
+    return pfa_raw_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&task, 0, 0, 0) == 0
+               ? (unsigned long)task.st_nlink - 2
+               : 0;
+}
+
 int pfa_sys_tid(void)
 {
     return (int)pfa_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -424,18 +442,24 @@ static long membarrier(int command)
     return call(PFA_SYS_MEMBARRIER, SYS_membarrier, command, 0, 0, 0, 0, 0);
 }
 
-void pfa_sys_fence_all(void)
+bool pfa_sys_try_fence_all(void)
 {
-    enum { LONG_ENOUGH_NS = 1000000 };
     long err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (err == -EPERM) { /* not registered yet */
         (void)membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
         err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     }
-    if (err != 0) {
-        pfa_sys_pause(LONG_ENOUGH_NS);
-    }
     pfa_fence_seq_cst();
+    return err == 0;
+}
+
+void pfa_sys_fence_all(void)
+{
+    enum { LONG_ENOUGH_NS = 1000000 };
+    if (!pfa_sys_try_fence_all()) {
+        pfa_sys_pause(LONG_ENOUGH_NS);
+        pfa_fence_seq_cst();
+    }
 }
 
 _Noreturn void pfa_sys_exit(int status)

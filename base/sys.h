@@ -55,6 +55,8 @@ int pfa_sys_truncate(int fd, uint64_t size);
  * file system cannot say. */
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
 /* Maps a piece of the file, shared, over what is at `at`. */
+/* Memory at an address, shared with a file; or that begins as a copy of it. */
+int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset);
 int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset);
 /* All of it, or a negative error number. */
 long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
@@ -97,6 +99,8 @@ uint64_t pfa_sys_nanoseconds(void);
 /* Since 1970. */
 uint64_t pfa_sys_unix_nanoseconds(void);
 int pfa_sys_parent_pid(void);
+/* Threads of the process, 0 if unknown. */
+unsigned long pfa_sys_threads(void);
 
 /* What kept a file from being made or written, in words. */
 const char *pfa_sys_why(int err);
@@ -116,6 +120,8 @@ void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
  * before to be seen. */
 void pfa_sys_fence_all(void);
+/* The same where the system has one; false if it has none. */
+bool pfa_sys_try_fence_all(void);
 _Noreturn void pfa_sys_exit(int status);
 /* Dies by SIGABRT: through the program's handler if there is one, by the default action in any case. */
 _Noreturn void pfa_sys_abort(void);

@@ -45,7 +45,7 @@ static void leave(void *arg)
 
 void pfa_thread_say_name(pfa_tls_t *tls)
 {
-    if (!pfa_load_relaxed(&pfa_ring_closed) && tls->thread != NULL) {
+    if (pfa_ring_is_open() && tls->thread != NULL) {
         pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
     }
 }

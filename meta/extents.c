@@ -213,8 +213,8 @@ static int open_in_memory(void)
 
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
-    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
     bool full = pfa_load_relaxed(&table.full);
+    int err = pfa_extents_head != NULL ? 0 : full ? ENOMEM : open_in_memory();
     if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
         /* Totals are kept all the same; they go with the process if it is killed. */
         *number = NOT_IN_FILE;
@@ -377,6 +377,30 @@ int pfa_extents_reopen(const char *path)
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);
     return failed != 0 ? ENOMEM : err;
+}
+
+void pfa_extents_make_private(void)
+{
+    if (!table.shared || own_descriptor() != 0) {
+        return;
+    }
+    uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
+    for (uint32_t i = 0; i < count && i < PFA_LIVE_EXTENTS; i++) {
+        const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
+        if (table.at[i] != NULL && extent->kind != PFA_EXTENT_NONE) {
+            (void)pfa_sys_map_copy(table.at[i], extent->size, table.fd, extent->offset);
+        }
+    }
+    (void)pfa_sys_map_copy(pfa_extents_head, HEAD_SIZE, table.fd, 0);
+}
+
+void pfa_extents_forget(void)
+{
+    if (table.shared) {
+        forget_file();
+    }
+    pfa_extents_head = NULL;
+    pfa_store_relaxed(&table.full, true);
 }
 
 void pfa_extents_unlink(void)

@@ -66,7 +66,7 @@ static void live_then_freed(void)
             must(dead.alloc_time == finding.alloc_time && dead.thread == finding.thread);
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 RUN_IN_CHILD(live_then_freed)
 
@@ -162,7 +162,7 @@ static void aligned_chunks(void)
             }
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 RUN_IN_CHILD(aligned_chunks)
 
@@ -208,7 +208,7 @@ static void zeroed_and_flagged(void)
                 }
             }
         }
-        pfa_chunk_reclaim();
+        (void)pfa_chunk_reclaim();
     }
 }
 RUN_IN_CHILD(zeroed_and_flagged)
@@ -240,7 +240,7 @@ static void errno_stays(void)
             check_refused(chunk, pfa_range_profiled((uintptr_t)chunk) ? PFA_CHUNK_FREED : PFA_CHUNK_FOREIGN);
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     must(errno == 1234);
 }
 RUN_IN_CHILD(errno_stays)
@@ -315,7 +315,7 @@ static void births_and_deaths_add_up(void)
             fill_pattern(live[i], size_of[i], i);
         }
         if (step % 1000 == 0) {
-            pfa_chunk_reclaim();
+            (void)pfa_chunk_reclaim();
         }
     }
     for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
@@ -405,9 +405,9 @@ static void resizing_into_silence(void)
             totals_t silent = totals_of(0, PFA_CLASS_COUNT);
             must(verdict_on(chunk) == PFA_CHUNK_SILENT);
             must(verdict_on((char *)chunk + 8) == PFA_CHUNK_INTERIOR);
-            pfa_rcu_read_lock();
+            (void)pfa_rcu_enter(&pfa_tls);
             must(!pfa_lookup((uintptr_t)chunk, &hit)); /* not a profiled chunk */
-            pfa_rcu_read_unlock();
+            pfa_rcu_leave(true);
             must(silent.frees - old.frees == PFA_COUNT_ONE && silent.freed_bytes - old.freed_bytes == pairs[i][0]);
             must(silent.allocations == old.allocations);
             if (i % 2 == 0) { /* comes back to life, or dies in silence */
@@ -537,7 +537,7 @@ static void accesses_belong_to_one_life(void)
                 must(free_chunk(chunks[c]) == PFA_CHUNK_LIVE);
             }
         }
-        pfa_chunk_reclaim();
+        (void)pfa_chunk_reclaim();
     }
     void *small = chunk_of(100); /* resized in place, a life ends and another begins */
     void *large = chunk_of(300000);
@@ -575,13 +575,13 @@ static void records_show_the_death(void)
     for (int i = 0; i < SIZES; i++) {
         void *chunk = chunk_of(sizes[i]);
         pfa_hit_t hit = {0, NULL};
-        pfa_rcu_read_lock();
+        (void)pfa_rcu_enter(&pfa_tls);
         must(pfa_lookup((uintptr_t)chunk, &hit));
         must(pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
         must(free_chunk(chunk) == PFA_CHUNK_LIVE);
         must(!pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
         must(pfa_size_of(pfa_load_relaxed(&hit.record->size_flags)) == sizes[i]);
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
     }
 }
 RUN_IN_CHILD(records_show_the_death)
@@ -762,7 +762,7 @@ static void large_space_runs_out(void)
     }
     pfa_backing_free(plain);
     pfa_backing_free(big_plain);
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     char *again = chunk_of(1 * MIB); /* there is room again */
     must(again != NULL && pfa_range_profiled((uintptr_t)again));
     totals_t totals = totals_of(PFA_CLASS_LARGE, PFA_CLASS_COUNT);
@@ -791,7 +791,7 @@ static void nobody_reclaims(void)
     (void)capture_end(&said);
     must(lines_in(said.text) == 1);
     must(strstr(said.text, "wait for the background thread: some are not recorded") != NULL);
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     must(pfa_intervalmap_retired() == 0);
     must(refusals_until_recorded(150000, &chunk) < 20000);
     must(verdict_on(chunk) == PFA_CHUNK_LIVE);
