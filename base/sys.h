@@ -109,6 +109,9 @@ const char *pfa_sys_why(int err);
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+/* From here on no kinds of calls on the ways of malloc and free but those that every malloc makes: to map and to protect
+ * memory, to give advice, and futexes. A program that has shut itself in may be killed for another. Once, at start. */
+void pfa_sys_be_frugal(void);
 /* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
 size_t pfa_sys_processors(void *set, size_t size);
 /* In place of a real-time policy, if it has one. */

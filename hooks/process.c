@@ -204,6 +204,9 @@ static void configure(void)
     pfa_stack_init(false);
     pfa_fork_watch();
     pfa_session_init(pfa_options.out);
+    if (!pfa_session_wanted()) {
+        pfa_sys_be_frugal();
+    }
     if (pfa_options.prof != 0 && is_followed() && pfa_process_start(pfa_options.sample) == ENOMEM) {
         pfa_say("no address space for records (limit: %lu bytes): nothing is recorded",
                 (unsigned long)pfa_sys_address_limit());
