@@ -173,6 +173,38 @@ def entries_overwritten(folder):
     check("deaths that were recorded and are not in the trace" in out, out)
 
 
+def deaths_in(path):
+    """Of the trace without its live table."""
+    rows = map(json.loads, tool("dump", "--json", "--events", path)[0].splitlines())
+    return sum(row["type"] == "death" and row["from"] == "trace" for row in rows)
+
+
+def lost_and_folded(folder):
+    """Deaths of a block that is cut off are lost where rings say that they were written, however many others are in totals; and a
+    sealed trace still says so."""
+    path, table = folder / "t.pa", folder / "t.pa.live"
+    for words in (("settled", "folds=50000"), ("settled", "folds=50000", "unwritten"), ("settled", "folds=50000", "sampled")):
+        make("killed", path, 20000, 4, *words)
+        tool("check", path)
+        whole, live = path.read_bytes(), table.read_bytes()
+        blocks = blocks_of(path)
+        last = [b for b in blocks if b["kind"] == "EVENTS"][-1]
+        deaths = deaths_in(path)
+        for end in (last["offset"], last["offset"] + 20, last["offset"] + 32 + last["stored_size"] - 1):
+            path.write_bytes(whole[:end])
+            table.write_bytes(live)
+            left = deaths_in(path)
+            check(left < deaths, f"{left} of {deaths} deaths are left in the trace")
+            sentence = f"{deaths - left} deaths that were recorded and are not in the trace"
+            for step in ("cut", "sealed"):
+                out, _ = tool("check", path, status=1)
+                check(sentence in out and "has what was in it" not in out, f"{words}, {step} at {end}: '{sentence}' in {out}")
+                check(any(sentence in line for line in report(path)["missing"]), f"{words}, {step}: report")
+                if step == "cut":
+                    tool("seal", path)
+                    check(not table.exists(), "the live table is gone")
+
+
 def bytes_flipped(folder):
     """Anywhere, and with checksums made right again, so that decoders meet it."""
     make("ended", folder / "t.pa", 3000, 8, "after", "folded")
@@ -192,4 +224,5 @@ def bytes_flipped(folder):
 
 support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out, every_command_says_it=every_command_says_it,
              rows_without_sense=rows_without_sense, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
-             live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)
+             live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, lost_and_folded=lost_and_folded,
+             bytes_flipped=bytes_flipped)
