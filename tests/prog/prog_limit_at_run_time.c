@@ -1,8 +1,18 @@
 /* A limit on address space that the program sets while it runs is kept: malloc returns NULL before it is reached, a good part
  * of it is had, and the program's own mappings and threads still work meanwhile.
  *
- * run: modes=off arg=250
- * run: modes=sampled,often,full arg=20 may_say="the profiled range .*" may_say="no memory .*" */
+ * run: modes=off arg=48 arg=250
+ * run: modes=off arg=10000 arg=250
+ * run: modes=off arg=1000000 arg=250
+ * run: modes=off arg=20000000 arg=150
+ * run: modes=sampled,often,full arg=48 arg=50
+ *      may_say="the profiled range .*" may_say="no memory .*"
+ * run: modes=sampled,often,full arg=10000 arg=50
+ *      may_say="the profiled range .*" may_say="no memory .*"
+ * run: modes=sampled,often,full arg=1000000 arg=50
+ *      may_say="the profiled range .*" may_say="no memory .*"
+ * run: modes=sampled,often,full arg=20000000 arg=20
+ *      may_say="the profiled range .*" may_say="no memory .*" */
 #include "trap.h"
 
 #include <pthread.h>
@@ -45,20 +55,18 @@ static size_t take(size_t size)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {48, 10000, 1000000, 20000000};
-    size_t least = argc > 1 ? strtoul(argv[1], NULL, 10) * MIB : 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        pthread_t thread;
-        set_limit(LIMIT * MIB);
-        void *own = mmap(NULL, 16 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(own != MAP_FAILED, "no room for a mapping of the program");
-        CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0 && pthread_join(thread, NULL) == 0);
-        size_t bytes = take(sizes[i]);
-        CHECK(bytes <= LIMIT * MIB, "%zu bytes of size %zu with a limit of %d MiB", bytes, sizes[i], LIMIT);
-        /* Of the largest ones a segment may have no place for a second. */
-        CHECK(bytes >= (sizes[i] > MIB ? least / 2 : least), "only %zu bytes of size %zu", bytes, sizes[i]);
-        CHECK(munmap(own, 16 * MIB) == 0);
-        set_limit(RLIM_INFINITY);
-    }
+    CHECK(argc == 3);
+    size_t size = strtoul(argv[1], NULL, 10);
+    size_t least = strtoul(argv[2], NULL, 10) * MIB;
+    pthread_t thread;
+    void *volatile before = malloc(size); /* recording has begun */
+    free(before);
+    set_limit(LIMIT * MIB);
+    void *own = mmap(NULL, 16 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(own != MAP_FAILED, "no room for a mapping of the program");
+    CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    size_t bytes = take(size);
+    CHECK(bytes <= LIMIT * MIB, "%zu bytes of size %zu with a limit of %d MiB", bytes, size, LIMIT);
+    CHECK(bytes >= least, "only %zu bytes of size %zu", bytes, size);
     return 0;
 }
