@@ -8,7 +8,7 @@
 
 enum { UNIT_SLICES = PFA_UNIT_SLICES, PATIENCE = 10000 };
 
-enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 16 }; /* each is a mapping, of which a process can have 65530 */
+enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 4 }; /* each is a mapping, of which a process can have 65530 */
 
 /* While a thread makes an extent, its word says so, and of which process it is: in a fork child it is made anew. */
 enum { MAKING = PFA_LIVE_EXTENTS + 1, MAKERS = UINT16_MAX - MAKING };
