@@ -157,7 +157,6 @@ static uint64_t wanted_region_span(bool wide)
 static void close_profiled(pfa_range_t *range)
 {
     release(range->base, range->total_span);
-    release(range->records, pfa_places_size(range));
     if (range->whole_cell) {
         release((uintptr_t)(range->slices - CELL_SLICES_BEFORE), CELL_TABLE_SIZE);
     } else {
@@ -175,9 +174,9 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .wide = wide,
                          .home_stride = PFA_RECORDS_PER_SLICE * pfa_record_size(wide) + PFA_RECORD_GAP};
     void *units = NULL;
+    fresh.group_units = pfa_places_group(&fresh);
     int err = reserve_in_window(&fresh);
     err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : reserve(pfa_places_size(&fresh), &fresh.records);
     err = err != 0 ? err : map_slices(&fresh);
     err = err != 0 ? err : map_table(pfa_places_units_size(&fresh), &units);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);

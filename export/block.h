@@ -23,6 +23,8 @@ int pfa_block_end(pfa_end_t how);
 /* In a fork child: the file is the parent's. */
 void pfa_block_forget(void);
 bool pfa_block_is_open(void);
+/* Of its file, as pfa_sys_fd_identity tells it. */
+uint64_t pfa_block_identity(void);
 /* Compression: more effort while there is time for it. */
 void pfa_block_effort(int level);
 

@@ -102,7 +102,11 @@ static int begin_trace(pfa_trace_origin_t origin, uint64_t sample)
     pfa_extents_head->ended = PFA_LIVE_RUNNING;
     pfa_extents_head->record_size = pfa_accesses_kept ? 64 : 32;
     pfa_writer_clock();
-    return write_start(origin, sample);
+    pfa_extents_name_trace(session.trace, pfa_block_identity());
+    int err = write_start(origin, sample);
+    const char *table = pfa_extents_path();
+    bool beside = table[0] == '\0' || strcmp(table, session.live) == 0;
+    return err != 0 || beside ? err : pfa_block_write(PFA_BLOCK_TABLE, table, strlen(table));
 }
 
 static void begin(pfa_trace_origin_t origin)

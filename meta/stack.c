@@ -120,8 +120,10 @@ PFA_INLINE bool holds(const pfa_trail_t *trail, const pfa_unwind_start_t *start,
         return false;
     }
     const uint64_t *word = trail->words.word;
-    for (const uint64_t *end = word + trail->words.count; word != end; word++) {
-        if (!pfa_unwind_word_holds(*word, sp)) {
+    for (const uint64_t *end = word + trail->words.count; word != end; word += PFA_TRAIL_STRIDE) {
+        _Static_assert(PFA_TRAIL_STRIDE == 4, "as many as here");
+        if (!pfa_unwind_word_holds(word[0], sp) || !pfa_unwind_word_holds(word[1], sp) ||
+            !pfa_unwind_word_holds(word[2], sp) || !pfa_unwind_word_holds(word[3], sp)) {
             return false;
         }
     }
@@ -134,6 +136,15 @@ static uint64_t place_for_trail(const pfa_thread_t *thread)
     uint64_t head = thread->trail_head != 0 ? thread->trail_head : PFA_TRAIL_ROOM;
     return head % PFA_TRAIL_ROOM + PFA_TRAIL_MOST <= PFA_TRAIL_ROOM ? head
                                                                     : (head / PFA_TRAIL_ROOM + 1) * PFA_TRAIL_ROOM;
+}
+
+/* The last word again, until they are as many as are compared at a time. */
+static void fill_stride(pfa_unwind_words_t *words)
+{
+    _Static_assert(PFA_UNWIND_WORDS % PFA_TRAIL_STRIDE == 0, "there is room for that");
+    for (; words->count % PFA_TRAIL_STRIDE != 0; words->count++) {
+        words->word[words->count] = words->word[words->count - 1];
+    }
 }
 
 /* In place of one that is gone, or else of any. */
@@ -188,6 +199,7 @@ static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *star
     trail->stack = stack;
     trail->generation = generation;
     trail->depth = depth;
+    fill_stride(&trail->words);
     pfa_fence_compiler();
     thread->trail_head = place + offsetof(pfa_trail_t, words.word) / 8 + trail->words.count;
     if (trail->words.whole && stack != PFA_NODE_UNKNOWN) {

@@ -94,6 +94,7 @@ enum {
     PFA_TRAIL_TAG_BITS = 16,
     PFA_TRAIL_ROOM = 8192,
     PFA_TRAIL_MOST = sizeof(pfa_trail_t) / 8, /* room that one may take */
+    PFA_TRAIL_STRIDE = 4,                     /* words that are compared at a time */
     PFA_TRAIL_LUCK = 32
 };
 _Static_assert(sizeof(pfa_trail_t) % 8 == 0 && PFA_TRAIL_MOST * 8 < PFA_TRAIL_ROOM, "room for some, in words");

@@ -55,7 +55,7 @@ def wait_for(condition, what):
     limit = time.monotonic() + TIME_LIMIT
     while not condition():
         check(time.monotonic() < limit, f"{what}: not within {TIME_LIMIT} seconds")
-        time.sleep(0.005)
+        time.sleep(0.05)
 
 
 def traces(folder):

@@ -241,9 +241,10 @@ __attribute__((format(printf, 3, 4))) static pfa_sealed_t give_up(pfa_sealed_t h
 static void remove_leftover(const pfa_trace_t *trace)
 {
     pfa_livetable_t *table;
-    if (trace->has_start && pfa_livetable_open(trace->live_path, trace->start.session, &table) == 0) {
-        if (!pfa_livetable_in_use(table, trace->live_path)) {
-            (void)unlink(trace->live_path);
+    if (trace->has_start &&
+        pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, &table) == 0) {
+        if (!pfa_livetable_in_use(table, table->path != NULL ? table->path : trace->live_path)) {
+            (void)pfa_livetable_remove(table, trace->live_path);
         }
         pfa_livetable_close(table);
     }
@@ -274,9 +275,10 @@ static pfa_sealed_t seal_open(pfa_trace_t *trace, char **why)
     if (error != 0) {
         return give_up(PFA_SEAL_FAILED, why, "cannot end %s: %s; its live table stays", trace->path, strerror(error));
     }
-    if (unlink(trace->live_path) != 0) {
-        return give_up(PFA_SEAL_FAILED, why, "%s is sealed, but %s cannot be removed: %s", trace->path,
-                       trace->live_path, strerror(errno));
+    error = pfa_livetable_remove(trace->live, trace->live_path);
+    if (error != 0) {
+        return give_up(PFA_SEAL_FAILED, why, "%s is sealed, but its live table %s cannot be removed: %s", trace->path,
+                       trace->live->path != NULL ? trace->live->path : trace->live_path, strerror(error));
     }
     return PFA_SEALED;
 }

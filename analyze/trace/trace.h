@@ -54,6 +54,7 @@ typedef struct pfa_chunk_key {
 typedef struct pfa_trace {
     char *path;
     char *live_path;
+    char *table_path; /* where the trace says that its live table is; NULL: beside it */
     int fd;
     pfa_blocks_t blocks;
     pfa_livetable_t *live; /* NULL if the trace was ended, or there is none */

@@ -38,8 +38,9 @@ typedef enum pfa_block_kind {
     PFA_BLOCK_MARK = 12,    /* pfa_trace_mark_t and a text: something was said (recording stopped, disk full, ...) */
     PFA_BLOCK_END = 13,     /* pfa_trace_end_t, then pfa_trace_index_t for each block before it */
     PFA_BLOCK_SYMBOLS = 14, /* of `profalloc pack`: the tool's own (analyze/) */
-    PFA_BLOCK_MAPS = 15     /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
+    PFA_BLOCK_MAPS = 15,    /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
                              * stack and length counts */
+    PFA_BLOCK_TABLE = 20    /* where the live table lies, if not beside the trace: a path, not terminated */
 } pfa_block_kind_t;
 
 #define PFA_BLOCK_COMPRESSED 1u /* flag: the payload is a zstd frame */

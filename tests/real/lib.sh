@@ -215,8 +215,20 @@ server_runs() {
     stat=$(cat "/proc/$1/stat" 2>/dev/null) && [[ ${stat##*) } != Z* ]]
 }
 
+# A port that nobody listens on, outside of the range that the kernel gives to whoever connects, and of suite.py's: tests run
+# at the same time.
 free_port() {
-    /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+    /usr/bin/python3 -c '
+import random, socket
+for port in random.sample(range(30000, 32700), 500):
+    with socket.socket() as server:
+        try:
+            server.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+    print(port)
+    break
+'
 }
 
 # --- comparing ---
