@@ -27,6 +27,7 @@ static struct {
     _Atomic uint64_t head_room;    /* bytes of the head, from its start, that have room */
     char name[PFA_TABLEFILE_PATH]; /* where readers look for it: beside the trace */
     bool linked;                   /* that is a link to `first` */
+    bool lost;                     /* in a fork child: there is no table, and none is made */
     void *at[PFA_LIVE_EXTENTS];    /* where each extent is mapped */
 } table;
 
@@ -314,7 +315,7 @@ static int open_in_memory(void)
 
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
-    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
+    int err = pfa_extents_head != NULL ? 0 : table.lost ? ENOMEM : open_in_memory();
     bool full = pfa_extents_full();
     if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
         /* Totals are kept all the same; they go with the process if it is killed. */
@@ -482,6 +483,47 @@ int pfa_extents_reopen(const char *path)
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);
     return failed != 0 ? ENOMEM : err;
+}
+
+/* Of a twin only the pieces that are in use are mapped: those with data. */
+static void make_twin_private(uint32_t number, const pfa_live_extent_t *extent)
+{
+    uint64_t start = 0;
+    uint64_t end;
+    while (pfa_extents_next_data(number, &start, &end)) {
+        (void)pfa_tablefile_map_copy(&table.more, (char *)table.at[number] + start, end - start,
+                                     (extent->offset & ~PFA_LIVE_MORE) + start);
+        start = end;
+    }
+}
+
+void pfa_extents_make_private(void)
+{
+    if (!table.shared) {
+        return;
+    }
+    uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
+        if (table.at[i] == NULL || extent->kind == PFA_EXTENT_NONE) {
+            continue;
+        }
+        if (is_twin(extent)) { /* its number is above that of what it is a twin of */
+            make_twin_private(i, extent);
+        } else {
+            (void)pfa_tablefile_map_copy(file_of(extent), table.at[i], extent->size, extent->offset & ~PFA_LIVE_MORE);
+        }
+    }
+    (void)pfa_tablefile_map_copy(&table.first, pfa_extents_head, HEAD_SIZE, 0);
+}
+
+void pfa_extents_forget(void)
+{
+    if (table.shared) {
+        forget_files();
+    }
+    pfa_extents_head = NULL;
+    table.lost = true;
 }
 
 void pfa_extents_unlink(void)
