@@ -126,8 +126,8 @@ static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
     return tls->region_heap != NULL || region_heap(tls) != NULL;
 }
 
-/* A slot from a page that may be new to us. */
-static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
+/* A slot from a page that may be new to us. Until that is published, nobody takes another from it. */
+static void *fetch_slot_busily(pfa_tls_t *tls, size_t slot_size, size_t align)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
@@ -140,6 +140,14 @@ static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t al
         return region_failed(tls);
     }
     return publish(tls, chunk) ? chunk : NULL;
+}
+
+static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
+{
+    pfa_tls_begin_busy(tls);
+    void *chunk = fetch_slot_busily(tls, slot_size, align);
+    pfa_tls_end_busy(tls);
+    return chunk;
 }
 
 static PFA_NOINLINE void *pop_measured(pfa_tls_t *tls, size_t slot_size, size_t align)
@@ -194,7 +202,13 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    return size <= PFA_SIZE_MAX >> 1 && align <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
+    if (size > PFA_SIZE_MAX >> 1 || align > PFA_SIZE_MAX >> 1) {
+        return NULL;
+    }
+    pfa_tls_begin_busy(tls);
+    void *chunk = pfa_large_alloc(tls, size, align, flags);
+    pfa_tls_end_busy(tls);
+    return chunk;
 }
 
 /* Is it the record of a chunk that this process was born with, or of none? */

@@ -67,10 +67,13 @@ static pfa_rcu_reader_t *take(chunk_t *chunk)
     uint32_t at = pfa_load_relaxed(&chunk->hint);
     for (uint32_t i = 0; i < READERS; i++, at++) {
         pfa_rcu_reader_t *reader = &chunk->readers[at % READERS];
-        if (!pfa_load_relaxed(&reader->taken) && !pfa_swap_acq_rel(&reader->taken, true)) {
+        if (!pfa_load_relaxed(&reader->taken)) {
+            note_use(chunk, at % READERS + 1); /* before: a fork child looks at those alone */
+            if (pfa_swap_acq_rel(&reader->taken, true)) {
+                continue;
+            }
             pfa_store_relaxed(&chunk->hint, at % READERS + 1);
             pfa_add_relaxed(&chunk->taken, 1);
-            note_use(chunk, at % READERS + 1);
             return reader;
         }
     }
@@ -202,7 +205,7 @@ void pfa_rcu_after_fork(void)
     pfa_store_relaxed(&under_way, (pfa_rcu_grace_t *)NULL);
     for (chunk_t *chunk = pfa_load_acquire(&chunks); chunk != NULL; chunk = chunk->next) {
         uint32_t taken = 0;
-        for (uint32_t i = 0; i < READERS; i++) {
+        for (uint32_t i = 0; i < pfa_load_relaxed(&chunk->used); i++) {
             pfa_rcu_reader_t *reader = &chunk->readers[i];
             if (reader == pfa_tls.reader) {
                 taken++;

@@ -60,7 +60,7 @@ typedef struct pfa_tls {
     uint8_t is_main;
     uint8_t in_depot;     /* is it adding a node? */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
-    uint8_t locks;        /* how many of ours it holds (base/lock.h), */
+    uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below), */
     uint64_t locks_again; /* and how often it has taken each once more, in handlers */
 } pfa_tls_t;
 
@@ -81,6 +81,24 @@ static inline uint8_t pfa_tls_pause(pfa_tls_t *tls)
 static inline void pfa_tls_resume(pfa_tls_t *tls, uint8_t before)
 {
     tls->state = before;
+}
+
+/* Between these two the thread is in the middle of something that only it may do, once at a time: what a signal handler
+ * allocates meanwhile is plain. Not where the clock is skipped (meta/clock.h), which does not look. */
+static inline void pfa_tls_begin_busy(pfa_tls_t *tls)
+{
+    if (tls->clock_skips > 0) {
+        tls->measure_left += tls->clock_skips; /* they are still to come */
+        tls->clock_skips = 0;
+    }
+    tls->locks++;
+    pfa_fence_compiler();
+}
+
+static inline void pfa_tls_end_busy(pfa_tls_t *tls)
+{
+    pfa_fence_compiler();
+    tls->locks--;
 }
 
 /* Makes the next allocation leave the fast path and set the countdown for the mode in force. */

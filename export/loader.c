@@ -18,7 +18,7 @@ extern struct r_debug _r_debug __attribute__((weak));
 /* Where the thread that reads the list is: in the call, and then with the loader's lock in its hands. */
 typedef enum place { OUTSIDE, CALLING, INSIDE } place_t;
 
-enum { STEP_NS = 20000, STEPS_CALLING = 50, STEPS_INSIDE = 5000 };
+enum { STEP_NS = 20000, STEPS_FORKING = 500, STEPS_CALLING = 50, STEPS_INSIDE = 5000 };
 
 static _Atomic uint32_t place; /* place_t */
 static _Atomic(const pfa_tls_t *) reader;
@@ -38,9 +38,17 @@ static int take_one(struct dl_phdr_info *info, size_t size, void *context)
     return walk->take(info, size, walk->context);
 }
 
+static void wait_for_forks(void)
+{
+    for (int i = 0; i < STEPS_FORKING && pfa_load_relaxed(&forks) != 0; i++) {
+        pfa_sys_pause(STEP_NS);
+    }
+}
+
 /* Partner: pfa_loader_before_fork. Either we see that somebody forks, or it sees us. */
 static bool ask_loader(walk_t *walk)
 {
+    wait_for_forks();
     pfa_store_relaxed(&reader, &pfa_tls);
     pfa_store_relaxed(&place, (uint32_t)CALLING);
     pfa_fence_seq_cst();

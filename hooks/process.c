@@ -5,6 +5,7 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/sys.h"
+#include "base/wiped.h"
 #include "export/background.h"
 #include "export/session.h"
 #include "export/triggers.h"
@@ -307,6 +308,7 @@ static __attribute__((constructor)) void catch_up(void)
 
 static __attribute__((destructor)) void finish(void)
 {
+    pfa_wiped_check();
     /* Threads that exit() finds in the middle of things go on until the process is no more. The live table has all that
      * they do; an end would not. */
     if (pfa_locks_held()) { /* exit was called by a signal handler that came into the middle of our own doings */

@@ -45,10 +45,12 @@ static void *plain(size_t size, size_t align, uint64_t flags)
     return zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size);
 }
 
-/* Is the thread set up, and for the mode in force, and is that to record everything? */
+/* Is the thread set up, and for the mode in force, and is that to record everything; and did no signal handler come into the
+ * middle of our own doings? */
 static inline bool records_all(const pfa_tls_t *tls)
 {
-    return PFA_LIKELY(pfa_load_relaxed(&tls->epoch) == pfa_load_relaxed(&pfa_sampling.epoch)) &&
+    return PFA_LIKELY(tls->locks == 0) &&
+           PFA_LIKELY(pfa_load_relaxed(&tls->epoch) == pfa_load_relaxed(&pfa_sampling.epoch)) &&
            PFA_LIKELY(tls->mode == PFA_MODE_FULL);
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/sys.h"
+#include "base/wiped.h"
 #include "hooks/hooks.h"
 #include "meta/clock.h"
 #include "meta/measure.h"
@@ -24,6 +25,7 @@ static void leave(void *arg)
 {
     pfa_tls_t *tls = arg;
     pfa_thread_t *thread = tls->thread;
+    pfa_wiped_check();
     /* In the last round nothing would call us again. */
     tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
     pfa_measure_leave(tls);
