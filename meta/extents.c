@@ -27,7 +27,8 @@ static struct {
     _Atomic uint64_t head_room;    /* bytes of the head, from its start, that have room */
     char name[PFA_TABLEFILE_PATH]; /* where readers look for it: beside the trace */
     bool linked;                   /* that is a link to `first` */
-    void *at[PFA_LIVE_EXTENTS];    /* where each extent is mapped */
+    bool removed;
+    void *at[PFA_LIVE_EXTENTS]; /* where each extent is mapped */
 } table;
 
 bool pfa_extents_shared(void)
@@ -35,9 +36,14 @@ bool pfa_extents_shared(void)
     return table.shared;
 }
 
+bool pfa_extents_outlive(void)
+{
+    return table.shared && !table.removed;
+}
+
 const char *pfa_extents_path(void)
 {
-    return table.shared ? table.first.path : "";
+    return pfa_extents_outlive() ? table.first.path : "";
 }
 
 static bool is_in_more(const pfa_live_extent_t *extent)
@@ -107,6 +113,7 @@ static int make_first(const char *path)
         return err;
     }
     memcpy(table.name, path, length + 1);
+    table.removed = false;
     /* Where links cannot be made, the trace says where it is. */
     table.linked = table.first.on_shelf && pfa_sys_symlink(table.first.path, path) == 0;
     pfa_store_relaxed(&table.head_room, page);
@@ -491,6 +498,7 @@ void pfa_extents_unlink(void)
     }
     pfa_tablefile_remove(&table.first);
     pfa_tablefile_remove(&table.more);
+    table.removed = true;
     if (table.linked) {
         (void)pfa_sys_unlink(table.name);
         table.linked = false;
@@ -510,7 +518,7 @@ static void rename_more(void)
 void pfa_extents_rename(const char *path)
 {
     size_t length = strlen(path);
-    if (!table.shared || length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
+    if (!pfa_extents_outlive() || length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
         return;
     }
     if (table.linked) {

@@ -27,6 +27,8 @@ extern pfa_live_head_t *pfa_extents_head;
 int pfa_extents_open(const char *path);
 /* Is there a file? */
 bool pfa_extents_shared(void);
+/* And is it still to be found when the process was killed? Not once it was removed. */
+bool pfa_extents_outlive(void);
 /* Its name; "" without one. */
 const char *pfa_extents_path(void);
 /* Notes in the head whose live table it is, for whoever finds the file without its trace. */
