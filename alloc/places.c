@@ -129,7 +129,7 @@ static int choose_extent(uint64_t number, uint32_t *extent)
 {
     pfa_record_unit_t *group = group_of(number);
     *extent = pfa_load_relaxed(&group->group_extent) - 1u;
-    if (!pfa_extents_is_short(unit_size(&pfa_range))) {
+    if (pfa_extents_in_more(*extent) || !pfa_extents_is_short(unit_size(&pfa_range))) {
         return pfa_extents_use(*extent, unit_offset(number), unit_size(&pfa_range));
     }
     int err = make_twin(group);

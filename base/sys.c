@@ -289,6 +289,16 @@ bool pfa_sys_readable(const char *path)
     return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
 }
 
+bool pfa_sys_executable(const char *path)
+{
+    return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0, 0) == 0;
+}
+
+int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[])
+{
+    return (int)pfa_raw_syscall(SYS_execve, (long)path, (long)arguments, (long)environment, 0, 0, 0);
+}
+
 bool pfa_sys_read_text(const char *path, char *text, size_t size)
 {
     int fd = pfa_sys_open_read(path);

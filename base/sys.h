@@ -88,6 +88,9 @@ long pfa_sys_read(int fd, void *buf, size_t size);
 long pfa_sys_write(int fd, const void *buf, size_t size);
 int pfa_sys_close(int fd);
 bool pfa_sys_readable(const char *path);
+bool pfa_sys_executable(const char *path);
+/* Becomes another program; returns only if that fails. */
+int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[]);
 /* What a descriptor refers to, as one number that is the same only for the same file; 0 if it is closed. */
 uint64_t pfa_sys_fd_identity(int fd);
 /* A copy of the descriptor that exec closes, with a number that programs do not expect to get. */

@@ -8,7 +8,7 @@ foreach(folder base meta alloc export export/format)
 endforeach()
 file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
 set(shared_only ${PROJECT_SOURCE_DIR}/hooks/new_late.c ${PROJECT_SOURCE_DIR}/hooks/unload.c
-    ${PROJECT_SOURCE_DIR}/hooks/atfork.c)
+    ${PROJECT_SOURCE_DIR}/hooks/atfork.c ${PROJECT_SOURCE_DIR}/hooks/exec.c)
 list(REMOVE_ITEM hook_sources ${shared_only})
 
 # mimalloc is compiled into the file that owns the backing. Its code is not held to our warnings, nor to the undefined

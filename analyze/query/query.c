@@ -16,7 +16,7 @@ static const uint64_t apart_most_ns = (uint64_t)1 << 58;
 static const char *name_ending(const pfa_trace_t *trace)
 {
     static const char *const names[] = {
-        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped"};
+        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped", [PFA_END_EXEC] = "exec"};
     if (trace->has_end) {
         return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
                                                                                                 : "unknown";

@@ -29,7 +29,7 @@ typedef struct pfa_source {
     bool has_accesses; /* what was done with its chunks is known */
     bool sampled;      /* at some time: not every chunk was recorded */
     bool running;
-    const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */
+    const char *ending;            /* "exit", "killed", "stopped", "exec", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */
     uint64_t folded;               /* deaths that are known in sums only */
     bool bad_names;                /* its block of names makes no sense */

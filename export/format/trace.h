@@ -192,9 +192,10 @@ typedef struct pfa_trace_mark {
 } pfa_trace_mark_t;
 
 typedef enum pfa_end {
-    PFA_END_EXIT = 1,   /* by the process itself */
-    PFA_END_SEALED = 2, /* by the tool, after the process was gone */
-    PFA_END_STOPPED = 3 /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXIT = 1,    /* by the process itself */
+    PFA_END_SEALED = 2,  /* by the tool, after the process was gone */
+    PFA_END_STOPPED = 3, /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXEC = 4     /* by the process itself, before it became another program */
 } pfa_end_t;
 
 typedef struct pfa_trace_end {
