@@ -31,6 +31,13 @@ def tool(*arguments, status=0, **options):
     return done.stdout, done.stderr
 
 
+def worth_it(trace, calls):
+    """Options of excess with which so many calls are worth a change. The usual share of the run time, unless the machine let the
+    program stand still for so long that they took less than twice that."""
+    data = json.loads(tool("excess", "--json", "--min-share", 0, trace)[0])
+    return "--min-share", min(0.03, 0.5 * calls * data["pair_ns"] / data["run_ns"])
+
+
 def report(*files):
     out, _ = tool("report", "--json", *files)
     return json.loads(out)
