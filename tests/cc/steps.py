@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from support import check, equal, tool
 from wrapper import (CC, PART, PROGRAM, calls_callbacks, cc, check_program, dynamic, environment, for_all, instrumented,
