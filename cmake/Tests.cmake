@@ -49,6 +49,20 @@ function(pfa_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 3600 ENVIRONMENT "${test_environment}"
         SKIP_RETURN_CODE 77) # see tests/not_run.txt
+    # Long ones first, so that no processor is idle in the end: about their seconds. ctest knows better once it has run them.
+    set(cost "")
+    foreach(pattern real:60 real_suite:300 bench:40 cc_:40 "cc_(steps|projects):200" analyze:20 ends_kills:60 check_clang_build:100
+            pass_random:60 fuzz:60 oracle:30 exact:20 access:20)
+        string(REGEX MATCH "^(.*):(.*)$" found ${pattern})
+        set(prefix ${CMAKE_MATCH_1})
+        set(seconds ${CMAKE_MATCH_2})
+        if(name MATCHES "^${prefix}")
+            set(cost ${seconds})
+        endif()
+    endforeach()
+    if(cost)
+        set_tests_properties(${name} PROPERTIES COST ${cost})
+    endif()
 endfunction()
 
 # An executable in build/tests/<folder>, named after its source.
@@ -120,6 +134,12 @@ target_compile_definitions(call_graph PRIVATE _GNU_SOURCE)
 target_link_libraries(call_graph PRIVATE pfa_flags m)
 pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/compare_names.c analyze)
 target_link_libraries(compare_names PRIVATE pfa_flags dw elf m)
+if(PROFALLOC_SANITIZE)
+    pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/several.c analyze)
+    target_sources(several PRIVATE $<TARGET_OBJECTS:pfa_tool_objects>)
+    target_compile_definitions(several PRIVATE _GNU_SOURCE)
+    target_link_libraries(several PRIVATE pfa_flags ${PFA_TOOL_LIBRARIES})
+endif()
 file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
@@ -129,7 +149,8 @@ foreach(script ${scripts})
         continue()
     endif()
     pfa_add_test(analyze_${name} analyze ${PFA_PYTHON} ${script})
-    # Hundreds of short processes, and the search for leaks takes seconds in each; the fuzz target looks for them.
+    # Hundreds of short processes, and the search for leaks takes 4 s in each on arm64: tests/analyze/support.py runs a command line of
+    # each kind again, in a process for all of them that looks for leaks once.
     set_property(TEST analyze_${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endforeach()
 
