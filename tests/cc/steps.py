@@ -381,10 +381,9 @@ def holes(under, folder):
 
 def link_time_optimisation(under, folder):
     """Instrumented and wrapped as without it."""
-    if under.clang and run([under.name, "-flto", "-fuse-ld=bfd", "-x", "c", "-", "-o", folder.new() / "x"], None,
-                           input="int main(void) { return 0; }")[1]:
-        print(f"skipped: -flto with {under}: its linker plugin is missing")
-        return
+    if under.clang:
+        said = run([under.name, "-flto", "-fuse-ld=bfd", "-x", "c", "-", "-o", folder.new() / "x"], None, input="int main(void) { return 0; }")[1]
+        check(not said, f"-flto with {under}: is its linker plugin missing? {said}")
     work = folder.new(main_c=PROGRAM, part_c=PART, holes_c=HOLES)
     keep = "int main(int argc, char **argv)"
     (work / "main.c").write_text(PROGRAM.replace(keep, "void copy(char *to, const char *from);\n" + keep).replace(
