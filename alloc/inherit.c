@@ -22,7 +22,6 @@ static int make_room(void)
 
 int pfa_inherit(const char *path)
 {
-    pfa_places_after_fork();
     int err = pfa_extents_reopen(path);
     pfa_range.inherited = true;
     if (err == 0 && make_room() != 0) {

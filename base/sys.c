@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -61,10 +63,9 @@ int pfa_sys_open_read(const char *path)
     return (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 }
 
-static int open_high(const char *path, int flags)
+static int open_high(const char *path, int flags, int mode)
 {
-    enum { MODE = 0644 };
-    int fd = (int)call(PFA_SYS_CREATE, SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, MODE, 0, 0);
+    int fd = (int)call(PFA_SYS_CREATE, SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0);
     int high = fd < 0 ? fd : pfa_sys_dup_high(fd);
     if (high < 0) {
         return fd;
@@ -75,12 +76,17 @@ static int open_high(const char *path, int flags)
 
 int pfa_sys_create(const char *path)
 {
-    return open_high(path, O_RDWR | O_CREAT | O_EXCL);
+    return open_high(path, O_RDWR | O_CREAT | O_EXCL, 0644);
+}
+
+int pfa_sys_create_private(const char *path)
+{
+    return open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
 int pfa_sys_open_write(const char *path)
 {
-    return open_high(path, O_RDWR);
+    return open_high(path, O_RDWR, 0);
 }
 
 /* A call of ours that fails is nothing the program should be told by a signal: blocks it, and takes it back if it came and
@@ -191,6 +197,30 @@ int pfa_sys_unlink(const char *path)
     return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
 }
 
+int pfa_sys_space(const char *path, pfa_sys_space_t *space)
+{
+    struct statfs info;
+    int err = (int)call(PFA_SYS_SPACE, SYS_statfs, (long)path, (long)&info, 0, 0, 0, 0);
+    if (err == 0) {
+        uint64_t block = (uint64_t)info.f_bsize;
+        space->in_memory = info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+        space->total = (uint64_t)info.f_blocks * block;
+        space->free = info.f_blocks != 0 ? (uint64_t)info.f_bavail * block : UINT64_MAX;
+    }
+    return err;
+}
+
+uint64_t pfa_sys_file_bytes(int fd)
+{
+    struct stat info;
+    return pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) == 0 ? (uint64_t)info.st_blocks * 512 : 0;
+}
+
+size_t pfa_sys_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 int pfa_sys_rename(const char *from, const char *to)
 {
     return (int)pfa_raw_syscall(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
@@ -257,6 +287,16 @@ int pfa_sys_close(int fd)
 bool pfa_sys_readable(const char *path)
 {
     return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
+}
+
+bool pfa_sys_executable(const char *path)
+{
+    return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0, 0) == 0;
+}
+
+int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[])
+{
+    return (int)pfa_raw_syscall(SYS_execve, (long)path, (long)arguments, (long)environment, 0, 0, 0);
 }
 
 bool pfa_sys_read_text(const char *path, char *text, size_t size)

@@ -34,6 +34,11 @@ bool pfa_block_is_open(void)
     return trace.open;
 }
 
+uint64_t pfa_block_identity(void)
+{
+    return trace.identity;
+}
+
 void *pfa_block_scratch(void)
 {
     return trace.scratch;

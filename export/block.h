@@ -25,6 +25,8 @@ void pfa_block_forget(void);
 /* The same in a fork child, whatever the parent's writer was in the middle of. */
 void pfa_block_after_fork(void);
 bool pfa_block_is_open(void);
+/* Of its file, as pfa_sys_fd_identity tells it. */
+uint64_t pfa_block_identity(void);
 /* Compression: more effort while there is time for it. */
 void pfa_block_effort(int level);
 

@@ -28,6 +28,8 @@ enum { TICKS = 63, ALWAYS = 1 << 17 };
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
 
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
+
 static pfa_access_view_t *views;
 static bool open; /* may views be filled? */
 

@@ -11,7 +11,7 @@
  *        thread list        rebuilt of all blocks there are; a block's memory is never unmapped (meta/thread.h)
  *        rings, folds       the parent's: there are none yet (meta/ring.h)
  *        depot              a node is there when node_count says so, a slot of the index is one store behind that
- *        extents, records   made anew, empty (alloc/inherit.h); units that were being made are given up (alloc/places.h)
+ *        extents, records   made anew, empty (alloc/inherit.h); units that were being made are made again (alloc/places.c)
  *        names, tags        likewise a count or a pointer that is stored last
  *        cells              a list without locks; those on their way to or from it are lost
  *        interval map, RCU  alloc/intervalmap.h, 5; alloc/rcu.h, 4

@@ -113,13 +113,23 @@ void pfa_process_stop(void)
     pfa_unlock(PFA_LOCK_PROCESS);
 }
 
+static bool is_preloaded(void)
+{
+    const char *preload = getauxval(AT_SECURE) == 0 ? getenv("LD_PRELOAD") : NULL;
+    return preload != NULL && strstr(preload, "libprofalloc") != NULL;
+}
+
 void pfa_process_check_reach(void)
 {
     static _Atomic bool said;
     if (!pfa_reach_is_ours()) {
-        pfa_say_once(&said,
-                     "libprofalloc is loaded, but malloc of this program is another's: nothing is recorded; preload it "
-                     "(LD_PRELOAD=libprofalloc.so), use 'profalloc run', or link the program with -lprofalloc");
+        pfa_say_once(&said, is_preloaded()
+                                ? "libprofalloc is preloaded, but this program has a malloc of its own built in, which "
+                                  "no preload can replace: nothing is recorded; build it without that one (with "
+                                  "-lprofalloc in its place)"
+                                : "libprofalloc is loaded, but malloc of this program is another's: nothing is "
+                                  "recorded; preload it (LD_PRELOAD=libprofalloc.so), use 'profalloc run', or link "
+                                  "the program with -lprofalloc");
         pfa_session_lost("all chunks: malloc of the program was not libprofalloc's");
     }
 }

@@ -74,6 +74,7 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     if (thread != NULL) {
         list.spare = thread->next;
         give_number(thread, tls);
+        memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #include "alloc/places.h"
 #include "alloc/sampler.h"
+#include "tests/records.h"
 #include "tests/unit/allocator.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ static void neither_ours_nor_chunks(void)
     check_refused((void *)0xffff800000000000, PFA_CHUNK_FOREIGN);
     check_refused((void *)(pfa_range.base + 1 * GIB), PFA_CHUNK_FOREIGN); /* in R, where no region ever was */
     check_refused((void *)(pfa_range.base + pfa_range.region_span - 8), PFA_CHUNK_FOREIGN);
-    check_refused((void *)pfa_range.records, PFA_CHUNK_FOREIGN);
+    check_refused(pfa_range.units, PFA_CHUNK_FOREIGN);
     /* In L only recorded chunks live: what is not there any more was freed. */
     check_refused((void *)(pfa_range.base + pfa_range.region_span + 64 * KIB), PFA_CHUNK_FREED);
     munmap(mapped, 64 * MIB);
@@ -430,13 +431,15 @@ RUN_IN_CHILD(resizing_into_silence)
 
 static size_t resident_record_pages(void)
 {
-    static unsigned char resident[1 << 22];
-    size_t pages = pfa_places_size(&pfa_range) / pfa_backing_page_size();
+    static unsigned char resident[1 << 16];
     size_t count = 0;
-    must(pages <= sizeof resident);
-    must(mincore((void *)pfa_range.records, pages * pfa_backing_page_size(), resident) == 0);
-    for (size_t i = 0; i < pages; i++) {
-        count += resident[i] & 1;
+    for (uint32_t extent = next_records(0); extent != UINT32_MAX; extent = next_records(extent + 1)) {
+        size_t size = pfa_extents_head->extents[extent].size;
+        must(size / pfa_backing_page_size() <= sizeof resident);
+        must(mincore(pfa_extents_at(extent), size, resident) == 0);
+        for (size_t i = 0; i < size / pfa_backing_page_size(); i++) {
+            count += resident[i] & 1;
+        }
     }
     return count;
 }

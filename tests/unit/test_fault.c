@@ -359,7 +359,6 @@ static void the_workload_makes_the_calls_that_matter(void **state)
     assert_true(occurrences[PFA_SYS_MUNMAP] >= 1);
     assert_true(occurrences[PFA_SYS_MADVISE] >= 5);
     assert_true(occurrences[PFA_SYS_GETRANDOM] >= 1);
-    assert_true(occurrences[PFA_SYS_PRLIMIT] >= 1);
 }
 
 static size_t stubborn_size;
