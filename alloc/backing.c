@@ -218,7 +218,17 @@ static PFA_THREAD_LOCAL bool commit_failed;
 #define _mi_os_commit(...) (commit_failed = !(_mi_os_commit)(__VA_ARGS__), !commit_failed)
 #define _mi_arena_alloc_aligned(...)                                                                                   \
     (commit_failed ? (commit_failed = false, NULL) : (_mi_arena_alloc_aligned)(__VA_ARGS__))
+/* segment.c keeps the segments of dead threads in one list. A heap that takes one from it also meets those it cannot take,
+ * since they are of another arena: plain heaps those of the profiled range, and the other way round. It looks through all
+ * their pages all the same, uses up its tries, and gives back to the system what is free in them, for the heap that can take
+ * them to fetch it again, page fault by page fault. Here each heap meets those only that it can take: what comes first out of
+ * the list and is of another arena goes to a list of that arena. */
+static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap);
+#define PFA_ABANDONED_POP_ pop_abandoned_for(heap)               /* where it is called, */
+#define PFA_ABANDONED_POP_void pop_abandoned_of_all_arenas(void) /* and where it is defined */
+#define mi_abandoned_pop(...) PFA_ABANDONED_POP_##__VA_ARGS__
 #include "segment.c"
+#undef mi_abandoned_pop
 #undef _mi_os_commit
 #undef _mi_arena_alloc_aligned
 #include "page.c"
@@ -241,6 +251,69 @@ _Static_assert(MI_MEDIUM_PAGE_SIZE == PFA_REGION_SLICES_MAX * MI_SEGMENT_SLICE_S
 _Static_assert(3 * MI_MAX_ALIGN_GUARANTEE == PFA_REGION_LEAD, "lead of small pages");
 _Static_assert(MI_ALIGNMENT_MAX == PFA_PLAIN_ALIGN_MAX, "alignment limit");
 _Static_assert(MI_PADDING_SIZE == 0, "slots have no padding");
+
+/* By the arena that alone may use them; 0: any heap but those of such arenas. Tagged and guarded against decommits as
+ * segment.c's own list is, which see. */
+static _Atomic(mi_tagged_segment_t) abandoned_in[MI_MAX_ARENAS + 1];
+
+static _Atomic(mi_tagged_segment_t) *abandoned_like(const mi_segment_t *segment)
+{
+    size_t arena;
+    mi_bitmap_index_t index;
+    bool exclusive = mi_arena_memid_indices(segment->memid, &arena, &index);
+    return &abandoned_in[exclusive ? arena + 1 : 0];
+}
+
+static void put_aside(mi_segment_t *segment)
+{
+    _Atomic(mi_tagged_segment_t) *list = abandoned_like(segment);
+    mi_tagged_segment_t first = mi_atomic_load_relaxed(list);
+    mi_tagged_segment_t with;
+    do {
+        mi_atomic_store_ptr_release(mi_segment_t, &segment->abandoned_next, mi_tagged_segment_ptr(first));
+        with = mi_tagged_segment(segment, first);
+    } while (!mi_atomic_cas_weak_release(list, &first, with));
+}
+
+static mi_segment_t *take_aside(_Atomic(mi_tagged_segment_t) *list)
+{
+    if (mi_tagged_segment_ptr(mi_atomic_load_relaxed(list)) == NULL) {
+        return NULL;
+    }
+    mi_segment_t *segment;
+    mi_tagged_segment_t without = 0;
+    mi_atomic_increment_relaxed(&abandoned_readers);
+    mi_tagged_segment_t first = mi_atomic_load_acquire(list);
+    do {
+        segment = mi_tagged_segment_ptr(first);
+        if (segment != NULL) {
+            without = mi_tagged_segment(mi_atomic_load_ptr_relaxed(mi_segment_t, &segment->abandoned_next), first);
+        }
+    } while (segment != NULL && !mi_atomic_cas_weak_acq_rel(list, &first, without));
+    mi_atomic_decrement_relaxed(&abandoned_readers);
+    if (segment != NULL) {
+        mi_atomic_store_ptr_release(mi_segment_t, &segment->abandoned_next, NULL);
+    }
+    return segment;
+}
+
+static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap)
+{
+    enum { TRIES = 64 }; /* an allocation must not wait for more */
+    _Atomic(mi_tagged_segment_t) *list = &abandoned_in[heap->arena_id];
+    mi_segment_t *segment = take_aside(list);
+    for (unsigned i = 0; segment == NULL && i < TRIES; i++) {
+        segment = pop_abandoned_of_all_arenas();
+        if (segment == NULL) {
+            return NULL;
+        }
+        if (abandoned_like(segment) != list) {
+            put_aside(segment);
+            segment = NULL;
+        }
+    }
+    return segment;
+}
 
 void pfa_backing_init(void)
 {

@@ -66,6 +66,7 @@ typedef struct pfa_range {
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
     bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
+    bool blind;         /* in a fork child: its records are its parent's, and are not looked at (alloc/inherit.h) */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     bool whole_cell;    /* R and L lie in the window's cell, and all of that has slices */
     bool open;          /* R and L are addresses that we use and have not reserved */

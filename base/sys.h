@@ -58,6 +58,8 @@ int pfa_sys_truncate(int fd, uint64_t size);
  * file system cannot say. */
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
 /* Maps a piece of the file, shared, over what is at `at`. */
+/* Memory at an address, shared with a file; or that begins as a copy of it. */
+int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset);
 int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset);
 /* All of it, or a negative error number. */
 long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
@@ -123,6 +125,8 @@ uint64_t pfa_sys_nanoseconds(void);
 /* Since 1970. */
 uint64_t pfa_sys_unix_nanoseconds(void);
 int pfa_sys_parent_pid(void);
+/* Threads of the process, 0 if unknown. */
+unsigned long pfa_sys_threads(void);
 
 /* What kept a file from being made or written, in words. */
 const char *pfa_sys_why(int err);
@@ -131,6 +135,9 @@ const char *pfa_sys_why(int err);
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+/* From here on no kinds of calls on the ways of malloc and free but those that every malloc makes: to map and to protect
+ * memory, to give advice, and futexes. A program that has shut itself in may be killed for another. Once, at start. */
+void pfa_sys_be_frugal(void);
 /* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
 size_t pfa_sys_processors(void *set, size_t size);
 /* In place of a real-time policy, if it has one. */
@@ -142,6 +149,8 @@ void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
  * before to be seen. */
 void pfa_sys_fence_all(void);
+/* The same where the system has one; false if it has none. */
+bool pfa_sys_try_fence_all(void);
 _Noreturn void pfa_sys_exit(int status);
 /* Dies by SIGABRT: through the program's handler if there is one, by the default action in any case. */
 _Noreturn void pfa_sys_abort(void);

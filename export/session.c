@@ -38,6 +38,11 @@ bool pfa_session_is_open(void)
     return pfa_load_acquire(&session.open);
 }
 
+bool pfa_session_wanted(void)
+{
+    return pfa_names_wanted();
+}
+
 static int write_start(pfa_trace_origin_t origin, uint64_t sample)
 {
     char *payload = pfa_block_scratch();
@@ -124,7 +129,7 @@ static void begin(pfa_trace_origin_t origin)
         __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     }
     pfa_store_release(&session.open, true);
-    pfa_store_release(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
 }
 
 int pfa_session_open(uint64_t sample)
@@ -189,7 +194,7 @@ static void end_locked(pfa_end_t how)
     bool is_last = how == PFA_END_EXIT || how == PFA_END_EXEC;
     int err = is_last ? final_picture_alone() : final_picture();
     pfa_writer_particulars();
-    pfa_store_release(&pfa_ring_closed, true);
+    pfa_ring_set_open(false);
     pfa_store_release(&session.open, false);
     err = pfa_block_end(how) != 0 ? EIO : err;
     if (err == 0) { /* else the live table has what the trace has not */
@@ -405,8 +410,8 @@ bool pfa_session_leave(void)
 {
     bool open = pfa_session_is_open();
     pfa_store_release(&session.open, false);
-    pfa_store_release(&pfa_ring_closed, true);
-    pfa_block_forget();
+    pfa_ring_set_open(false);
+    pfa_block_after_fork();
     session.trace[0] = '\0';
     session.live[0] = '\0';
     return open;

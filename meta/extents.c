@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #define NOT_IN_FILE UINT32_MAX
-#define HEAD_SIZE ((sizeof(pfa_live_head_t) + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1))
+
 #define TAIL_OFFSET offsetof(pfa_live_head_t, times)
 #define TAIL_SIZE (sizeof(pfa_live_head_t) - TAIL_OFFSET)
 
@@ -45,7 +45,7 @@ static pfa_tablefile_t *file_of(const pfa_live_extent_t *extent)
     return is_in_more(extent) ? &table.more : &table.first;
 }
 
-void pfa_extents_forget(void)
+void pfa_extents_leave_files(void)
 {
     pfa_tablefile_forget(&table.first);
     pfa_tablefile_forget(&table.more);
@@ -92,7 +92,7 @@ static int make_first(const char *path)
         return ENAMETOOLONG;
     }
     int err = pfa_tablefile_make(&table.first, path, page);
-    err = err != 0 ? err : pfa_tablefile_grow(&table.first, HEAD_SIZE);
+    err = err != 0 ? err : pfa_tablefile_grow(&table.first, PFA_EXTENTS_HEAD_SIZE);
     err = err != 0 ? err
                    : pfa_tablefile_make_room(&table.first, TAIL_OFFSET & ~(page - 1),
                                              (TAIL_SIZE + 2 * page - 1) & ~(page - 1));
@@ -112,19 +112,19 @@ static int make_first(const char *path)
 int pfa_extents_open(const char *path)
 {
     if (table.shared) {
-        pfa_extents_forget();
+        pfa_extents_leave_files();
     }
     int err = path != NULL ? make_first(path) : 0;
     if (err != 0) {
         return err;
     }
     void *memory = pfa_extents_head;
-    err = memory != NULL ? 0 : -pfa_sys_map(NULL, HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
+    err = memory != NULL ? 0 : -pfa_sys_map(NULL, PFA_EXTENTS_HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
     table.shared = path != NULL;
-    err = err != 0 ? err : map_at(memory, HEAD_SIZE, &table.first, 0);
+    err = err != 0 ? err : map_at(memory, PFA_EXTENTS_HEAD_SIZE, &table.first, 0);
     if (err != 0) {
         pfa_extents_unlink();
-        pfa_extents_forget();
+        pfa_extents_leave_files();
         return err;
     }
     pfa_extents_head = memory;
@@ -134,7 +134,7 @@ int pfa_extents_open(const char *path)
     if (path != NULL) {
         say_who(pfa_extents_head);
     }
-    pfa_store_relaxed(&pfa_extents_head->file_size, HEAD_SIZE);
+    pfa_store_relaxed(&pfa_extents_head->file_size, PFA_EXTENTS_HEAD_SIZE);
     return 0;
 }
 
@@ -331,7 +331,7 @@ static int open_in_memory(void)
 
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
-    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
+    int err = pfa_extents_head != NULL ? 0 : table.lost ? ENOMEM : open_in_memory();
     bool full = pfa_extents_full();
     if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
         /* Totals are kept all the same; they go with the process if it is killed. */

@@ -68,6 +68,11 @@ void pfa_extents_drop(void *at, size_t size);
  * made, they are memory. Returns 0, an errno value if the file could not be made, or ENOMEM when not even memory could be
  * had. */
 int pfa_extents_reopen(const char *path);
+/* In a fork child, with the same content: from here on what is stored in them is the child's alone. Where that cannot be, they
+ * stay as they are. */
+void pfa_extents_make_private(void);
+/* In a fork child that could not: the head is no longer there, and none is made; the memory is the parent's. */
+void pfa_extents_forget(void);
 /* The file is to be found under another name too, the old one is not kept if that can be helped. */
 void pfa_extents_rename(const char *path);
 /* Removes the file; the memory stays. */

@@ -96,14 +96,14 @@ int pfa_extents_reopen(const char *path)
     memcpy(weights, pfa_extents_head->weights, sizeof weights);
     uint32_t nodes = known_nodes(pfa_load_acquire(&pfa_extents_head->node_count), copy, count);
     if (table.shared) {
-        pfa_extents_forget();
+        pfa_extents_leave_files();
     }
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
     if (failed != 0 && table.shared) { /* the disk: then in memory */
         pfa_extents_unlink();
-        pfa_extents_forget();
+        pfa_extents_leave_files();
         err = failed;
         failed = pfa_extents_open(NULL);
         pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
@@ -113,4 +113,46 @@ int pfa_extents_reopen(const char *path)
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
     (void)pfa_sys_unmap(copy, size + 1);
     return failed != 0 ? ENOMEM : err;
+}
+
+/* Of a twin only the pieces that are in use are mapped: those with data. */
+static void make_twin_private(uint32_t number, uint64_t offset)
+{
+    uint64_t start = 0;
+    uint64_t end;
+    while (pfa_extents_next_data(number, &start, &end)) {
+        (void)pfa_tablefile_map_copy(&table.more, (char *)table.at[number] + start, end - start, offset + start);
+        start = end;
+    }
+}
+
+void pfa_extents_make_private(void)
+{
+    if (!table.shared) {
+        return;
+    }
+    uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
+        bool in_more = (extent->offset & PFA_LIVE_MORE) != 0;
+        uint64_t offset = extent->offset & ~PFA_LIVE_MORE;
+        if (table.at[i] == NULL || extent->kind == PFA_EXTENT_NONE) {
+            continue;
+        }
+        if (table.is_twin[i]) { /* its number is above that of what it is a twin of */
+            make_twin_private(i, offset);
+        } else {
+            (void)pfa_tablefile_map_copy(in_more ? &table.more : &table.first, table.at[i], extent->size, offset);
+        }
+    }
+    (void)pfa_tablefile_map_copy(&table.first, pfa_extents_head, PFA_EXTENTS_HEAD_SIZE, 0);
+}
+
+void pfa_extents_forget(void)
+{
+    if (table.shared) {
+        pfa_extents_leave_files();
+    }
+    pfa_extents_head = NULL;
+    table.lost = true;
 }

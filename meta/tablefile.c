@@ -110,6 +110,12 @@ int pfa_tablefile_map(pfa_tablefile_t *file, void *at, size_t size, uint64_t off
     return err;
 }
 
+int pfa_tablefile_map_copy(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset)
+{
+    int err = own_descriptor(file);
+    return err != 0 ? err : -pfa_sys_map_copy(at, size, file->fd, offset);
+}
+
 int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size)
 {
     int err = own_descriptor(file);

@@ -16,7 +16,9 @@ typedef struct pfa_live_span {
     uint32_t ring;
     uint64_t first;   /* number of events[0] */
     uint64_t head;    /* entries stored in all */
-    uint64_t missing; /* between the asked first and this one */
+    uint64_t missing; /* between the asked first and this one, and not in folds */
+    uint64_t folded_from;
+    uint64_t folded_to; /* entries between these two could not be written and are in folds; equal: none */
     pfa_event_t *events;
     pfa_event_accesses_t *accesses; /* of each; NULL: the ring has none */
     size_t count;

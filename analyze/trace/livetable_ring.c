@@ -44,7 +44,8 @@ static bool is_unused(const pfa_live_ring_t *ring)
     return ring->head == 0 && ring->tail == 0;
 }
 
-/* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
+/* Entries that could not be written are in folds, up to the tail: the first that is in neither. Those before the tail are
+ * in the trace or, from folded_from on, in folds; what is in neither was cut off the trace. */
 static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
                             pfa_live_span_t *span)
 {
@@ -57,6 +58,8 @@ static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t 
         tail = log->tail - ring->base;
     }
     uint64_t from = ring->folded_from - 1;
+    span->folded_from = from;
+    span->folded_to = tail > from ? tail : from;
     span->missing = from > first ? from - first : 0;
     return tail > first ? tail : first;
 }

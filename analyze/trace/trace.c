@@ -185,6 +185,7 @@ void pfa_trace_close(pfa_trace_t *trace)
     pfa_livetable_close(trace->live);
     pfa_blocks_free(&trace->blocks);
     pfa_notes_free(&trace->marks);
+    pfa_notes_free(&trace->lacks);
     pfa_notes_free(&trace->missing);
     pfa_notes_free(&trace->remarks);
     free(trace->rings);

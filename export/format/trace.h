@@ -165,6 +165,8 @@ typedef struct pfa_trace_counters {
     uint64_t merged; /* of these, modules whose accesses came joined to ranges: maps of words may have words between */
     /* Nor is this: */
     pfa_trace_times_t times; /* zeros: nothing was measured */
+    /* Nor this, which only `profalloc seal` writes: */
+    uint64_t lost; /* deaths that rings once had, and that are neither in EVENTS blocks nor in folds */
 } pfa_trace_counters_t;
 
 typedef struct pfa_trace_clock {

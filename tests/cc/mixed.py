@@ -100,7 +100,7 @@ def unreached(work):
         text = tool("report", trace)[0]
         check("MISSING: from " in text and "malloc of the program was not libprofalloc's" in text, text)
         check("no chunk was recorded" in text and "Accesses of" not in text, text)
-        equal(len(report(trace)["complete"]), 1, "what is missing")
+        equal(len(report(trace)["missing"]), 1, "what is missing")
         tool("check", trace, status=1)
 
 
