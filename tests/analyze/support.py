@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import tables
+import folders
 
 TOOL = os.environ["PROFALLOC_TOOL"]
 MAKER = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/make_trace")
@@ -194,7 +194,7 @@ def check_report(data, chunks, folded=False, tolerance=0, step=1, peak=True):
 
 
 def folder():
-    return tables.Folder(prefix="profalloc-")
+    return folders.Folder(prefix="profalloc-")
 
 
 def main(**tests):
