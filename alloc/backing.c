@@ -5,7 +5,8 @@
  *   - its system calls go to the floor (base/sys.h), so they never touch the program's errno and tests can fail them;
  *   - its own errno is a private one, for the same reason;
  *   - its constructor, its exit handler and its thread key are ours to decide (hooks/), so they are not made;
- *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later. */
+ *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later;
+ *   - arenas can be of address space that is not reserved (below). */
 #define _GNU_SOURCE 1
 #include "alloc/backing.h"
 #include "base/atomic.h"
@@ -115,6 +116,77 @@ static long floor_syscall(long number, void *a, void *b)
 #include "os.c"
 #include "bitmap.c"
 
+/* Address space that nobody has reserved, so that it costs nothing and the limit on address space counts what is in use:
+ * arena.c's claim of blocks maps them, its decommit of blocks that are free again unmaps them. */
+static struct {
+    uintptr_t start;
+    uintptr_t end;
+} open_spaces[4];
+static _Atomic size_t open_space_count;
+
+static bool is_open_space(const void *memory)
+{
+    uintptr_t at = (uintptr_t)memory;
+    for (size_t i = pfa_load_acquire(&open_space_count); i-- > 0;) {
+        if (at >= open_spaces[i].start && at < open_spaces[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0 or an errno value: EEXIST if somebody else is there. */
+static int map_blocks(void *start, size_t size)
+{
+    void *memory;
+    if (!is_open_space(start)) {
+        return 0;
+    }
+    int err = -pfa_sys_map(start, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+    if (err == 0 && memory != start) { /* a kernel that does not know the flag */
+        (void)pfa_sys_unmap(memory, size);
+        return EEXIST;
+    }
+    return err;
+}
+
+static void unmap_blocks(void *start, size_t size)
+{
+    if (is_open_space(start)) {
+        (void)pfa_sys_unmap(start, size);
+    }
+}
+
+static bool give_blocks(void *start, size_t size, mi_stats_t *stats)
+{
+    if (!is_open_space(start)) {
+        return _mi_os_decommit(start, size, stats);
+    }
+    _mi_stat_decrease(&_mi_stats_main.committed, size);
+    return pfa_sys_unmap(start, size) == 0;
+}
+
+/* A block that somebody else has is left claimed, and another is tried. The names are those of the parameters of
+ * mi_arena_alloc. */
+#define _mi_bitmap_try_find_from_claim_across(bitmap, fields, from, count, index)                                      \
+    ({                                                                                                                 \
+        bool claimed_;                                                                                                 \
+        int err_ = 0;                                                                                                  \
+        do {                                                                                                           \
+            claimed_ = (_mi_bitmap_try_find_from_claim_across)(bitmap, fields, from, count, index);                    \
+            if (claimed_) {                                                                                            \
+                err_ = map_blocks(arena->start + mi_bitmap_index_bit(*(index)) * MI_ARENA_BLOCK_SIZE,                  \
+                                  (count)*MI_ARENA_BLOCK_SIZE);                                                        \
+            }                                                                                                          \
+        } while (claimed_ && err_ == EEXIST && (count) == 1);                                                          \
+        if (claimed_ && err_ != 0) {                                                                                   \
+            _mi_bitmap_unclaim_across(bitmap, fields, count, *(index));                                                \
+            claimed_ = false;                                                                                          \
+        }                                                                                                              \
+        claimed_;                                                                                                      \
+    })
+#define _mi_os_decommit(start, size, stats) give_blocks(start, size, stats)
+
 /* arena.c claims a block, notes which parts of it were not committed yet, and then ignores whether committing them
  * works. Here the claim itself commits, and on failure gives the block back and fails the call. The names are those of
  * the parameters and locals where arena.c makes the claim. */
@@ -124,6 +196,7 @@ static long floor_syscall(long number, void *a, void *b)
         bool were_clear_ = (_mi_bitmap_claim_across)(bitmap, fields, count, index, wanted_);                           \
         if (wanted_ != NULL && *wanted_) {                                                                             \
             if (!_mi_os_commit(p, (count)*MI_ARENA_BLOCK_SIZE, NULL, tld->stats)) {                                    \
+                unmap_blocks(p, (count)*MI_ARENA_BLOCK_SIZE);                                                          \
                 _mi_bitmap_unclaim_across(bitmap, fields, count, index);                                               \
                 _mi_bitmap_unclaim_across(arena->blocks_inuse, fields, count, index);                                  \
                 return NULL;                                                                                           \
@@ -134,6 +207,8 @@ static long floor_syscall(long number, void *a, void *b)
     })
 #include "arena.c"
 #undef _mi_bitmap_claim_across
+#undef _mi_bitmap_try_find_from_claim_across
+#undef _mi_os_decommit
 
 #include "segment-cache.c"
 
@@ -251,9 +326,18 @@ void pfa_backing_init(void)
     (void)_mi_os_numa_node_count();
 }
 
-int pfa_backing_add_space(void *base, size_t size, bool exclusive)
+int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open_space)
 {
     mi_arena_id_t arena = 0;
+    size_t spaces = pfa_load_relaxed(&open_space_count);
+    if (open_space) {
+        if (spaces == sizeof open_spaces / sizeof open_spaces[0]) {
+            return 0;
+        }
+        open_spaces[spaces].start = (uintptr_t)base;
+        open_spaces[spaces].end = (uintptr_t)base + size;
+        pfa_store_release(&open_space_count, spaces + 1);
+    }
     return mi_manage_os_memory_ex(base, size, false, false, true, -1, exclusive, &arena) && arena > 0 ? arena : 0;
 }
 

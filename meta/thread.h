@@ -109,6 +109,7 @@ typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
+    struct pfa_thread *next_map; /* of the first block of a map, the first of another */
     pfa_tls_t *tls;
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
@@ -135,7 +136,8 @@ uint16_t pfa_thread_number(pfa_tls_t *tls);
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */
 void pfa_thread_list_leave(pfa_thread_t *thread);
-/* In a fork child, by the thread that forked, which holds all locks: only the caller lives on. */
+/* In a fork child, alone: only the caller lives on. Whatever another thread was in the middle of, all blocks are found by the
+ * maps they came in; of a thread that was just ending, what it had counted may be there twice or not at all. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
 /* Has every thread that ever allocated ended? */

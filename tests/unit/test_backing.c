@@ -586,7 +586,7 @@ static void abandoned_pages_never_change_sides(void **state)
         (void)pfa_backing_trim();
         check_spaces(&seed);
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 
 /* Both directions at once, with the owner alive and allocating. */
@@ -699,6 +699,8 @@ static void use_in_child(void)
     uint64_t seed = 126;
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
+    pfa_rcu_after_fork();
+    pfa_intervalmap_after_fork();
     for (int i = 0; i < 3; i++) {
         check_spaces(&seed);
         (void)pfa_backing_trim();
@@ -718,17 +720,13 @@ static void a_fork_child_allocates_on(void **state)
     }
     for (int i = 0; i < 25; i++) {
         usleep(1000);
-        /* As hooks/fork.c does; RCU's own locks are taken around it too, since the chunks include large ones. */
-        urcu_bp_before_fork();
         fflush(stdout);
         pid_t child = fork();
         must(child >= 0);
         if (child == 0) {
-            urcu_bp_after_fork_child();
             use_in_child();
             _exit(0);
         }
-        urcu_bp_after_fork_parent();
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
