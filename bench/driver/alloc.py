@@ -12,7 +12,7 @@ from . import alloc_report, real, report
 from .process import BenchFailure, Job, own_peak_rss_kib, parse_fields, run_in_turns, run_process
 from .variants import CATALOGUE, make_variants
 
-QUICK_SCALE = 0.05
+QUICK_SCALE = 0.01
 QUICK_RUNS = 2
 WARM_SCALE = 0.02
 TURN_SECONDS = 0.05
