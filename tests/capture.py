@@ -127,7 +127,7 @@ def check_trace(path, notes=None, where="", complete=True):
     where = where or Path(path).name
     data = support.report(path)
     if complete:
-        equal(data["complete"], True, f"{where}: complete")
+        equal((data["complete"], data["missing"]), (True, []), f"{where}: complete, and what is missing")
         tool("check", path)
     check_conserved(data, where)
     if notes is not None:

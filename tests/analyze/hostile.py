@@ -196,7 +196,7 @@ def overlapping_extents(folder):
     out, _ = limited("report", "--json", path)
     result = support.json.loads(out)
     support.equal(result["live"]["chunks"], data // 32, "live chunks, each once")
-    check(any("32767 parts of the live table" in line for line in result["complete"]), str(result["complete"]))
+    check(any("32767 parts of the live table" in line for line in result["missing"]), str(result["missing"]))
 
 
 def rings_of_holes(folder):
@@ -287,7 +287,7 @@ def live_accesses(folder):
             file.write(maps)
         result = support.json.loads(limited("report", "--json", path)[0])
         support.equal(sum("map" in p for p in result["points"]), found, "maps that can be read")
-        check(("maps of accesses" in str(result["complete"])) == bad, f"what is said: {result['complete']}")
+        check(("maps of accesses" in str(result["missing"])) == bad, f"what is said: {result['missing']}")
     # A map of which only the head is no hole, many times.
     step, count = 8 + 16 * 8192, 2000
     with live_table(path, [(8, 0, room, count * step)], room + count * step, record_size=64) as file:

@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import tables
 
 TOOL = os.environ["PROFALLOC_TOOL"]
 MAKER = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/make_trace")
@@ -193,7 +194,7 @@ def check_report(data, chunks, folded=False, tolerance=0, step=1, peak=True):
 
 
 def folder():
-    return tempfile.TemporaryDirectory(prefix="profalloc-")
+    return tables.Folder(prefix="profalloc-")
 
 
 def main(**tests):

@@ -15,7 +15,7 @@ def record(way):
     # Whole times: the run is so short that the steps they are else written in are as long as groups are apart.
     done = subprocess.run([tool, "run", "--conf", "time_step:1", "-o", path, "--", f"{folder}/parse", way], capture_output=True, text=True, check=True)
     data = json.loads(subprocess.run([tool, "report", "--json", path], capture_output=True, text=True, check=True).stdout)
-    assert data["complete"] is True, data["complete"]
+    assert data["complete"] is True, data["missing"]
     scores = {name: total["geometric_mean"] for name, total in data["scores"].items()}
     return done.stdout, data["totals"]["allocations"], scores, data
 
