@@ -191,7 +191,7 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    return size <= PFA_SIZE_MAX >> 1 && align <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
+    return pfa_large_alloc(tls, size, align, flags);
 }
 
 /* Is it the record of a chunk that this process was born with, or of none? */
