@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 enum { LEVEL_MAX = 6, WORTH_PACKING = 128, PATH_SIZE = 4096 };
-#define INDEX_SIZE (PFA_BLOCK_RAW_MAX / 4)
+#define INDEX_SIZE PFA_BLOCK_SCRATCH /* no longer one can be written */
 #define STORED_SIZE (sizeof(pfa_block_header_t) + ZSTD_COMPRESSBOUND(PFA_BLOCK_SCRATCH))
 
 static struct {
@@ -23,7 +23,7 @@ static struct {
     char *scratch;
     char *stored;
     pfa_trace_index_t *index; /* behind a pfa_trace_end_t */
-    uint32_t blocks;
+    uint32_t blocks;          /* written; those beyond the room of the index are counted all the same */
     ZSTD_CCtx *packer;
     char path[PATH_SIZE];
 } trace = {.level = 1};
@@ -123,14 +123,18 @@ static size_t pack(pfa_block_header_t *header, const void *payload, size_t size)
     return size;
 }
 
+static size_t end_size(uint32_t blocks)
+{
+    return sizeof(pfa_trace_end_t) + blocks * sizeof(pfa_trace_index_t);
+}
+
 static void note(uint32_t kind, size_t size)
 {
-    size_t room = (INDEX_SIZE - sizeof(pfa_trace_end_t)) / sizeof *trace.index;
-    if (trace.blocks < room) {
+    if (end_size(trace.blocks + 1) <= INDEX_SIZE) {
         pfa_trace_index_t entry = {.offset = trace.offset, .kind = kind, .size = (uint32_t)size};
-        memcpy((char *)trace.index + sizeof(pfa_trace_end_t) + trace.blocks * sizeof entry, &entry, sizeof entry);
-        trace.blocks++;
+        memcpy((char *)trace.index + end_size(trace.blocks), &entry, sizeof entry);
     }
+    trace.blocks++;
 }
 
 int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
@@ -164,9 +168,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
 int pfa_block_end(pfa_end_t how)
 {
     pfa_trace_end_t end = {.how = (uint32_t)how, .blocks = trace.blocks};
-    size_t size = sizeof end + trace.blocks * sizeof(pfa_trace_index_t);
+    size_t size = end_size(trace.blocks);
     memcpy(trace.index, &end, sizeof end);
-    int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= PFA_BLOCK_SCRATCH ? size : sizeof end);
+    int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= INDEX_SIZE ? size : sizeof end);
     pfa_block_forget();
     return err;
 }
