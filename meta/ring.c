@@ -226,6 +226,9 @@ static void fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail
     pfa_live_fold_t *folds_near = folds_of(event->stack);
     if (folds_near == NULL) {
         pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
+        if (tail != 0) { /* it is done with */
+            pfa_store_release(&ring->shared->tail, tail);
+        }
         return;
     }
     pfa_lock(PFA_LOCK_FOLDS);
