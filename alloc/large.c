@@ -293,6 +293,9 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         }
         return finding->verdict;
     }
+    pfa_rcu_leave(entered);
+    /* It is nobody else's now, and stays until it is retired. Telling its death may mean waiting for the background thread,
+     * which may itself wait for those who are in a read section. */
     publish(node, false);
     uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
     if (pfa_is_live(size_flags)) {
@@ -301,7 +304,6 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         pfa_chunk_count_inherited(size_flags);
     }
     pfa_record_end(node->record, size_flags);
-    pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }

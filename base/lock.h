@@ -1,6 +1,11 @@
 /* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only; fork takes
  * all of them in that order, and the thread that forks may take each again until it is done; the child starts with all of
- * them free. malloc and free take none, but for a thread's first allocation and for the frees of one that is gone. */
+ * them free.
+ *
+ * malloc and free take none, whatever the number of threads, and whether a thread allocates, only frees, or is past its
+ * destructors. The exceptions are rare by nature: the beginning and the end of a thread (PFA_LOCK_THREADS, PFA_LOCK_TAGS), a
+ * call stack that is met for the first time (PFA_LOCK_DEPOT), the first chunk after a fork (PFA_LOCK_PROCESS, PFA_LOCK_WRITER),
+ * and a death that is folded because the writer did not come in time (PFA_LOCK_FOLDS). */
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 
@@ -15,7 +20,6 @@ typedef enum pfa_lock_rank {
     PFA_LOCK_THREADS, /* the list of threads */
     PFA_LOCK_REPORTS, /* which places were reported already */
     PFA_LOCK_MODULES, /* reading the loader's list */
-    PFA_LOCK_RINGS,   /* which thread has which ring, and the ring of those without */
     PFA_LOCK_TAGS,    /* the names of tags */
     PFA_LOCK_DEPOT,   /* adding nodes to the depot */
     PFA_LOCK_EXTENTS, /* the live table's head, where there is no session */

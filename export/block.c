@@ -2,6 +2,7 @@
 #include "export/block.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "meta/ring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -152,7 +153,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
     memcpy(trace.stored, &header, sizeof header);
     size_t length = sizeof header + header.stored_size;
     int err = own_descriptor();
+    pfa_store_relaxed(&pfa_ring_disk_since, pfa_sys_nanoseconds());
     long written = err == 0 ? pfa_sys_pwrite(trace.fd, trace.stored, length, trace.offset) : -err;
+    pfa_store_relaxed(&pfa_ring_disk_since, 0);
     if (written < 0) {
         trace.failed = (int)-written;
         if (err == 0) {

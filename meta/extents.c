@@ -263,7 +263,8 @@ void *pfa_extents_at(uint32_t number)
 
 static bool is_kept(const pfa_live_extent_t *extent)
 {
-    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE;
+    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_RINGS && extent->kind != PFA_EXTENT_FOLDS &&
+           extent->kind != PFA_EXTENT_NONE;
 }
 
 bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)

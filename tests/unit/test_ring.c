@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "export/format/trace.h"
 #include "meta/extents.h"
+#include "meta/fold.h"
 #include "meta/ring.h"
 #include "meta/thread.h"
 #include "tests/unit/unit.h"
@@ -40,9 +41,9 @@ static void what_cannot_be_folded_is_counted_once(void)
         put(&pfa_tls, NO_FOLDS, 16);
     }
     put(&pfa_tls, PFA_NODE_FIRST, 100);
-    pfa_ring_fold_pending(pfa_tls.ring, 1);
-    pfa_ring_fold_pending(pfa_tls.ring, 3);
-    pfa_ring_fold_pending(pfa_tls.ring, 4);
+    pfa_fold_pending(pfa_tls.ring, 1);
+    pfa_fold_pending(pfa_tls.ring, 3);
+    pfa_fold_pending(pfa_tls.ring, 4);
     must(pfa_load_relaxed(&pfa_extents_head->unrecorded) == 3);
     must(pfa_load_relaxed(&pfa_extents_head->folded) == 1);
     must(pfa_fold_at(PFA_NODE_FIRST)->chunks == 1024 && pfa_fold_at(PFA_NODE_FIRST)->bytes == 100);
