@@ -2,6 +2,8 @@
 signals. See foreign.py, and stress_ng.list for how each of them ends and why.
 
 Each does a number of operations, not a time, with memory that is bounded. What they measure is not looked at."""
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -35,19 +37,27 @@ WORK = {
 # Of these each process would leave a trace; the second goes on without recording in children.
 WITHOUT_TRACES = {"clone": "out:none", "daemon": "out:none", "exec": "out:none", "fork": "follow:false,out:none", "spawn": "out:none",
                   "vfork": "out:none", "zombie": "out:none"}
+# These do not run as root.
+NOT_AS_ROOT = {"exec", "spawn"}
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def command_for(entry):
     operations, options = WORK[entry.name]
     command = ["stress-ng", f"--{entry.name}", "2", f"--{entry.name}-ops", operations, *options.split(), "--temp-path", ".",
                "--seed", "1", "--oom-avoid"]
-    return command, {"conf": WITHOUT_TRACES.get(entry.name, "")}
+    if entry.name in NOT_AS_ROOT and os.geteuid() == 0:
+        command = [*NOBODY, *command]
+    return command, {"needs": "successful run completed", "conf": WITHOUT_TRACES.get(entry.name, "")}
 
 
 def main(scratch):
     entries = foreign.read_list(foreign.HERE / "stress_ng.list")
     if {entry.name for entry in entries if set(entry.expected.values()) != {"out"}} != set(WORK):
         sys.exit("stress_ng.list has not the stressors that there are")
+    # Where anyone can read it.
+    foreign.LIBRARY = shutil.copy(os.path.realpath(foreign.LIBRARY), scratch / "libprofalloc.so")
+    os.chmod(foreign.LIBRARY, 0o755)
     return foreign.run_list(entries, scratch, command_for)
 
 
