@@ -8,7 +8,7 @@
 
 enum { UNIT_SLICES = PFA_UNIT_SLICES, PATIENCE = 10000 };
 
-enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 16 }; /* each is a mapping, of which a process can have 65530 */
+enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 4 }; /* each is a mapping, of which a process can have 65530 */
 
 /* While a thread makes an extent, its word says so, and of which process it is: in a fork child it is made anew. */
 enum { MAKING = PFA_LIVE_EXTENTS + 1, MAKERS = UINT16_MAX - MAKING };
@@ -129,7 +129,7 @@ static int choose_extent(uint64_t number, uint32_t *extent)
 {
     pfa_record_unit_t *group = group_of(number);
     *extent = pfa_load_relaxed(&group->group_extent) - 1u;
-    if (!pfa_extents_is_short(unit_size(&pfa_range))) {
+    if (pfa_extents_in_more(*extent) || !pfa_extents_is_short(unit_size(&pfa_range))) {
         return pfa_extents_use(*extent, unit_offset(number), unit_size(&pfa_range));
     }
     int err = make_twin(group);

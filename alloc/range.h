@@ -1,11 +1,14 @@
 /* The address space we hold, and which of it means what.
  *
+ * None of it is reserved, where the kernel lets us choose addresses: a segment is mapped when mimalloc takes it. So it costs
+ * nothing, and a limit on address space, whenever it is set, is kept by the kernel. Elsewhere all of it is reserved.
+ *
  *   plain space D          chunks without a record: mimalloc's default heaps take their segments from here
  *   +--------------------------------------------+
  *   ^ plain_base                                  plain_base + plain_span
  *
- *   the profiled range: region space R | large space L, reserved together when recording first starts, in the window if
- *   that can be had (alloc/slice.h)
+ *   the profiled range: region space R | large space L, both when recording first starts, in the window if that
+ *   can be had (alloc/slice.h)
  *   +-----------------------------+---------------------------------------+
  *   ^ base                        ^ base + region_span                     base + total_span
  *     64 KiB slices                 64 KiB granules
@@ -63,8 +66,10 @@ typedef struct pfa_range {
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
     bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
+    bool blind;         /* in a fork child: its records are its parent's, and are not looked at (alloc/inherit.h) */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     bool whole_cell;    /* R and L lie in the window's cell, and all of that has slices */
+    bool open;          /* R and L are addresses that we use and have not reserved */
     pfa_record_unit_t *units;
     uint64_t group_units;    /* whose records are one extent */
     pfa_intervalmap_t large; /* over L, with a second level for everything else */

@@ -8,7 +8,7 @@ foreach(folder base meta alloc export export/format)
 endforeach()
 file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
 set(shared_only ${PROJECT_SOURCE_DIR}/hooks/new_late.c ${PROJECT_SOURCE_DIR}/hooks/unload.c
-    ${PROJECT_SOURCE_DIR}/hooks/atfork.c)
+    ${PROJECT_SOURCE_DIR}/hooks/atfork.c ${PROJECT_SOURCE_DIR}/hooks/exec.c)
 list(REMOVE_ITEM hook_sources ${shared_only})
 
 # mimalloc is compiled into the file that owns the backing. Its code is not held to our warnings, nor to the undefined
@@ -18,18 +18,12 @@ set_source_files_properties(${backing} PROPERTIES
     COMPILE_OPTIONS "-isystem;${PROFALLOC_MIMALLOC_DIR}/include;-isystem;${PROFALLOC_MIMALLOC_DIR}/src;-fno-sanitize=undefined"
     COMPILE_DEFINITIONS "NDEBUG;MI_NO_GETENV=1")
 
-# Debian's 0.13 has no CMake package; the pkg-config file would name a directory that is searched anyway.
-find_path(URCU_INCLUDE_DIR urcu/urcu-bp.h)
-find_library(URCU_BP_LIBRARY urcu-bp)
-if(NOT URCU_INCLUDE_DIR OR NOT URCU_BP_LIBRARY)
-    message(FATAL_ERROR "liburcu is missing. Install liburcu-dev (or run scripts/setup.sh build).")
-endif()
 find_path(ZSTD_INCLUDE_DIR zstd.h)
 find_library(ZSTD_LIBRARY zstd)
 if(NOT ZSTD_INCLUDE_DIR OR NOT ZSTD_LIBRARY)
     message(FATAL_ERROR "zstd is missing. Install libzstd-dev (or run scripts/setup.sh build).")
 endif()
-set(PFA_LINK_LIBRARIES urcu-bp urcu-common zstd pthread m)
+set(PFA_LINK_LIBRARIES zstd pthread m)
 
 # With a sanitizer the parts are compiled twice, for the library and for the tests; without one both have the same objects.
 add_library(pfa_core_objects OBJECT ${core_sources})

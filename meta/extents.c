@@ -1,10 +1,9 @@
 /* Owns the live table: its files and the extents in them. See meta/extents.h for who may call what. */
-#include "meta/extents.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/sys.h"
 #include "export/format/trace.h"
-#include "meta/tablefile.h"
+#include "meta/extents_table.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,32 +11,28 @@
 #include <sys/mman.h>
 
 #define NOT_IN_FILE UINT32_MAX
-#define HEAD_SIZE ((sizeof(pfa_live_head_t) + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1))
+
 #define TAIL_OFFSET offsetof(pfa_live_head_t, times)
 #define TAIL_SIZE (sizeof(pfa_live_head_t) - TAIL_OFFSET)
 
 pfa_live_head_t *pfa_extents_head;
 
-static struct {
-    bool shared;           /* are there files? */
-    pfa_tablefile_t first; /* the head's, and of all that fits in */
-    pfa_tablefile_t more;  /* on the disk, where `first` is in memory and memory is short */
-    _Atomic bool no_more;  /* that one could not be made */
-    _Atomic uint64_t more_size;
-    _Atomic uint64_t head_room;    /* bytes of the head, from its start, that have room */
-    char name[PFA_TABLEFILE_PATH]; /* where readers look for it: beside the trace */
-    bool linked;                   /* that is a link to `first` */
-    void *at[PFA_LIVE_EXTENTS];    /* where each extent is mapped */
-} table;
+pfa_extents_table_t pfa_extents_table;
+#define table pfa_extents_table
 
 bool pfa_extents_shared(void)
 {
     return table.shared;
 }
 
+bool pfa_extents_outlive(void)
+{
+    return table.shared && !table.removed;
+}
+
 const char *pfa_extents_path(void)
 {
-    return table.shared ? table.first.path : "";
+    return pfa_extents_outlive() ? table.first.path : "";
 }
 
 static bool is_in_more(const pfa_live_extent_t *extent)
@@ -50,7 +45,7 @@ static pfa_tablefile_t *file_of(const pfa_live_extent_t *extent)
     return is_in_more(extent) ? &table.more : &table.first;
 }
 
-static void forget_files(void)
+void pfa_extents_leave_files(void)
 {
     pfa_tablefile_forget(&table.first);
     pfa_tablefile_forget(&table.more);
@@ -97,7 +92,7 @@ static int make_first(const char *path)
         return ENAMETOOLONG;
     }
     int err = pfa_tablefile_make(&table.first, path, page);
-    err = err != 0 ? err : pfa_tablefile_grow(&table.first, HEAD_SIZE);
+    err = err != 0 ? err : pfa_tablefile_grow(&table.first, PFA_EXTENTS_HEAD_SIZE);
     err = err != 0 ? err
                    : pfa_tablefile_make_room(&table.first, TAIL_OFFSET & ~(page - 1),
                                              (TAIL_SIZE + 2 * page - 1) & ~(page - 1));
@@ -107,6 +102,7 @@ static int make_first(const char *path)
         return err;
     }
     memcpy(table.name, path, length + 1);
+    table.removed = false;
     /* Where links cannot be made, the trace says where it is. */
     table.linked = table.first.on_shelf && pfa_sys_symlink(table.first.path, path) == 0;
     pfa_store_relaxed(&table.head_room, page);
@@ -116,19 +112,19 @@ static int make_first(const char *path)
 int pfa_extents_open(const char *path)
 {
     if (table.shared) {
-        forget_files();
+        pfa_extents_leave_files();
     }
     int err = path != NULL ? make_first(path) : 0;
     if (err != 0) {
         return err;
     }
     void *memory = pfa_extents_head;
-    err = memory != NULL ? 0 : -pfa_sys_map(NULL, HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
+    err = memory != NULL ? 0 : -pfa_sys_map(NULL, PFA_EXTENTS_HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
     table.shared = path != NULL;
-    err = err != 0 ? err : map_at(memory, HEAD_SIZE, &table.first, 0);
+    err = err != 0 ? err : map_at(memory, PFA_EXTENTS_HEAD_SIZE, &table.first, 0);
     if (err != 0) {
         pfa_extents_unlink();
-        forget_files();
+        pfa_extents_leave_files();
         return err;
     }
     pfa_extents_head = memory;
@@ -138,7 +134,7 @@ int pfa_extents_open(const char *path)
     if (path != NULL) {
         say_who(pfa_extents_head);
     }
-    pfa_store_relaxed(&pfa_extents_head->file_size, HEAD_SIZE);
+    pfa_store_relaxed(&pfa_extents_head->file_size, PFA_EXTENTS_HEAD_SIZE);
     return 0;
 }
 
@@ -260,29 +256,46 @@ static void unmap(void *at, size_t size, bool keep)
     }
 }
 
-/* Without a lock: a thread that is held up in here holds up nobody. */
-static int add(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
+/* A place in one of the files, mapped over `at`. */
+static int place(bool in_more, pfa_extent_kind_t kind, size_t size, void *at, uint64_t *offset)
 {
-    pfa_live_head_t *head = pfa_extents_head;
+    pfa_tablefile_t *file = in_more ? &table.more : &table.first;
+    *offset = pfa_add_relaxed(in_more ? &table.more_size : &pfa_extents_head->file_size, size);
+    int err = grow(file, *offset + size);
+    err = err != 0 ? err : map_extent(kind, at, size, file, *offset);
+    *offset |= in_more ? PFA_LIVE_MORE : 0;
+    return err;
+}
+
+/* Without a lock: a thread that is held up in here holds up nobody. */
+int pfa_extents_place(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
+{
     bool given = *at != NULL;
-    if (pfa_load_relaxed(&head->extent_count) >= entries_for(kind)) {
+    uint64_t offset;
+    if (pfa_load_relaxed(&pfa_extents_head->extent_count) >= entries_for(kind)) {
         return ENOSPC;
     }
-    /* Records are mostly holes: alloc/places.c asks when it comes to use them. */
-    bool in_more = kind != PFA_EXTENT_RECORDS && pfa_extents_is_short(size);
-    pfa_tablefile_t *file = in_more ? &table.more : &table.first;
-    uint64_t offset = pfa_add_relaxed(in_more ? &table.more_size : &head->file_size, size);
     int err = given ? 0 : -pfa_sys_map(NULL, size, PROT_NONE, MAP_NORESERVE, at);
     if (err != 0) {
         return err;
     }
-    err = grow(file, offset + size);
-    err = err != 0 ? err : map_extent(kind, *at, size, file, offset);
-    err = err != 0 ? err : fill_entry(kind, index, offset | (in_more ? PFA_LIVE_MORE : 0), size, *at, number);
+    /* Records are mostly holes: alloc/places.c asks when it comes to use them. */
+    bool in_more = kind != PFA_EXTENT_RECORDS && pfa_extents_is_short(size);
+    err = place(in_more, kind, size, *at, &offset);
+    if (err != 0 && !in_more && table.shared && table.first.on_shelf && has_more()) {
+        pfa_store_relaxed(&table.first.full, true);
+        err = place(true, kind, size, *at, &offset);
+    }
+    err = err != 0 ? err : fill_entry(kind, index, offset, size, *at, number);
     if (err != 0) {
         unmap(*at, size, given);
     }
     return err;
+}
+
+bool pfa_extents_in_more(uint32_t number)
+{
+    return is_in_more(&pfa_extents_head->extents[number]);
 }
 
 int pfa_extents_add_twin(uint32_t number, uint32_t *twin)
@@ -293,9 +306,13 @@ int pfa_extents_add_twin(uint32_t number, uint32_t *twin)
     }
     uint64_t offset = pfa_add_relaxed(&table.more_size, extent->size);
     int err = grow(&table.more, offset + extent->size);
-    return err != 0 ? err
-                    : fill_entry((pfa_extent_kind_t)extent->kind, extent->index, offset | PFA_LIVE_MORE, extent->size,
-                                 table.at[number], twin);
+    err = err != 0 ? err
+                   : fill_entry((pfa_extent_kind_t)extent->kind, extent->index, offset | PFA_LIVE_MORE, extent->size,
+                                table.at[number], twin);
+    if (err == 0) {
+        table.is_twin[*twin] = true;
+    }
+    return err;
 }
 
 int pfa_extents_map_twin(uint32_t twin, uint64_t offset, size_t size)
@@ -314,14 +331,14 @@ static int open_in_memory(void)
 
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
-    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
+    int err = pfa_extents_head != NULL ? 0 : table.lost ? ENOMEM : open_in_memory();
     bool full = pfa_extents_full();
     if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
         /* Totals are kept all the same; they go with the process if it is killed. */
         *number = NOT_IN_FILE;
         return -pfa_sys_map(NULL, size, PROT_READ | PROT_WRITE, 0, memory);
     }
-    err = err != 0 ? err : full ? ENOSPC : add(kind, index, size, &at, number);
+    err = err != 0 ? err : full ? ENOSPC : pfa_extents_place(kind, index, size, &at, number);
     if (err == 0 && memory != NULL) {
         *memory = at;
     }
@@ -358,18 +375,6 @@ void *pfa_extents_at(uint32_t number)
     return table.at[number];
 }
 
-static bool is_twin(const pfa_live_extent_t *extent)
-{
-    return extent->kind == PFA_EXTENT_RECORDS && is_in_more(extent);
-}
-
-/* Of a fork child's: rings and folds are not, they tell of the parent. Twins are mapped over by what they are twins of. */
-static bool is_kept(const pfa_live_extent_t *extent)
-{
-    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE &&
-           !is_twin(extent);
-}
-
 bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
 {
     const pfa_live_extent_t *extent = &pfa_extents_head->extents[number];
@@ -385,105 +390,6 @@ bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
     return found;
 }
 
-/* These only grow, so what the child sees of the parent's is what it knew at the fork, and more. */
-static bool keeps_content(const pfa_live_extent_t *extent)
-{
-    return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS;
-}
-
-/* How much of it is in use, of the nodes that there are. */
-static size_t content_size(const pfa_live_extent_t *extent, uint32_t nodes)
-{
-    uint64_t first = (uint64_t)extent->index * PFA_LIVE_NODES;
-    if (extent->kind != PFA_EXTENT_NODES || nodes >= first + PFA_LIVE_NODES) {
-        return extent->size;
-    }
-    return nodes > first ? (nodes - first) * sizeof(pfa_live_node_t) : 0;
-}
-
-static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t size)
-{
-    void *copy;
-    uint32_t number;
-    int err = -pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy);
-    if (err != 0) {
-        return err;
-    }
-    memcpy(copy, at, size);
-    err = add((pfa_extent_kind_t)old->kind, old->index, old->size, &at, &number);
-    err = err != 0 ? err : pfa_extents_make_room(number, 0, old->size);
-    if (err == 0) {
-        memcpy(at, copy, size);
-    }
-    (void)pfa_sys_unmap(copy, size + 1);
-    return err;
-}
-
-/* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
-static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes)
-{
-    int err = 0;
-    for (uint32_t i = 0; i < count && err == 0; i++) {
-        void *at = table.at[i];
-        uint32_t number;
-        if (at != NULL && keeps_content(&old[i])) {
-            err = remake_with_content(&old[i], at, content_size(&old[i], nodes));
-        } else if (at != NULL && is_kept(&old[i])) {
-            err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
-        } else {
-            /* Its number stays taken: others know theirs. */
-            pfa_store_relaxed(&pfa_extents_head->extent_count, i + 1);
-            table.at[i] = NULL;
-            if (at != NULL && !is_twin(&old[i])) {
-                (void)pfa_sys_unmap(at, old[i].size);
-            }
-        }
-    }
-    return err;
-}
-
-/* The parent may have added some since the fork, where the child has no memory. */
-static uint32_t known_nodes(uint32_t nodes, const pfa_live_extent_t *extents, uint32_t count)
-{
-    uint32_t room = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        room += extents[i].kind == PFA_EXTENT_NODES && table.at[i] != NULL ? PFA_LIVE_NODES : 0;
-    }
-    return nodes < room ? nodes : room;
-}
-
-int pfa_extents_reopen(const char *path)
-{
-    uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
-    size_t size = count * sizeof(pfa_live_extent_t);
-    void *copy = NULL;
-    if (pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy) != 0) {
-        return ENOMEM;
-    }
-    memcpy(copy, pfa_extents_head->extents, size);
-    uint64_t weights[PFA_LIVE_WEIGHTS];
-    memcpy(weights, pfa_extents_head->weights, sizeof weights);
-    uint32_t nodes = known_nodes(pfa_load_acquire(&pfa_extents_head->node_count), copy, count);
-    if (table.shared) {
-        forget_files();
-    }
-    int err = pfa_extents_open(path);
-    int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
-    if (failed != 0 && table.shared) { /* the disk: then in memory */
-        pfa_extents_unlink();
-        forget_files();
-        err = failed;
-        failed = pfa_extents_open(NULL);
-        pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
-        failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
-    }
-    memcpy(pfa_extents_head->weights, weights, sizeof weights);
-    pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
-    (void)pfa_sys_unmap(copy, size + 1);
-    return failed != 0 ? ENOMEM : err;
-}
-
 void pfa_extents_unlink(void)
 {
     if (!table.shared) {
@@ -491,6 +397,7 @@ void pfa_extents_unlink(void)
     }
     pfa_tablefile_remove(&table.first);
     pfa_tablefile_remove(&table.more);
+    table.removed = true;
     if (table.linked) {
         (void)pfa_sys_unlink(table.name);
         table.linked = false;
@@ -510,7 +417,7 @@ static void rename_more(void)
 void pfa_extents_rename(const char *path)
 {
     size_t length = strlen(path);
-    if (!table.shared || length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
+    if (!pfa_extents_outlive() || length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
         return;
     }
     if (table.linked) {

@@ -27,6 +27,8 @@ extern pfa_live_head_t *pfa_extents_head;
 int pfa_extents_open(const char *path);
 /* Is there a file? */
 bool pfa_extents_shared(void);
+/* And is it still to be found when the process was killed? Not once it was removed. */
+bool pfa_extents_outlive(void);
 /* Its name; "" without one. */
 const char *pfa_extents_path(void);
 /* Notes in the head whose live table it is, for whoever finds the file without its trace. */
@@ -39,6 +41,8 @@ int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *a
 int pfa_extents_use(uint32_t number, uint64_t offset, size_t size);
 /* Should these bytes lie in the second file? Then there is one. */
 bool pfa_extents_is_short(uint64_t size);
+/* Is this extent in it? */
+bool pfa_extents_in_more(uint32_t number);
 /* A second extent for what lies at the same place as another, in the second file; and the change of some of that memory, which
  * nobody uses yet, from the one to the other. 0 or an errno value. */
 int pfa_extents_add_twin(uint32_t number, uint32_t *twin);
@@ -64,6 +68,11 @@ void pfa_extents_drop(void *at, size_t size);
  * made, they are memory. Returns 0, an errno value if the file could not be made, or ENOMEM when not even memory could be
  * had. */
 int pfa_extents_reopen(const char *path);
+/* In a fork child, with the same content: from here on what is stored in them is the child's alone. Where that cannot be, they
+ * stay as they are. */
+void pfa_extents_make_private(void);
+/* In a fork child that could not: the head is no longer there, and none is made; the memory is the parent's. */
+void pfa_extents_forget(void);
 /* The file is to be found under another name too, the old one is not kept if that can be helped. */
 void pfa_extents_rename(const char *path);
 /* Removes the file; the memory stays. */

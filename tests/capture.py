@@ -14,7 +14,7 @@ LIBRARY = os.environ["PROFALLOC_LIB"]
 BUILT = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "tests"
 KINDS = ("noted_small", "noted_large", "noted_grow")
 SLOTS = 2048
-TIME_LIMIT = 300
+TIME_LIMIT = 1800
 
 
 def program(name):

@@ -16,7 +16,7 @@ static const uint64_t apart_most_ns = (uint64_t)1 << 58;
 static const char *name_ending(const pfa_trace_t *trace)
 {
     static const char *const names[] = {
-        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped"};
+        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped", [PFA_END_EXEC] = "exec"};
     if (trace->has_end) {
         return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
                                                                                                 : "unknown";
@@ -131,7 +131,8 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
                              .counters = trace->counters,
                              .folded = trace->counters.folded,
                              .node_count = trace->node_count};
-    source->step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
+    source->step_ns = ldexp(source->ns_per_tick, (int)pfa_trace_cut(trace));
+    source->life_step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
     source->stack_of = pfa_memory_get(trace->node_count, sizeof *source->stack_of);
     copy_threads(source, trace);
     copy_tags(source, trace);

@@ -18,7 +18,8 @@
 
 #include <stdint.h>
 
-#define PFA_TRACE_VERSION 1u
+/* 2: batches have lengths beside their times (PFA_BATCH_LENGTHS of batch.h). Version 1 is still read. */
+#define PFA_TRACE_VERSION 2u
 #define PFA_TRACE_SUFFIX ".pa"
 #define PFA_BLOCK_MAGIC 0x4b414650u /* "PFAK" */
 
@@ -192,9 +193,10 @@ typedef struct pfa_trace_mark {
 } pfa_trace_mark_t;
 
 typedef enum pfa_end {
-    PFA_END_EXIT = 1,   /* by the process itself */
-    PFA_END_SEALED = 2, /* by the tool, after the process was gone */
-    PFA_END_STOPPED = 3 /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXIT = 1,    /* by the process itself */
+    PFA_END_SEALED = 2,  /* by the tool, after the process was gone */
+    PFA_END_STOPPED = 3, /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXEC = 4     /* by the process itself, before it became another program */
 } pfa_end_t;
 
 typedef struct pfa_trace_end {

@@ -4,12 +4,22 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-import tables
+import folders
 
 TOOL = os.environ["PROFALLOC_TOOL"]
 MAKER = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/make_trace")
+
+
+SANITIZED = b"__asan_init" in Path(TOOL).read_bytes()
+
+
+def rounds(count):
+    """Of a test on so many random inputs, one after another: under a sanitizer a quarter of them. They are alike in kind, and the answers
+    are held against the truth on all of them without it. Not for damaged inputs, which sanitizers are there for."""
+    return range((count + 3) // 4 if SANITIZED else count)
 
 
 def check(condition, message):
@@ -23,13 +33,66 @@ def equal(ours, expected, what, tolerance=0):
     check(same, f"{what}: {str(ours)[:2000]}, expected {str(expected)[:2000]}")
 
 
+class Several:
+    """Under AddressSanitizer: one process of tests/analyze/several.c, which runs a command line of each kind again and looks for leaks at
+    its end. Without it there is nothing to do."""
+    PROGRAM = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/several")
+    ALTERING = {"run", "seal", "pack"}  # what they did cannot be done again
+
+    def __init__(self):
+        self.on, self.process, self.said, self.kinds = os.path.exists(self.PROGRAM), None, None, set()
+
+    def again(self, arguments, status, cwd=None, **others):
+        words = [str(word) for word in arguments]
+        if not self.on or not words or words[0] in self.ALTERING or others or not 0 <= status < 128:
+            return
+        kind = (words[0], *sorted({word.split("=")[0] for word in words if word.startswith("-")}), status)
+        if kind in self.kinds:
+            return
+        self.kinds.add(kind)
+        if self.process is None:
+            self.said = tempfile.TemporaryFile("w+", errors="replace")
+            self.process = subprocess.Popen([self.PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
+                                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+        text = "".join(f"{word}\0" for word in (os.path.abspath(cwd or os.getcwd()), len(words), *words))
+        self.process.stdin.write(text.encode(errors="surrogateescape"))
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().decode()
+        if answer == "":  # a command may end the process, which then looks for leaks
+            self.end(status)
+        else:
+            check(int(answer) == status, f"{words}: status {answer} in a process for several, {status} alone")
+
+    def end(self, status=0):
+        if self.process is None:
+            return
+        self.process.stdin.close()
+        found = self.process.wait()
+        self.process.stdout.close()
+        self.process = None
+        self.said.seek(0)
+        check(found == status, f"status {found}: leaks, or worse, of these:\n{sorted(map(str, self.kinds))}\n{self.said.read()[-8000:]}")
+        self.said.close()
+
+
+several = Several()
+
+
 def tool(*arguments, status=0, **options):
     """Runs the tool, checks its exit status, returns (stdout, stderr)."""
     done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", **options)
+    several.again(arguments, done.returncode, **options)
     if status is not None:
         check(done.returncode == status,
               f"profalloc {' '.join(map(str, arguments))}: status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
+
+
+def worth_it(trace, calls):
+    """Options of excess with which so many calls are worth a change. The usual share of the run time, unless the machine let the
+    program stand still for so long that they took less than twice that."""
+    data = json.loads(tool("excess", "--json", "--min-share", 0, trace)[0])
+    return "--min-share", min(0.03, 0.5 * calls * data["pair_ns"] / data["run_ns"])
 
 
 def report(*files):
@@ -69,12 +132,51 @@ class Chunk:
         if accesses:
             (self.reads, self.writes, self.low, self.length, self.first, self.last, self.shared, self.moved,
              self.free_thread, self.last_thread) = map(int, accesses)
+        self.life = self.died - self.born if self.died else None
+        self.exactly_born = self.born
+
+    def cut(self, shift):
+        """Makes it what a trace in steps tells (export/format/batch.h): moments are cut, lengths are rounded to fewer bits."""
+        born, step, steps = self.born, 1 << shift, (self.died >> shift) - (self.born >> shift)
+        self.born, self.died = self.born // step * step, self.died // step * step
+        if getattr(self, "length", 0):
+            told = [self.first - born, self.last - born]
+            if self.life is not None:
+                life = rounded(self.life, shift, steps)
+                told = [within(time, self.life, life, shift, steps) for time in told]
+            self.first, self.last = (self.born + time for time in told)
+        if self.life is not None:
+            self.life = rounded(self.life, shift, steps)
+
+
+def rounded(life, shift, steps):
+    """A life that ended so many steps after the one it began in."""
+    if steps >= LONG:
+        return steps << shift
+    bits = min(max(life.bit_length() - 5, 0), shift)
+    return (life >> bits << bits) + (1 << bits >> 1)
+
+
+def within(time, life, told, shift, steps):
+    """How long after the birth an access is told to be, of one in a life that is told as `told`."""
+    if steps >= LONG:
+        return min((time >> shift << shift) + (1 << shift >> 1) if time >> shift else 0, told)
+    share = (time * SHARES + life // 2) // life
+    return (share * told + SHARES // 2) // SHARES
+
+
+LONG, SHARES = 32, 32
 
 
 def make(form, path, chunks, seed, *words):
-    """Makes a trace and returns its chunks."""
+    """Makes a trace and returns its chunks, as the trace tells them."""
     done = subprocess.run([MAKER, form, str(path), str(chunks), str(seed), *words], capture_output=True, text=True, check=True)
-    return [Chunk(line) for line in done.stdout.splitlines()]
+    made = [Chunk(line) for line in done.stdout.splitlines()]
+    for word in words:
+        if word.partition("=")[0] == "shift":
+            for chunk in made:
+                chunk.cut(int(word.partition("=")[2] or 6))
+    return made
 
 
 def is_blind(stack):
@@ -82,15 +184,13 @@ def is_blind(stack):
     return stack % 2 == 0 or stack == 15
 
 
-def peak_of(chunks, step=1):
-    """The largest sum of sizes over time; of one tick, deaths come first. Times of deaths are cut to `step`."""
+def peak_of(chunks):
+    """The largest sum of sizes over time; of one tick, deaths come first."""
     changes = {}
     for chunk in chunks:
-        cut = step if chunk.died else 1
-        born, died = chunk.born // cut * cut, chunk.died // cut * cut
-        changes[born] = changes.get(born, 0) + chunk.size * chunk.weight
+        changes[chunk.born] = changes.get(chunk.born, 0) + chunk.size * chunk.weight
         if chunk.died:
-            changes[died] = changes.get(died, 0) - chunk.size * chunk.weight
+            changes[chunk.died] = changes.get(chunk.died, 0) - chunk.size * chunk.weight
     live = peak = 0
     when = 0
     for time in sorted(changes):
@@ -114,7 +214,7 @@ def stack_number(point):
 FOLDED = (7, 700)  # chunks and bytes that the maker folds when asked to
 
 
-def check_report(data, chunks, folded=False, tolerance=0, step=1, peak=True):
+def check_report(data, chunks, folded=False, tolerance=0, peak=True):
     """All totals of a report against the truth."""
     dead = [c for c in chunks if c.died]
     alive = [c for c in chunks if not c.died]
@@ -134,14 +234,14 @@ def check_report(data, chunks, folded=False, tolerance=0, step=1, peak=True):
         equal(sum(p[key] for p in data["points"]), total, f"sum of the points' {key}", tolerance or 1e-12)
     equal(sum(s["chunks"] for s in data["sizes"]), frees + live - more_chunks, "chunks in size classes", tolerance or 1e-12)
     if peak:
-        bytes_at_peak, when = peak_of(chunks, step)
+        bytes_at_peak, when = peak_of(chunks)
         equal(data["peak"]["bytes"], bytes_at_peak, "peak", tolerance)
         equal(sum(p["peak_bytes"] for p in data["points"]), bytes_at_peak, "the points' bytes at the peak", tolerance or 1e-12)
         equal(data["peak"]["time"], (when - 1000000) * 1e-9, "time of the peak", 1e-9)
 
 
 def folder():
-    return tables.Folder(prefix="profalloc-")
+    return folders.Folder(prefix="profalloc-")
 
 
 def main(**tests):
@@ -150,3 +250,4 @@ def main(**tests):
         with folder() as path:
             test(Path(path))
             print(f"{name}: fine")
+    several.end()

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 }
 """
 NOTHING = (0, 0, None, None)
-SAID = "malloc of this program is another's"
+SAID = "nothing is recorded"
 LINKED = ("-L.", "-lpart", "-Wl,-rpath,$ORIGIN")
 
 

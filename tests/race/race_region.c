@@ -49,11 +49,12 @@ size_t pfa_backing_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-int pfa_backing_add_space(void *base, size_t size, bool exclusive)
+int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open)
 {
     (void)base;
     (void)size;
     (void)exclusive;
+    (void)open;
     return 1;
 }
 
