@@ -245,8 +245,11 @@ foreach(version ${PFA_PASS_VERSIONS})
         cmake_path(GET source STEM name)
         pfa_add_test(pass_${name}_${version} pass ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} ${source})
     endforeach()
+    # Other programs for each LLVM: the pass is the same source.
+    list(FIND PFA_PASS_VERSIONS ${version} number)
+    math(EXPR first "15 * ${number}")
     pfa_add_test(pass_random_${version} pass
-        ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} --random 25)
+        ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/pass/run.py ${version} --random ${first} 15)
 endforeach()
 
 add_library(unwind_shim MODULE ${PROJECT_SOURCE_DIR}/tests/oracle/unwind_shim.c)

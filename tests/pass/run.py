@@ -107,7 +107,8 @@ def main():
         harness = Harness(version, folder)
         todo = []
         if arguments[0] == "--random":
-            for seed in range(int(arguments[1])):
+            first, count = int(arguments[1]), int(arguments[2])
+            for seed in range(first, first + count):
                 program = Path(folder) / f"random_{seed}.c"
                 program.write_text(random_program.make(seed))
                 flags = [f"-O{(1, 2, 3, 2)[seed % 4]}"] + ["-g"] * (seed % 2)
