@@ -2,7 +2,7 @@
 """The Clang pass, against itself: programs built with it, in every way of telling accesses, must tell the same.
 
 usage: run.py VERSION[:MACHINE] PROGRAM...      each at -O0 to -O3
-       run.py VERSION[:MACHINE] --random N     N programs of random_program.py, each at one level
+       run.py VERSION[:MACHINE] --random FIRST N     N programs of random_program.py from that seed on, each at one level
 
 MACHINE is x86_64 or aarch64 if not this one: then the compiler's --target, and the programs are run by qemu-MACHINE.
 
