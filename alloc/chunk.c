@@ -69,6 +69,15 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
+/* Each failure leaves a heap behind, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
+static uint32_t longer_backoff(void)
+{
+    enum { DOUBLINGS = 19 };
+    static _Atomic uint32_t failures; /* of all threads */
+    uint32_t times = pfa_add_relaxed(&failures, 1);
+    return (uint32_t)BACKOFF << (times < DOUBLINGS ? times : DOUBLINGS);
+}
+
 static bool publish(pfa_tls_t *tls, void *chunk)
 {
     if (pfa_region_publish(chunk) == 0) {
@@ -78,6 +87,8 @@ static bool publish(pfa_tls_t *tls, void *chunk)
     (void)region_failed(tls);
     /* The heap has a page of unknown geometry at hand now: never take from it again, make another. */
     tls->region_heap_aside = NULL;
+    uint32_t backoff = longer_backoff();
+    tls->region_backoff = tls->region_backoff > backoff ? tls->region_backoff : backoff;
     return false;
 }
 

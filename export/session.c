@@ -13,6 +13,7 @@
 #include "meta/depot.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
+#include "meta/orphans.h"
 #include "meta/ring.h"
 
 #include <errno.h>
@@ -302,11 +303,22 @@ void pfa_session_lost(const char *text)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
+static void remove_orphans(void)
+{
+    static bool done;
+    const char *table = pfa_extents_path();
+    if (!done && strcmp(table, session.live) != 0) {
+        done = true;
+        pfa_orphans_remove(table);
+    }
+}
+
 static void round_locked(void)
 {
     bool urgent;
     const char *picture;
     if (pfa_session_is_open()) {
+        remove_orphans();
         pfa_writer_clock();
         pfa_writer_modules();
         if (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {

@@ -75,6 +75,7 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
         list.spare = thread->next;
         give_number(thread, tls);
         memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
+        thread->trail_busy = false; /* as a thread may have been that a fork left behind */
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;

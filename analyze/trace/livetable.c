@@ -92,7 +92,7 @@ static int read_head(pfa_livetable_t *table, uint64_t session)
         return error;
     }
     const pfa_live_head_t *head = table->head;
-    if (head->magic != PFA_LIVE_MAGIC || head->version != PFA_TRACE_VERSION ||
+    if (head->magic != PFA_LIVE_MAGIC || head->version == 0 || head->version > PFA_TRACE_VERSION ||
         head->record_size < sizeof(pfa_live_record_t) || head->record_size > 4096 || head->record_size % 8 != 0) {
         return EBADMSG;
     }

@@ -5,6 +5,7 @@ A list has a line for each test: its name, what is expected in the ways off, sam
 not "pass". A line that begins with spaces goes on with the reason before it; # begins a comment.
   pass   ends as with glibc, the library reports nothing, its traces are complete
   says   ends as with glibc, and the library reports what the reason says
+  lacks  ends as with glibc, and its trace says that something is missing, which the reason tells
   fail   ends otherwise than with glibc: the reason says why that is as it should be
   out    is not run
 What does not come as listed is a failure, a pass in place of a "fail" as well: the list tells the truth or the test fails."""
@@ -24,7 +25,7 @@ ROOT = Path(os.environ["PROFALLOC_SOURCE_DIR"])
 HERE = Path(__file__).resolve().parent
 
 WAYS = {"off": "", "sampled": "prof:true,sample:4096", "full": "prof:true,sample:1"}
-WORDS = ("pass", "says", "fail", "out")
+WORDS = ("pass", "says", "lacks", "fail", "out")
 GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
 SAYS = re.compile(r"^profalloc: .*", re.MULTILINE)
 
@@ -143,7 +144,7 @@ def judge(reference, ending):
     if ending.status != reference.status:
         return "fail", seen
     if ending.wrong:
-        return "traces", "\n".join(ending.wrong[:5])
+        return "lacks", "\n".join(ending.wrong[:5])
     return ("says" if ending.said else "pass"), seen
 
 
