@@ -350,7 +350,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     }
     uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
     if (is_wide(old)) {
-        pfa_accesses_begin(pfa_record_accesses(record), now);
+        pfa_accesses_begin(pfa_record_accesses(record));
     }
     pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls),
                      tls->record_tail | pfa_record_tail(0, record->lead));
@@ -399,7 +399,7 @@ bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *cop
     if (found) {
         *start = hit.start;
         copy->record = *hit.record;
-        pfa_accesses_begin(&copy->accesses, copy->record.alloc_time);
+        pfa_accesses_begin(&copy->accesses);
         if (is_wide(pfa_load_relaxed(&copy->record.size_flags))) {
             copy->accesses = *pfa_record_accesses(hit.record);
         }
