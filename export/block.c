@@ -26,12 +26,18 @@ static struct {
     pfa_trace_index_t *index; /* behind a pfa_trace_end_t */
     uint32_t blocks;          /* written; those beyond the room of the index are counted all the same */
     ZSTD_CCtx *packer;
+    void *packer_memory;
     char path[PATH_SIZE];
 } trace = {.level = 1};
 
 bool pfa_block_is_open(void)
 {
     return trace.open;
+}
+
+uint64_t pfa_block_identity(void)
+{
+    return trace.identity;
 }
 
 void *pfa_block_scratch(void)
@@ -54,12 +60,13 @@ static int make_buffers(void)
     void *scratch = trace.scratch;
     void *stored = trace.stored;
     void *index = trace.index;
-    void *packer = trace.packer;
+    void *packer = trace.packer_memory;
     size_t packer_size = ZSTD_estimateCCtxSize(LEVEL_MAX);
     int err = map(PFA_BLOCK_SCRATCH, &scratch);
     err = err != 0 ? err : map(STORED_SIZE, &stored);
     err = err != 0 ? err : map(INDEX_SIZE, &index);
     err = err != 0 ? err : map(packer_size, &packer);
+    trace.packer_memory = packer;
     if (err == 0 && trace.packer == NULL) {
         trace.packer = ZSTD_initStaticCCtx(packer, packer_size);
         err = trace.packer != NULL ? 0 : ENOMEM;
@@ -153,9 +160,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
     memcpy(trace.stored, &header, sizeof header);
     size_t length = sizeof header + header.stored_size;
     int err = own_descriptor();
-    pfa_store_relaxed(&pfa_ring_disk_since, pfa_sys_nanoseconds());
+    pfa_ring_goes_to_disk();
     long written = err == 0 ? pfa_sys_pwrite(trace.fd, trace.stored, length, trace.offset) : -err;
-    pfa_store_relaxed(&pfa_ring_disk_since, 0);
+    pfa_ring_comes_from_disk();
     if (written < 0) {
         trace.failed = (int)-written;
         if (err == 0) {
@@ -176,6 +183,12 @@ int pfa_block_end(pfa_end_t how)
     int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= INDEX_SIZE ? size : sizeof end);
     pfa_block_forget();
     return err;
+}
+
+void pfa_block_after_fork(void)
+{
+    trace.packer = NULL; /* another thread may have been in the middle of using it: made anew, in the same memory */
+    pfa_block_forget();
 }
 
 void pfa_block_forget(void)

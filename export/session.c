@@ -39,6 +39,11 @@ bool pfa_session_is_open(void)
     return pfa_load_acquire(&session.open);
 }
 
+bool pfa_session_wanted(void)
+{
+    return pfa_names_wanted();
+}
+
 static int write_start(pfa_trace_origin_t origin, uint64_t sample)
 {
     char *payload = pfa_block_scratch();
@@ -104,7 +109,11 @@ static int begin_trace(pfa_trace_origin_t origin, uint64_t sample)
     pfa_extents_head->ended = PFA_LIVE_RUNNING;
     pfa_extents_head->record_size = pfa_accesses_kept ? 64 : 32;
     pfa_writer_clock();
-    return write_start(origin, sample);
+    pfa_extents_name_trace(session.trace, pfa_block_identity());
+    int err = write_start(origin, sample);
+    const char *table = pfa_extents_path();
+    bool beside = table[0] == '\0' || strcmp(table, session.live) == 0;
+    return err != 0 || beside ? err : pfa_block_write(PFA_BLOCK_TABLE, table, strlen(table));
 }
 
 static void begin(pfa_trace_origin_t origin)
@@ -121,7 +130,7 @@ static void begin(pfa_trace_origin_t origin)
         __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     }
     pfa_store_release(&session.open, true);
-    pfa_store_release(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
 }
 
 int pfa_session_open(uint64_t sample)
@@ -185,14 +194,15 @@ static int final_picture_alone(void)
 static void end_locked(pfa_end_t how)
 {
     pfa_writer_modules();
-    int err = how == PFA_END_EXIT ? final_picture_alone() : final_picture();
+    bool is_last = how == PFA_END_EXIT || how == PFA_END_EXEC;
+    int err = is_last ? final_picture_alone() : final_picture();
     pfa_writer_particulars();
-    pfa_store_release(&pfa_ring_closed, true);
+    pfa_ring_set_open(false);
     pfa_store_release(&session.open, false);
     err = pfa_block_end(how) != 0 ? EIO : err;
     if (err == 0) { /* else the live table has what the trace has not */
         pfa_extents_head->ended = PFA_LIVE_ENDED;
-        if (how == PFA_END_EXIT) {
+        if (is_last) {
             remove_live();
         }
     }
@@ -386,7 +396,7 @@ static void reopen_locked(const char *live, uint64_t sample)
         return;
     }
     begin(PFA_ORIGIN_NEXT);
-    if (!pfa_extents_shared()) {
+    if (!pfa_extents_outlive()) {
         pfa_say("'%s' has its live table in memory: should the process be killed, chunks alive then are lost",
                 session.trace);
     }
@@ -406,8 +416,8 @@ bool pfa_session_leave(void)
 {
     bool open = pfa_session_is_open();
     pfa_store_release(&session.open, false);
-    pfa_store_release(&pfa_ring_closed, true);
-    pfa_block_forget();
+    pfa_ring_set_open(false);
+    pfa_block_after_fork();
     session.trace[0] = '\0';
     session.live[0] = '\0';
     return open;

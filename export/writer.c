@@ -58,9 +58,13 @@ uint32_t pfa_writer_shift(void)
     return writer.shift;
 }
 
-pfa_batch_t *pfa_writer_batch(void)
+pfa_batch_t *pfa_writer_picture_batch(void)
 {
-    return writer.batch;
+    static void *memory; /* under the writer's lock; only who takes pictures needs it */
+    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+        memory = NULL;
+    }
+    return memory;
 }
 
 static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
@@ -84,6 +88,7 @@ int pfa_writer_reset(void)
     writer.modules_from = 0;
     writer.rows_written = 0;
     writer.sizes_apart = 0;
+    source_count = 0; /* a parent's writer may have been in the middle */
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
     remember_counters();
@@ -112,6 +117,9 @@ void pfa_writer_modules(void)
     }
     static pfa_modules_gone_t gone; /* under the writer's lock */
     size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, &gone);
+    if (size == 0) {
+        return; /* it cannot be read just now */
+    }
     /* A list that has only become longer holds for all nodes that the one before it did. */
     if (gone.count != 0) {
         pfa_unwind_forget();

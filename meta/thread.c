@@ -26,6 +26,7 @@ static struct {
 } of_orphans[PFA_CLASS_COUNT];
 static _Atomic uint64_t bad_frees_of_orphans;
 
+static _Atomic(pfa_thread_t *) maps; /* all blocks there are */
 static _Atomic int64_t live_bytes;
 static _Atomic uint64_t live_peak;
 
@@ -36,6 +37,8 @@ static void add_spare_blocks(void)
         return;
     }
     pfa_thread_t *blocks = memory;
+    blocks->next_map = pfa_load_relaxed(&maps);
+    pfa_store_release(&maps, blocks);
     for (int i = BLOCKS_PER_MAP - 1; i >= 0; i--) {
         blocks[i].next = list.spare;
         list.spare = &blocks[i];
@@ -90,6 +93,7 @@ static void retire(pfa_thread_t *thread)
     add_counters(&list.of_dead, &thread->counters);
     memset(&thread->counters, 0, sizeof thread->counters);
     thread->tls = NULL;
+    thread->tid = 0;
     thread->tag_depth = 0;
     thread->previous = NULL;
     thread->next = list.spare;
@@ -143,6 +147,7 @@ static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
     if (thread != NULL) {
         list.spare = thread->next;
         give_number(thread, tls);
+        memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
         thread->tls = known_as;
         thread->tid = known_as == NULL ? pfa_sys_tid() : 0;
         list.count++;
@@ -185,14 +190,20 @@ void pfa_thread_list_leave(pfa_thread_t *thread)
 
 void pfa_thread_list_after_fork(pfa_thread_t *survivor)
 {
-    pfa_thread_t *thread = list.living;
-    while (thread != NULL) {
-        pfa_thread_t *next = thread->next;
-        if (thread != survivor) {
+    list.spare = NULL;
+    for (pfa_thread_t *map = pfa_load_relaxed(&maps); map != NULL; map = map->next_map) {
+        for (pfa_thread_t *thread = map; thread < map + BLOCKS_PER_MAP; thread++) {
+            if (thread == survivor) {
+                continue;
+            }
             thread->ring = NULL;
-            retire(thread);
+            if (thread->tls != NULL || thread->tid != 0) {
+                retire(thread);
+            } else {
+                thread->next = list.spare;
+                list.spare = thread;
+            }
         }
-        thread = next;
     }
     list.living = survivor;
     if (survivor != NULL) {

@@ -14,7 +14,7 @@ static void begin(void)
 {
     pfa_options_default(&pfa_options);
     must(pfa_extents_open(NULL) == 0);
-    pfa_store_relaxed(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
     pfa_tls.thread = pfa_thread_list_join(&pfa_tls);
     must(pfa_tls.thread != NULL);
 }
