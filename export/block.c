@@ -160,9 +160,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
     memcpy(trace.stored, &header, sizeof header);
     size_t length = sizeof header + header.stored_size;
     int err = own_descriptor();
-    pfa_store_relaxed(&pfa_ring_disk_since, pfa_sys_nanoseconds());
+    pfa_ring_goes_to_disk();
     long written = err == 0 ? pfa_sys_pwrite(trace.fd, trace.stored, length, trace.offset) : -err;
-    pfa_store_relaxed(&pfa_ring_disk_since, 0);
+    pfa_ring_comes_from_disk();
     if (written < 0) {
         trace.failed = (int)-written;
         if (err == 0) {

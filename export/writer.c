@@ -58,9 +58,13 @@ uint32_t pfa_writer_shift(void)
     return writer.shift;
 }
 
-pfa_batch_t *pfa_writer_batch(void)
+pfa_batch_t *pfa_writer_picture_batch(void)
 {
-    return writer.batch;
+    static void *memory; /* under the writer's lock; only who takes pictures needs it */
+    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+        memory = NULL;
+    }
+    return memory;
 }
 
 static pfa_counters_t sum; /* too long for a stack; under the writer's lock */

@@ -1,15 +1,20 @@
 /* Owns how events get into rings and out of them. See meta/ring.h; meta/ringpool.c has the rings themselves. */
 #include "meta/ring.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/sys.h"
 #include "meta/fold.h"
 #include "meta/ringpool.h"
 #include "meta/thread.h"
 
+#include <string.h>
+
 void (*pfa_ring_want_writer)(void);
 bool (*pfa_ring_write_here)(void);
-_Atomic uint64_t pfa_ring_disk_since;
 
+static _Atomic uint64_t
+    disk_since;              /* when the writer began a system call that may wait for the disk; 0: it is in none */
+static _Atomic int disk_tid; /* which thread that is */
 static _Atomic uint32_t borrowers; /* threads that store an event in a ring they borrow */
 static _Atomic uint32_t urgent;    /* the last ring that asked for the writer: its number and 1 */
 static uint32_t urgent_now;        /* the same of those that the writer has taken from there: each ring is there once */
@@ -73,22 +78,36 @@ static bool has_room(pfa_ring_t *ring)
     return true;
 }
 
-/* Where there is no background thread, those who wait write, and others may be waiting for one of them. */
-static _Atomic uint32_t writing_here;
-
-static void write_here(void)
+/* The writer has been in a system call for long. Does it wait there, or is it that it gets no processor? */
+static bool waits_for_disk(int tid)
 {
-    if (pfa_ring_write_here != NULL) {
-        pfa_add_relaxed(&writing_here, 1);
-        (void)pfa_ring_write_here();
-        pfa_sub_relaxed(&writing_here, 1);
+    char path[64];
+    char text[256];
+    pfa_text_t name = {path, sizeof path, 0};
+    pfa_text_add(&name, "/proc/self/task/%d/stat", tid);
+    if (pfa_sys_is_filtered() || !pfa_sys_read_text(path, text, sizeof text)) {
+        return true; /* nobody can tell */
     }
+    const char *behind = strrchr(text, ')');
+    return behind == NULL || behind[1] != ' ' || behind[2] != 'R';
 }
 
 static bool is_worth_waiting(uint64_t waited, uint64_t now)
 {
-    uint64_t since = pfa_load_relaxed(&writing_here) == 0 ? pfa_load_relaxed(&pfa_ring_disk_since) : 0;
-    return waited < PFA_RING_PATIENCE_NS && (since == 0 || now < since + PFA_RING_DISK_NS);
+    uint64_t since = pfa_load_relaxed(&disk_since);
+    bool long_there = since != 0 && now >= since + PFA_RING_DISK_NS;
+    return waited < PFA_RING_PATIENCE_NS && !(long_there && waits_for_disk(pfa_load_relaxed(&disk_tid)));
+}
+
+void pfa_ring_goes_to_disk(void)
+{
+    pfa_store_relaxed(&disk_tid, pfa_sys_tid());
+    pfa_store_relaxed(&disk_since, pfa_sys_nanoseconds());
+}
+
+void pfa_ring_comes_from_disk(void)
+{
+    pfa_store_relaxed(&disk_since, 0);
 }
 
 /* Waits for the writer, within reason. */
@@ -98,8 +117,12 @@ static bool wait_for_room(pfa_ring_t *ring)
         return false;
     }
     uint64_t began = pfa_sys_nanoseconds();
+    uint64_t nap =
+        PFA_RING_DISK_NS; /* longer each time: thousands that look again and again would take all processors */
     for (uint64_t now = began; is_worth_waiting(now - began, now); now = pfa_sys_nanoseconds()) {
-        write_here();
+        if (pfa_ring_write_here != NULL) {
+            (void)pfa_ring_write_here();
+        }
         uint32_t seen = pfa_load_acquire(&ring->progress);
         pfa_store_relaxed(&ring->waiting, 1);
         pfa_fence_seq_cst(); /* partner: the one in pfa_ring_done: one of the two sees what the other has stored */
@@ -107,7 +130,8 @@ static bool wait_for_room(pfa_ring_t *ring)
             return true;
         }
         pfa_ring_wake(ring);
-        pfa_sys_futex_wait(&ring->progress, seen, PFA_RING_DISK_NS);
+        pfa_sys_futex_wait(&ring->progress, seen, nap);
+        nap = 2 * nap < PFA_RING_PATIENCE_NS / 8 ? 2 * nap : nap;
     }
     ring->impatient = !has_room(ring);
     return !ring->impatient;
@@ -282,8 +306,7 @@ void pfa_ring_after_fork(pfa_tls_t *tls)
     pfa_store_relaxed(&urgent, 0);
     urgent_now = 0;
     pfa_store_relaxed(&borrowers, 0);
-    pfa_store_relaxed(&pfa_ring_disk_since, 0);
-    pfa_store_relaxed(&writing_here, 0);
+    pfa_store_relaxed(&disk_since, 0);
     tls->ring = NULL;
     if (tls->thread != NULL) {
         tls->thread->ring = NULL;

@@ -4,9 +4,9 @@
  *   1. pfa_ring_next and pfa_ring_commit store an event with plain stores and one release; no lock, no atomic read-modify-write.
  *      No other call takes a lock either, but for folding. A thread that can have no ring of its own (its destructors have run,
  *      or there are more threads than the memory allowed has rings for) borrows one for each event (meta/ringpool.h).
- *   2. A thread whose ring is full goes on in a larger one. If it can have none it waits for the writer: until that has been at
- *      the disk for PFA_RING_DISK_NS, since nobody waits for a disk, and for PFA_RING_PATIENCE_NS at most, since it may be that
- *      it gets no processor. Then deaths are folded: added to the totals of their stack, exactly. They are never lost. A thread
+ *   2. A thread whose ring is full goes on in a larger one. If it can have none it waits for the writer: until that has waited
+ *      for the disk for PFA_RING_DISK_NS, since nobody else is to, and for PFA_RING_PATIENCE_NS at most, since it may be that it
+ *      gets no processor. Then deaths are folded: added to the totals of their stack, exactly. They are never lost. A thread
  *      that has waited in vain does not wait again before the writer has been there.
  *   3. Entries are numbered from 0 for as long as the ring lives, whatever threads have it.
  *   4. Only the writer (under PFA_LOCK_WRITER) calls pfa_ring_pending, pfa_ring_done and those for urgent rings. */
@@ -64,8 +64,6 @@ PFA_INLINE void pfa_ring_set_open(bool open)
 {
     pfa_store_release(&pfa_wiped.word, (uint32_t)(open ? PFA_TRACE : PFA_NO_TRACE));
 }
-/* Since when the writer is in a system call that may wait for the disk; 0: it is not. */
-extern _Atomic uint64_t pfa_ring_disk_since;
 
 /* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
  * come behind it in a ring that was borrowed: of a ring, only the last may be of a record that is still live (live.h). */
@@ -119,6 +117,9 @@ void pfa_ring_done(pfa_ring_t *ring, uint64_t to);
 /* Waits, for a while, for those who have borrowed a ring: until each of their records says what the event does. False: somebody
  * still has one. */
 bool pfa_ring_settle(void);
+/* Around a system call of the writer's that may wait for the disk. */
+void pfa_ring_goes_to_disk(void);
+void pfa_ring_comes_from_disk(void);
 /* How many wait in all rings. */
 uint64_t pfa_ring_backlog(bool *urgent);
 

@@ -19,7 +19,6 @@ static struct {
     _Atomic uint16_t last_number;
 } list;
 
-static _Atomic(pfa_thread_t *) maps; /* all blocks there are */
 /* What threads without a block have counted. */
 static struct {
     _Atomic uint64_t frees;
@@ -27,6 +26,7 @@ static struct {
 } of_orphans[PFA_CLASS_COUNT];
 static _Atomic uint64_t bad_frees_of_orphans;
 
+static _Atomic(pfa_thread_t *) maps; /* all blocks there are */
 static _Atomic int64_t live_bytes;
 static _Atomic uint64_t live_peak;
 

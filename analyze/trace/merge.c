@@ -265,6 +265,7 @@ static void merge_gap(pfa_ring_t *ring, const pfa_live_span_t *span)
     ring->missing += span->missing + span->folded_to - span->folded_from - folded;
 }
 
+/* False: it cannot be read. */
 static bool merge_last_entry(pfa_trace_t *trace, pfa_live_extent_t ring)
 {
     pfa_live_span_t span;

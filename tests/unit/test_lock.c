@@ -196,7 +196,7 @@ static void lock_in_handler(int signal)
     }
 }
 
-static void *try_rings(void *got)
+static void *try_tags(void *got)
 {
     *(bool *)got = pfa_try_lock(PFA_LOCK_TAGS);
     if (*(bool *)got) {
@@ -209,7 +209,7 @@ static bool others_get_it(void)
 {
     pthread_t thread;
     bool got = false;
-    must(pthread_create(&thread, NULL, try_rings, &got) == 0 && pthread_join(thread, NULL) == 0);
+    must(pthread_create(&thread, NULL, try_tags, &got) == 0 && pthread_join(thread, NULL) == 0);
     return got;
 }
 
