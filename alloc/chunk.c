@@ -213,9 +213,6 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    if (size > PFA_SIZE_MAX >> 1 || align > PFA_SIZE_MAX >> 1) {
-        return NULL;
-    }
     pfa_tls_begin_busy(tls);
     void *chunk = pfa_large_alloc(tls, size, align, flags);
     pfa_tls_end_busy(tls);
@@ -353,7 +350,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     }
     uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
     if (is_wide(old)) {
-        pfa_accesses_begin(pfa_record_accesses(record), now);
+        pfa_accesses_begin(pfa_record_accesses(record));
     }
     pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls),
                      tls->record_tail | pfa_record_tail(0, record->lead));
@@ -402,7 +399,7 @@ bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *cop
     if (found) {
         *start = hit.start;
         copy->record = *hit.record;
-        pfa_accesses_begin(&copy->accesses, copy->record.alloc_time);
+        pfa_accesses_begin(&copy->accesses);
         if (is_wide(pfa_load_relaxed(&copy->record.size_flags))) {
             copy->accesses = *pfa_record_accesses(hit.record);
         }

@@ -1,10 +1,12 @@
 /* Threads and their counters.
  *
- * Each thread that allocates has a pfa_thread_t: a number, and counters by size class that it alone writes and anyone may
- * read. When a thread ends its counters are added to the process's and the block is reused. Guarantees:
- *   1. pfa_thread_list_*, pfa_counters_sum and pfa_count_orphan* take PFA_LOCK_THREADS; nothing else here blocks.
+ * Each thread that allocates, or frees more than a few chunks, has a pfa_thread_t: a number, and counters by size class that it
+ * alone writes and anyone may read. When a thread ends its counters are added to the process's and the block is reused.
+ * Guarantees:
+ *   1. pfa_thread_list_* and the sums take PFA_LOCK_THREADS: at a thread's beginning and end, never for a chunk. Nothing else
+ *      here blocks.
  *   2. A block's memory is never unmapped, so a stale pointer to one reads old numbers, never faults.
- *   3. Counting is one plain add per counter: no atomics, no locks. */
+ *   3. Counting is one plain add per counter: no atomics, no locks. A thread without a block counts with atomic adds. */
 #ifndef PFA_META_THREAD_H
 #define PFA_META_THREAD_H
 
@@ -77,14 +79,14 @@ enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
  * words of 8 bytes; what was written there is still there while the head is not more than the room's size beyond it.
  *
  *     trail_room     | newest | <- trail_head % PFA_TRAIL_ROOM        oldest | ...            |
- *     trail_index    sets of PFA_TRAIL_WAYS words, by pc and sp: 48 bits of a trail's place, 16 bits more of the hash */
+ *     trail_index    sets of PFA_TRAIL_WAYS words, by pc and sp: 48 bits of a trail's place, 16 bits more of the hash
+ *
+ * Stacks that reach the same place at the same sp by different ways share a set: of them, four are known at a time. */
 typedef struct pfa_trail {
     uintptr_t pc; /* of the start; its sp is in the words */
     uintptr_t fp;
     uint32_t stack;
-    uint32_t generation;
     uint32_t depth; /* that was asked for */
-    uint32_t padding;
     pfa_unwind_words_t words;
 } pfa_trail_t;
 
@@ -92,7 +94,7 @@ enum {
     PFA_TRAIL_WAYS = 4,
     PFA_TRAIL_SET_BITS = 8,
     PFA_TRAIL_TAG_BITS = 16,
-    PFA_TRAIL_ROOM = 8192,
+    PFA_TRAIL_ROOM = 16384,
     PFA_TRAIL_MOST = sizeof(pfa_trail_t) / 8, /* room that one may take */
     PFA_TRAIL_STRIDE = 4,                     /* words that are compared at a time */
     PFA_TRAIL_LUCK = 32
@@ -109,16 +111,19 @@ typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
-    struct pfa_thread *next_map; /* of the first block of a map, the first of another */
-    pfa_tls_t *tls;
+    struct pfa_thread *next_map;    /* of the first block of a map, the first of another */
+    pfa_tls_t *tls;                 /* NULL: it has only freed so far, and its end may come without a word */
+    int tid;                        /* of such a thread, by which it is known to be gone */
+    struct pfa_ring *ring;          /* that the thread has (meta/ring.h), if any */
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
     uint32_t tag_depth;             /* also counts those that found no room */
     uint32_t trail_walks;           /* stacks for which no trail held */
     uint32_t trail_next;            /* which of the ways is written over next */
-    int32_t trail_luck; /* of these walks: goes up when a trail held since the last one, down when none did */
+    int32_t trail_luck;        /* of these walks: goes up when a trail held since the last one, down when none did */
+    uint32_t trail_generation; /* pfa_stack_generation that they are of */
     bool trail_held;
-    bool trail_busy; /* one is being written */
+    bool trail_busy; /* they are being read or written */
     uint32_t stack_range_next;
     uint64_t stack_ranges[PFA_STACK_RANGES];
     pfa_measure_t measure;
@@ -133,13 +138,17 @@ typedef struct pfa_thread {
 uint16_t pfa_thread_number(pfa_tls_t *tls);
 /* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
+/* The same for a thread that has only freed so far: its TLS is left alone by everyone else. */
+pfa_thread_t *pfa_thread_list_join_to_free(const pfa_tls_t *tls);
+/* It allocates from now on, and its end will be told. */
+void pfa_thread_list_stay(pfa_thread_t *thread, pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */
 void pfa_thread_list_leave(pfa_thread_t *thread);
 /* In a fork child, alone: only the caller lives on. Whatever another thread was in the middle of, all blocks are found by the
  * maps they came in; of a thread that was just ending, what it had counted may be there twice or not at all. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
-/* Has every thread that ever allocated ended? */
+/* Has every thread that ever allocated ended? At once: false also while another thread has the list. */
 bool pfa_thread_list_empty(void);
 /* Has every one but this? */
 bool pfa_thread_list_alone(const pfa_thread_t *thread);
@@ -154,6 +163,8 @@ void pfa_counters_sum(pfa_counters_t *sum);
 
 /* The same of the times alone. */
 void pfa_times_sum(pfa_trace_times_t *sum);
+/* False, and nothing, if somebody else has the list. Where thousands of threads begin at once, it may take long to come to it. */
+bool pfa_times_try_sum(pfa_trace_times_t *sum);
 
 /* Counts in whole chunks; what is live is never negative, see above. */
 typedef struct pfa_figures {
@@ -175,7 +186,7 @@ pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned firs
 void pfa_live_settle(pfa_tls_t *tls);
 uint64_t pfa_live_peak(void);
 
-/* For a thread without a block (it has not allocated, or its destructors have run): slower, under the lock. */
+/* For a thread without a block (it has freed no more than a few chunks, or its destructors have run). */
 PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
 PFA_COLD void pfa_count_bad_free(pfa_tls_t *tls);
 

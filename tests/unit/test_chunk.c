@@ -503,7 +503,7 @@ static bool is_untouched(void *chunk)
 {
     pfa_wide_record_t copy = record_on(chunk);
     pfa_accesses_t none;
-    pfa_accesses_begin(&none, copy.record.alloc_time);
+    pfa_accesses_begin(&none);
     return memcmp(&copy.accesses, &none, sizeof none) == 0;
 }
 
