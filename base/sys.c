@@ -138,7 +138,7 @@ int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
 {
     long err;
     do {
-        err = call_for_file(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size);
+        err = call(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
     } while (err == -EINTR);
     return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
 }

@@ -54,8 +54,8 @@ int pfa_sys_create_private(const char *path);
 /* One that is there, for reading and writing; the descriptor as above. */
 int pfa_sys_open_write(const char *path);
 int pfa_sys_truncate(int fd, uint64_t size);
-/* Room on the disk for these bytes of the file, so that storing there through a mapping cannot fail; 0 too where the
- * file system cannot say. */
+/* Room on the disk for these bytes of the file, which is as long as that already (making it longer may send a signal), so that
+ * storing there through a mapping cannot fail; 0 too where the file system cannot say. */
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
 /* Maps a piece of the file, shared, over what is at `at`. */
 /* Memory at an address, shared with a file; or that begins as a copy of it. */
