@@ -31,9 +31,10 @@ ALSO_LINKED = {"tst-interpose-nothread": "tst-interpose-aux-nothread", "tst-inte
 OTHERWISE = {"tst-malloc-thread-fail": ("if (posix_memalign (&p, alignment, allocation_size))",
                                         "if ((errno = posix_memalign (&p, alignment, allocation_size)) != 0)"),
              "tst-malloc-stats-cancellation": ('"max mmap bytes"', '"max mmap bytes") && !strstr (obuf, "this thread uses"')}
-# What these do is the same a hundred thousand times, or for sixteen thousand sizes, of which each takes mimalloc as long as hundreds take
-# glibc: an empty heap for a thread, a search of all its memory for a size that there is none for.
-FEWER = {"tst-malloc-tcache-leak": ("int threads = 100000;", "int threads = 10000;"),
+# What these do is the same thousands of times: forks in signal handlers; threads, each of which takes mimalloc an empty heap; sizes too
+# large for any memory, each of which has mimalloc look through all that it has.
+FEWER = {"tst-mallocfork2": ("iterations = 10000", "iterations = 1000"), "tst-mallocfork3": ("iterations = 10000", "iterations = 1000"),
+         "tst-malloc-tcache-leak": ("int threads = 100000;", "int threads = 10000;"),
          "tst-malloc-too-large": ("((1UL << 14) - 1)", "((1UL << 9) - 1)")}
 MUST_ABORT = {"tst-tcfree1", "tst-tcfree2"}
 FACTOR = "10"  # by which glibc's test driver waits longer than usual before it calls a test hung
