@@ -5,7 +5,8 @@
  *   - its system calls go to the floor (base/sys.h), so they never touch the program's errno and tests can fail them;
  *   - its own errno is a private one, for the same reason;
  *   - its constructor, its exit handler and its thread key are ours to decide (hooks/), so they are not made;
- *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later. */
+ *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later;
+ *   - arenas can be of address space that is not reserved (below). */
 #define _GNU_SOURCE 1
 #include "alloc/backing.h"
 #include "base/atomic.h"
@@ -115,6 +116,77 @@ static long floor_syscall(long number, void *a, void *b)
 #include "os.c"
 #include "bitmap.c"
 
+/* Address space that nobody has reserved, so that it costs nothing and the limit on address space counts what is in use:
+ * arena.c's claim of blocks maps them, its decommit of blocks that are free again unmaps them. */
+static struct {
+    uintptr_t start;
+    uintptr_t end;
+} open_spaces[4];
+static _Atomic size_t open_space_count;
+
+static bool is_open_space(const void *memory)
+{
+    uintptr_t at = (uintptr_t)memory;
+    for (size_t i = pfa_load_acquire(&open_space_count); i-- > 0;) {
+        if (at >= open_spaces[i].start && at < open_spaces[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0 or an errno value: EEXIST if somebody else is there. */
+static int map_blocks(void *start, size_t size)
+{
+    void *memory;
+    if (!is_open_space(start)) {
+        return 0;
+    }
+    int err = -pfa_sys_map(start, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+    if (err == 0 && memory != start) { /* a kernel that does not know the flag */
+        (void)pfa_sys_unmap(memory, size);
+        return EEXIST;
+    }
+    return err;
+}
+
+static void unmap_blocks(void *start, size_t size)
+{
+    if (is_open_space(start)) {
+        (void)pfa_sys_unmap(start, size);
+    }
+}
+
+static bool give_blocks(void *start, size_t size, mi_stats_t *stats)
+{
+    if (!is_open_space(start)) {
+        return _mi_os_decommit(start, size, stats);
+    }
+    _mi_stat_decrease(&_mi_stats_main.committed, size);
+    return pfa_sys_unmap(start, size) == 0;
+}
+
+/* A block that somebody else has is left claimed, and another is tried. The names are those of the parameters of
+ * mi_arena_alloc. */
+#define _mi_bitmap_try_find_from_claim_across(bitmap, fields, from, count, index)                                      \
+    ({                                                                                                                 \
+        bool claimed_;                                                                                                 \
+        int err_ = 0;                                                                                                  \
+        do {                                                                                                           \
+            claimed_ = (_mi_bitmap_try_find_from_claim_across)(bitmap, fields, from, count, index);                    \
+            if (claimed_) {                                                                                            \
+                err_ = map_blocks(arena->start + mi_bitmap_index_bit(*(index)) * MI_ARENA_BLOCK_SIZE,                  \
+                                  (count)*MI_ARENA_BLOCK_SIZE);                                                        \
+            }                                                                                                          \
+        } while (claimed_ && err_ == EEXIST && (count) == 1);                                                          \
+        if (claimed_ && err_ != 0) {                                                                                   \
+            _mi_bitmap_unclaim_across(bitmap, fields, count, *(index));                                                \
+            claimed_ = false;                                                                                          \
+        }                                                                                                              \
+        claimed_;                                                                                                      \
+    })
+#define _mi_os_decommit(start, size, stats) give_blocks(start, size, stats)
+
 /* arena.c claims a block, notes which parts of it were not committed yet, and then ignores whether committing them
  * works. Here the claim itself commits, and on failure gives the block back and fails the call. The names are those of
  * the parameters and locals where arena.c makes the claim. */
@@ -124,6 +196,7 @@ static long floor_syscall(long number, void *a, void *b)
         bool were_clear_ = (_mi_bitmap_claim_across)(bitmap, fields, count, index, wanted_);                           \
         if (wanted_ != NULL && *wanted_) {                                                                             \
             if (!_mi_os_commit(p, (count)*MI_ARENA_BLOCK_SIZE, NULL, tld->stats)) {                                    \
+                unmap_blocks(p, (count)*MI_ARENA_BLOCK_SIZE);                                                          \
                 _mi_bitmap_unclaim_across(bitmap, fields, count, index);                                               \
                 _mi_bitmap_unclaim_across(arena->blocks_inuse, fields, count, index);                                  \
                 return NULL;                                                                                           \
@@ -134,6 +207,8 @@ static long floor_syscall(long number, void *a, void *b)
     })
 #include "arena.c"
 #undef _mi_bitmap_claim_across
+#undef _mi_bitmap_try_find_from_claim_across
+#undef _mi_os_decommit
 
 #include "segment-cache.c"
 
@@ -143,7 +218,17 @@ static PFA_THREAD_LOCAL bool commit_failed;
 #define _mi_os_commit(...) (commit_failed = !(_mi_os_commit)(__VA_ARGS__), !commit_failed)
 #define _mi_arena_alloc_aligned(...)                                                                                   \
     (commit_failed ? (commit_failed = false, NULL) : (_mi_arena_alloc_aligned)(__VA_ARGS__))
+/* segment.c keeps the segments of dead threads in one list. A heap that takes one from it also meets those it cannot take,
+ * since they are of another arena: plain heaps those of the profiled range, and the other way round. It looks through all
+ * their pages all the same, uses up its tries, and gives back to the system what is free in them, for the heap that can take
+ * them to fetch it again, page fault by page fault. Here each heap meets those only that it can take: what comes first out of
+ * the list and is of another arena goes to a list of that arena. */
+static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap);
+#define PFA_ABANDONED_POP_ pop_abandoned_for(heap)               /* where it is called, */
+#define PFA_ABANDONED_POP_void pop_abandoned_of_all_arenas(void) /* and where it is defined */
+#define mi_abandoned_pop(...) PFA_ABANDONED_POP_##__VA_ARGS__
 #include "segment.c"
+#undef mi_abandoned_pop
 #undef _mi_os_commit
 #undef _mi_arena_alloc_aligned
 #include "page.c"
@@ -167,6 +252,69 @@ _Static_assert(3 * MI_MAX_ALIGN_GUARANTEE == PFA_REGION_LEAD, "lead of small pag
 _Static_assert(MI_ALIGNMENT_MAX == PFA_PLAIN_ALIGN_MAX, "alignment limit");
 _Static_assert(MI_PADDING_SIZE == 0, "slots have no padding");
 
+/* By the arena that alone may use them; 0: any heap but those of such arenas. Tagged and guarded against decommits as
+ * segment.c's own list is, which see. */
+static _Atomic(mi_tagged_segment_t) abandoned_in[MI_MAX_ARENAS + 1];
+
+static _Atomic(mi_tagged_segment_t) *abandoned_like(const mi_segment_t *segment)
+{
+    size_t arena;
+    mi_bitmap_index_t index;
+    bool exclusive = mi_arena_memid_indices(segment->memid, &arena, &index);
+    return &abandoned_in[exclusive ? arena + 1 : 0];
+}
+
+static void put_aside(mi_segment_t *segment)
+{
+    _Atomic(mi_tagged_segment_t) *list = abandoned_like(segment);
+    mi_tagged_segment_t first = mi_atomic_load_relaxed(list);
+    mi_tagged_segment_t with;
+    do {
+        mi_atomic_store_ptr_release(mi_segment_t, &segment->abandoned_next, mi_tagged_segment_ptr(first));
+        with = mi_tagged_segment(segment, first);
+    } while (!mi_atomic_cas_weak_release(list, &first, with));
+}
+
+static mi_segment_t *take_aside(_Atomic(mi_tagged_segment_t) *list)
+{
+    if (mi_tagged_segment_ptr(mi_atomic_load_relaxed(list)) == NULL) {
+        return NULL;
+    }
+    mi_segment_t *segment;
+    mi_tagged_segment_t without = 0;
+    mi_atomic_increment_relaxed(&abandoned_readers);
+    mi_tagged_segment_t first = mi_atomic_load_acquire(list);
+    do {
+        segment = mi_tagged_segment_ptr(first);
+        if (segment != NULL) {
+            without = mi_tagged_segment(mi_atomic_load_ptr_relaxed(mi_segment_t, &segment->abandoned_next), first);
+        }
+    } while (segment != NULL && !mi_atomic_cas_weak_acq_rel(list, &first, without));
+    mi_atomic_decrement_relaxed(&abandoned_readers);
+    if (segment != NULL) {
+        mi_atomic_store_ptr_release(mi_segment_t, &segment->abandoned_next, NULL);
+    }
+    return segment;
+}
+
+static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap)
+{
+    enum { TRIES = 64 }; /* an allocation must not wait for more */
+    _Atomic(mi_tagged_segment_t) *list = &abandoned_in[heap->arena_id];
+    mi_segment_t *segment = take_aside(list);
+    for (unsigned i = 0; segment == NULL && i < TRIES; i++) {
+        segment = pop_abandoned_of_all_arenas();
+        if (segment == NULL) {
+            return NULL;
+        }
+        if (abandoned_like(segment) != list) {
+            put_aside(segment);
+            segment = NULL;
+        }
+    }
+    return segment;
+}
+
 void pfa_backing_init(void)
 {
     os_preloading = false;
@@ -178,9 +326,18 @@ void pfa_backing_init(void)
     (void)_mi_os_numa_node_count();
 }
 
-int pfa_backing_add_space(void *base, size_t size, bool exclusive)
+int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open_space)
 {
     mi_arena_id_t arena = 0;
+    size_t spaces = pfa_load_relaxed(&open_space_count);
+    if (open_space) {
+        if (spaces == sizeof open_spaces / sizeof open_spaces[0]) {
+            return 0;
+        }
+        open_spaces[spaces].start = (uintptr_t)base;
+        open_spaces[spaces].end = (uintptr_t)base + size;
+        pfa_store_release(&open_space_count, spaces + 1);
+    }
     return mi_manage_os_memory_ex(base, size, false, false, true, -1, exclusive, &arena) && arena > 0 ? arena : 0;
 }
 

@@ -21,9 +21,10 @@
 
 /* Prepares mimalloc for this process; before anything else here. */
 void pfa_backing_init(void);
-/* Hands address space to mimalloc, reserved without access by the caller and aligned to PFA_SEGMENT_SIZE. Exclusive
- * space is used by heaps of its arena only, other space by the default heaps. Returns the arena, or 0. */
-int pfa_backing_add_space(void *base, size_t size, bool exclusive);
+/* Hands address space to mimalloc, aligned to PFA_SEGMENT_SIZE. It was reserved without access by the caller, or is `open`:
+ * nobody has it, and segments of it are mapped when they are used and unmapped after. Exclusive space is used by heaps of its
+ * arena only, other space by the default heaps. Returns the arena, or 0. Only one thread at a time. */
+int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open);
 
 /* Chunks of the calling thread's default heap. These set errno to ENOMEM when they return NULL. */
 void *pfa_backing_malloc(size_t size);

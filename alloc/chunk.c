@@ -33,7 +33,7 @@ void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, ui
 
 void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags)
 {
-    if (!pfa_load_relaxed(&pfa_ring_closed)) {
+    if (pfa_ring_is_open()) {
         uint32_t stack = tls->free_stack;
         if (stack == 0) {
             stack =
@@ -69,6 +69,15 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
+/* Each failure leaves a heap behind, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
+static uint32_t longer_backoff(void)
+{
+    enum { DOUBLINGS = 19 };
+    static _Atomic uint32_t failures; /* of all threads */
+    uint32_t times = pfa_add_relaxed(&failures, 1);
+    return (uint32_t)BACKOFF << (times < DOUBLINGS ? times : DOUBLINGS);
+}
+
 static bool publish(pfa_tls_t *tls, void *chunk)
 {
     if (pfa_region_publish(chunk) == 0) {
@@ -78,6 +87,8 @@ static bool publish(pfa_tls_t *tls, void *chunk)
     (void)region_failed(tls);
     /* The heap has a page of unknown geometry at hand now: never take from it again, make another. */
     tls->region_heap_aside = NULL;
+    uint32_t backoff = longer_backoff();
+    tls->region_backoff = tls->region_backoff > backoff ? tls->region_backoff : backoff;
     return false;
 }
 
@@ -108,7 +119,10 @@ void pfa_chunk_thread_end(pfa_tls_t *tls)
     tls->large_anchor = NULL;
     tls->large_spare = NULL;
     tls->region_heap = NULL;
+    tls->region_heap_aside = NULL; /* it goes too, and the thread may be born again */
+    tls->region_backoff = 0;
     tls->large_heap = NULL;
+    tls->large_backoff = 0;
 }
 
 /* A thread that failed waits for a number of allocations before it tries again, without a heap meanwhile. */
@@ -123,8 +137,8 @@ static PFA_NOINLINE bool prepare_region_heap(pfa_tls_t *tls)
     return tls->region_heap != NULL || region_heap(tls) != NULL;
 }
 
-/* A slot from a page that may be new to us. */
-static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
+/* A slot from a page that may be new to us. Until that is published, nobody takes another from it. */
+static void *fetch_slot_busily(pfa_tls_t *tls, size_t slot_size, size_t align)
 {
     if (!prepare_region_heap(tls)) {
         return NULL;
@@ -137,6 +151,14 @@ static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t al
         return region_failed(tls);
     }
     return publish(tls, chunk) ? chunk : NULL;
+}
+
+static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
+{
+    pfa_tls_begin_busy(tls);
+    void *chunk = fetch_slot_busily(tls, slot_size, align);
+    pfa_tls_end_busy(tls);
+    return chunk;
 }
 
 static PFA_NOINLINE void *pop_measured(pfa_tls_t *tls, size_t slot_size, size_t align)
@@ -191,13 +213,19 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    return size <= PFA_SIZE_MAX >> 1 && align <= PFA_SIZE_MAX >> 1 ? pfa_large_alloc(tls, size, align, flags) : NULL;
+    if (size > PFA_SIZE_MAX >> 1 || align > PFA_SIZE_MAX >> 1) {
+        return NULL;
+    }
+    pfa_tls_begin_busy(tls);
+    void *chunk = pfa_large_alloc(tls, size, align, flags);
+    pfa_tls_end_busy(tls);
+    return chunk;
 }
 
 /* Is it the record of a chunk that this process was born with, or of none? */
 static bool is_inherited(const pfa_record_t *record)
 {
-    return pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0;
+    return pfa_range.blind || (pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0);
 }
 
 /* Is it the first byte of what was, at some time, a chunk? */
@@ -219,6 +247,8 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
     pfa_place_t place = pfa_region_place(offset);
     if (!is_slot(&place)) {
         pfa_finding_describe(finding, place.word == 0 ? PFA_CHUNK_FOREIGN : PFA_CHUNK_INTERIOR, 0, NULL);
+    } else if (PFA_UNLIKELY(pfa_range.blind)) {
+        pfa_finding_describe(finding, PFA_CHUNK_SILENT, 0, NULL);
     } else {
         uintptr_t start = pfa_range.base + offset - pfa_place_within(&place) + pfa_record_lead(place.record);
         uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
@@ -229,7 +259,7 @@ static pfa_verdict_t judge_slot(uint64_t offset, pfa_finding_t *finding)
 
 void pfa_chunk_count_inherited(uint64_t size_flags)
 {
-    if (pfa_range.inherited && (size_flags & PFA_FLAGS_SILENT) == 0) {
+    if (pfa_range.inherited && !pfa_range.blind && (size_flags & PFA_FLAGS_SILENT) == 0) {
         pfa_add_relaxed(&pfa_extents_head->inherited, 1);
     }
 }
@@ -240,6 +270,10 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
     pfa_place_t place = pfa_region_place(offset);
     if (!is_slot(&place) || !is_start(&place)) {
         return judge_slot(offset, finding);
+    }
+    if (PFA_UNLIKELY(pfa_range.blind)) {
+        pfa_backing_free((void *)address);
+        return PFA_CHUNK_LIVE;
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
     if ((size_flags & PFA_FLAG_LIVE) == 0 && !is_inherited(place.record)) {
@@ -328,9 +362,17 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     }
 }
 
+static uint64_t inherited_large_flags(const pfa_large_t *node)
+{
+    return PFA_FLAG_LARGE | (node->aligned ? PFA_FLAG_ALIGNED : 0);
+}
+
 void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight)
 {
     uint64_t offset = address - pfa_range.base;
+    if (PFA_UNLIKELY(pfa_range.blind)) {
+        return;
+    }
     if (offset < pfa_range.region_span) {
         pfa_place_t place = pfa_region_place(offset);
         if (is_inherited(place.record) && pfa_place_within(&place) != 0) {
@@ -344,6 +386,9 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
     bool entered = pfa_rcu_enter(tls);
     pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
     if (node != NULL) {
+        if (is_inherited(node->record)) { /* what it says of itself, it has forgotten */
+            pfa_store_relaxed(&node->record->size_flags, inherited_large_flags(node));
+        }
         resize(tls, node->record, 0, size, due, weight);
     }
     pfa_rcu_leave(entered);

@@ -55,7 +55,7 @@ void pfa_chunk_thread_end(pfa_tls_t *tls);
 extern void (*pfa_chunk_want_reclaim)(void);
 /* Called when a chunk lies outside the profiled range for the first time; set once at start. */
 extern void (*pfa_chunk_went_outside)(void);
-/* One round of reclaiming: waits for readers. The background thread's. */
-void pfa_chunk_reclaim(void);
+/* One round of reclaiming, as pfa_intervalmap_reclaim. */
+bool pfa_chunk_reclaim(void);
 
 #endif

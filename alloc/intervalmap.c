@@ -7,39 +7,9 @@
 
 static _Atomic(pfa_large_t *) retired;
 static _Atomic size_t retired_count;
-
-static PFA_COLD bool rcu_register(pfa_tls_t *tls)
-{
-    /* As much as liburcu may ask for, and more. */
-    enum { ROOM = 256 * 1024 };
-    void *room;
-    int kept = errno;
-    if (pfa_sys_map(NULL, ROOM, PROT_READ | PROT_WRITE, 0, &room) != 0) {
-        return false;
-    }
-    (void)pfa_sys_unmap(room, ROOM);
-    pfa_rcu_read_lock();
-    pfa_rcu_read_unlock();
-    tls->rcu_ready = 1;
-    errno = kept;
-    return true;
-}
-
-bool pfa_rcu_enter(pfa_tls_t *tls)
-{
-    if (PFA_UNLIKELY(tls->rcu_ready == 0) && !rcu_register(tls)) {
-        return false;
-    }
-    pfa_rcu_read_lock();
-    return true;
-}
-
-void pfa_rcu_leave(bool entered)
-{
-    if (entered) {
-        pfa_rcu_read_unlock();
-    }
-}
+static pfa_large_t *waiting;  /* for the end of the grace period; of whoever is reclaiming */
+static pfa_rcu_grace_t grace; /* likewise */
+static _Atomic bool is_reclaiming;
 
 int pfa_intervalmap_open(pfa_intervalmap_t *map, uintptr_t base, uint64_t span)
 {
@@ -200,26 +170,49 @@ size_t pfa_intervalmap_retired(void)
     return pfa_load_relaxed(&retired_count);
 }
 
-void pfa_intervalmap_after_fork(void)
+static size_t length(const pfa_large_t *node)
 {
     size_t count = 0;
-    for (const pfa_large_t *node = pfa_load_relaxed(&retired); node != NULL; node = node->next_retired) {
+    for (; node != NULL; node = node->next_retired) {
         count++;
     }
-    pfa_store_relaxed(&retired_count, count);
+    return count;
 }
 
-void pfa_intervalmap_reclaim(void (*release)(void *node))
+void pfa_intervalmap_after_fork(void)
 {
-    pfa_large_t *node = pfa_swap_acq_rel(&retired, (pfa_large_t *)NULL);
-    if (node == NULL) {
-        return;
+    if (pfa_load_relaxed(&is_reclaiming)) { /* by a thread that is no more, and may have freed any number of them */
+        waiting = NULL;
+        pfa_store_relaxed(&is_reclaiming, false);
     }
-    urcu_bp_synchronize_rcu();
+    grace = (pfa_rcu_grace_t){0};
+    pfa_store_relaxed(&retired_count, length(pfa_load_relaxed(&retired)) + length(waiting));
+}
+
+static void release_all(pfa_large_t *node, void (*release)(void *node))
+{
     while (node != NULL) {
         pfa_large_t *next = node->next_retired;
         release(node);
         pfa_sub_relaxed(&retired_count, 1);
         node = next;
     }
+}
+
+bool pfa_intervalmap_reclaim(void (*release)(void *node))
+{
+    if (pfa_load_relaxed(&is_reclaiming) || pfa_swap_acq_rel(&is_reclaiming, true)) {
+        return true;
+    }
+    if (waiting == NULL) {
+        waiting = pfa_swap_acq_rel(&retired, (pfa_large_t *)NULL);
+    }
+    bool over = waiting == NULL || pfa_rcu_poll(&grace);
+    if (over) {
+        pfa_large_t *nodes = waiting;
+        waiting = NULL;
+        release_all(nodes, release);
+    }
+    pfa_store_release(&is_reclaiming, false); /* partner: the exchange above */
+    return over;
 }

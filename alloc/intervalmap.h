@@ -12,26 +12,25 @@
  *      thread, also in a signal handler.
  *   2. insert and remove take no lock and never wait, neither for each other nor for readers. Only the thread that owns
  *      the interval calls insert; of several threads that remove one interval, exactly one gets the node.
- *   3. A node found is used inside an RCU read section (pfa_rcu_read_lock) only. A removed node goes to
- *      pfa_intervalmap_retire; pfa_intervalmap_reclaim, in a background thread, waits for all readers and frees it.
+ *   3. A node found is used inside an RCU read section (pfa_rcu_enter) only. A removed node goes to pfa_intervalmap_retire;
+ *      pfa_intervalmap_reclaim frees those that no reader can hold any more. Neither waits.
  *   4. Only insert on the second level allocates (leaves, from the system); it may fail with ENOMEM.
+ *   5. A fork child finds the map whole, since each entry is one store: of an interval that another thread was in the middle
+ *      of inserting or removing some granules may be there, and its memory is that thread's alone. Nodes that another
+ *      thread was in the middle of freeing are lost; the others are freed as ever.
  *
  * Memory order: insert's release stores are partners of find's acquire load: who finds a node sees it filled in. */
 #ifndef PFA_ALLOC_INTERVALMAP_H
 #define PFA_ALLOC_INTERVALMAP_H
 
+#include "alloc/rcu.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/tls.h"
 #include "meta/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#ifndef PFA_SANITIZED /* liburcu's readers are not aligned as their type says, which the undefined-behaviour check sees */
-#define _LGPL_SOURCE 1 /* the read-side functions inline */
-#endif
-#include <urcu-bp.h>
 
 #define PFA_GRANULE_SHIFT 16
 /* The second level: a root entry covers 4 GiB, enough of them for 48 bits of address. */
@@ -66,16 +65,6 @@ typedef struct pfa_intervalmap {
     _Atomic(pfa_granule_t *) *root; /* of the second level */
     _Atomic bool has_outside;
 } pfa_intervalmap_t;
-
-#define pfa_rcu_read_lock() urcu_bp_read_lock()
-#define pfa_rcu_read_unlock() urcu_bp_read_unlock()
-
-/* A read section for code that may be the first in its thread to enter one: registering with RCU takes memory, and where
- * there is none liburcu gives up on the program. False, and no section, if the thread cannot be registered now; the nodes
- * of live chunks are then safe all the same, only those of chunks that another thread frees at the same time are not.
- * Keeps errno. */
-bool pfa_rcu_enter(pfa_tls_t *tls);
-void pfa_rcu_leave(bool entered);
 
 /* Makes an empty map; base and span are multiples of a granule. Returns 0 or an errno value. */
 int pfa_intervalmap_open(pfa_intervalmap_t *map, uintptr_t base, uint64_t span);
@@ -115,9 +104,11 @@ PFA_INLINE pfa_large_t *pfa_intervalmap_find(const pfa_intervalmap_t *map, uintp
 void pfa_intervalmap_retire(pfa_large_t *node);
 /* Number of nodes put aside and not yet freed. */
 size_t pfa_intervalmap_retired(void);
-/* In a fork child: what the background thread had taken to free is lost, the rest is counted anew. */
+/* In a fork child: counts them anew. */
 void pfa_intervalmap_after_fork(void);
-/* Waits for all readers and frees what was retired before the call, with `release`. The background thread's. */
-void pfa_intervalmap_reclaim(void (*release)(void *node));
+/* Takes the grace period under way further, or begins one for what was retired up to now. Frees with `release` those for
+ * which it is over; true if it did, or if there are none: false says that it is worth while to call again soon. Any thread
+ * may call it; if another is at it, nothing happens. */
+bool pfa_intervalmap_reclaim(void (*release)(void *node));
 
 #endif

@@ -260,7 +260,10 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
 {
     const pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
-    if (node != NULL) {
+    if (PFA_UNLIKELY(pfa_range.blind) && node != NULL) {
+        pfa_finding_describe(finding, address == node->start ? PFA_CHUNK_SILENT : PFA_CHUNK_INTERIOR, 0, NULL);
+        finding->usable = node->size;
+    } else if (node != NULL) {
         pfa_finding_describe(finding,
                              pfa_finding_verdict(pfa_load_relaxed(&node->record->size_flags), address == node->start),
                              node->start, node->record);
@@ -286,13 +289,15 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         return finding->verdict;
     }
     publish(node, false);
-    uint64_t size_flags = pfa_load_relaxed(&node->record->size_flags);
+    uint64_t size_flags = PFA_LIKELY(!pfa_range.blind) ? pfa_load_relaxed(&node->record->size_flags) : 0;
     if (pfa_is_live(size_flags)) {
         pfa_life_tell_slowly(tls, node->record, size_flags);
     } else {
         pfa_chunk_count_inherited(size_flags);
     }
-    pfa_record_end(node->record, size_flags);
+    if (PFA_LIKELY(!pfa_range.blind)) {
+        pfa_record_end(node->record, size_flags);
+    }
     pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
@@ -307,7 +312,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     return PFA_CHUNK_LIVE;
 }
 
-void pfa_chunk_reclaim(void)
+bool pfa_chunk_reclaim(void)
 {
-    pfa_intervalmap_reclaim(drop_node);
+    return pfa_intervalmap_reclaim(drop_node);
 }

@@ -166,9 +166,12 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     if (PFA_UNLIKELY((size_flags & (PFA_FLAGS_SILENT | PFA_FLAG_LEAD | PFA_WEIGHT_MASK)) != PFA_FLAG_LIVE)) {
         return PFA_LIFE_NOT;
     }
-    if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {
+    uint32_t state = pfa_wiped_now();
+    if (PFA_LIKELY(state == PFA_TRACE)) {
         uint32_t site = pfa_stack_site(tls, tls->free_site);
         pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
+    } else if (state != PFA_NO_TRACE) {
+        return PFA_LIFE_NOT; /* the record is not this process's */
     }
     pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))

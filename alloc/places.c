@@ -1,4 +1,4 @@
-/* Owns the record area and pfa_range.units. See alloc/places.h. */
+/* Owns where records lie, and pfa_range.units. See alloc/places.h. */
 #include "alloc/places.h"
 #include "alloc/region.h"
 #include "base/sys.h"
@@ -6,7 +6,12 @@
 
 #include <errno.h>
 
-enum { UNIT_SLICES = PFA_UNIT_SLICES, COMMITTING = UINT16_MAX, PATIENCE = 10000 };
+enum { UNIT_SLICES = PFA_UNIT_SLICES, PATIENCE = 10000 };
+
+enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 4 }; /* each is a mapping, of which a process can have 65530 */
+
+/* While a thread makes an extent, its word says so, and of which process it is: in a fork child it is made anew. */
+enum { MAKING = PFA_LIVE_EXTENTS + 1, MAKERS = UINT16_MAX - MAKING };
 
 /* The most records a place has: enough for slots of 48 bytes. Regions of smaller ones end with a page, or nearly. The
  * shared part has room for one such place of each slice and a gap, and whole pages. */
@@ -28,41 +33,126 @@ static uint64_t unit_count(const pfa_range_t *range)
     return ((range->region_span >> PFA_SLICE_SHIFT) + UNIT_SLICES - 1) / UNIT_SLICES;
 }
 
-uint64_t pfa_places_size(const pfa_range_t *range)
-{
-    return unit_count(range) * unit_size(range);
-}
-
 uint64_t pfa_places_units_size(const pfa_range_t *range)
 {
     return unit_count(range) * sizeof *range->units;
 }
 
+uint64_t pfa_places_group(const pfa_range_t *range)
+{
+    uint64_t units = 1;
+    while (unit_count(range) > units * GROUPS_MAX) {
+        units *= 2;
+    }
+    return units;
+}
+
+static pfa_record_unit_t *group_of(uint64_t number)
+{
+    return &pfa_range.units[number - number % pfa_range.group_units];
+}
+
+/* Where a unit begins in its group's extent. */
+static uint64_t unit_offset(uint64_t number)
+{
+    return number % pfa_range.group_units * unit_size(&pfa_range);
+}
+
 static uintptr_t unit_start(uint64_t number)
 {
-    return pfa_range.records + number * unit_size(&pfa_range);
+    return (uintptr_t)pfa_load_relaxed(&group_of(number)->records) + unit_offset(number);
+}
+
+static bool is_made(uint16_t extent)
+{
+    return extent != 0 && extent < MAKING;
+}
+
+/* True: the caller makes it, and stores its number or 0. Else *err is 0 if it is there, or EBUSY: who comes second waits for a
+ * moment, and if that is not enough goes without a record. */
+static bool may_make(_Atomic uint16_t *extent, int *err)
+{
+    uint32_t process = pfa_extents_head != NULL ? pfa_extents_head->pid : 0; /* before the first extent of all */
+    uint16_t making = (uint16_t)(MAKING + process % MAKERS);
+    uint16_t seen = pfa_load_acquire(extent);
+    for (int i = 0; i < PATIENCE && !is_made(seen); i++) {
+        if (seen == making) {
+            pfa_sys_yield();
+            seen = pfa_load_acquire(extent);
+        } else if (pfa_cas_acq_rel(extent, &seen, making)) {
+            return true;
+        }
+    }
+    *err = is_made(seen) ? 0 : EBUSY;
+    return false;
+}
+
+/* Partner: the acquire loads of such words. */
+static int made(_Atomic uint16_t *extent, int err, uint32_t number)
+{
+    pfa_store_release(extent, err == 0 ? (uint16_t)(number + 1) : (uint16_t)0);
+    return err;
+}
+
+static int make_group(uint64_t number)
+{
+    pfa_record_unit_t *group = group_of(number);
+    int err;
+    if (!may_make(&group->group_extent, &err)) {
+        return err;
+    }
+    uint64_t index = number / pfa_range.group_units;
+    uint64_t left = unit_count(&pfa_range) - index * pfa_range.group_units;
+    uint64_t units = left < pfa_range.group_units ? left : pfa_range.group_units;
+    void *memory = pfa_load_relaxed(&group->records); /* in a fork child, perhaps */
+    uint32_t extent = 0;
+    err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)index, units * unit_size(&pfa_range), memory, &memory, &extent);
+    if (err == 0) {
+        pfa_store_relaxed(&group->records, (char *)memory);
+    }
+    return made(&group->group_extent, err, extent);
+}
+
+static int make_twin(pfa_record_unit_t *group)
+{
+    int err;
+    if (!may_make(&group->group_twin, &err)) {
+        return err;
+    }
+    uint32_t twin = 0;
+    err = pfa_extents_add_twin(pfa_load_relaxed(&group->group_extent) - 1u, &twin);
+    return made(&group->group_twin, err, twin);
+}
+
+/* Where a unit that nobody uses yet shall lie: in its group's extent or, if memory is short, in its twin. */
+static int choose_extent(uint64_t number, uint32_t *extent)
+{
+    pfa_record_unit_t *group = group_of(number);
+    *extent = pfa_load_relaxed(&group->group_extent) - 1u;
+    if (pfa_extents_in_more(*extent) || !pfa_extents_is_short(unit_size(&pfa_range))) {
+        return pfa_extents_use(*extent, unit_offset(number), unit_size(&pfa_range));
+    }
+    int err = make_twin(group);
+    if (err == 0) {
+        *extent = pfa_load_relaxed(&group->group_twin) - 1u;
+        err = pfa_extents_map_twin(*extent, unit_offset(number), unit_size(&pfa_range));
+    }
+    return err;
 }
 
 static int commit_unit(uint64_t number)
 {
     pfa_record_unit_t *unit = &pfa_range.units[number];
     uint32_t extent = 0;
-    uint16_t none = 0;
+    int err;
     /* Of two threads the second must not map over the first's records. It is rare that there are two: the slices are
-     * mostly of one mimalloc segment, which one thread owns. Who comes second waits for a moment, and if that is not
-     * enough goes without a record. */
-    if (!pfa_cas_acq_rel(&unit->extent, &none, COMMITTING)) {
-        for (int i = 0; i < PATIENCE && none == COMMITTING; i++) {
-            pfa_sys_yield();
-            none = pfa_load_acquire(&unit->extent);
-        }
-        return none == COMMITTING || none == 0 ? EBUSY : 0;
+     * mostly of one mimalloc segment, which one thread owns. */
+    if (!may_make(&unit->extent, &err)) {
+        return err;
     }
-    int err = pfa_extents_add(PFA_EXTENT_RECORDS, (uint32_t)number, unit_size(&pfa_range), (void *)unit_start(number),
-                              NULL, &extent);
-    /* Partner: the acquire load in pfa_places_get. */
-    pfa_store_release(&unit->extent, err == 0 ? (uint16_t)(extent + 1) : (uint16_t)0);
-    return err;
+    err = make_group(number);
+    err = err != 0 ? err : choose_extent(number, &extent);
+    return made(&unit->extent, err, extent);
 }
 
 /* Offsets in a unit. */
@@ -121,19 +211,19 @@ static uint64_t find_place(uint64_t slice, pfa_need_t need)
 }
 
 /* Whole pages: a store to one page of the system may take several blocks of the disk. */
-static int make_room(uint32_t extent, uint64_t begin, uint64_t end)
+static int make_room(uint64_t number, uint64_t begin, uint64_t end)
 {
     uint64_t mask = pfa_backing_page_size() - 1;
+    uint32_t extent = pfa_load_relaxed(&pfa_range.units[number].extent) - 1u;
     begin &= ~mask;
-    return pfa_extents_make_room(extent, begin, ((end + mask) & ~mask) - begin);
+    return pfa_extents_make_room(extent, unit_offset(number) + begin, ((end + mask) & ~mask) - begin);
 }
 
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records)
 {
     uint64_t number = slice / UNIT_SLICES;
     const pfa_record_unit_t *unit = &pfa_range.units[number];
-    uint16_t seen = pfa_load_acquire(&unit->extent);
-    if (PFA_UNLIKELY(seen == 0) || PFA_UNLIKELY(seen == COMMITTING)) {
+    if (PFA_UNLIKELY(!is_made(pfa_load_acquire(&unit->extent)))) {
         int err = commit_unit(number);
         if (err != 0) {
             return err;
@@ -142,7 +232,7 @@ int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records)
     uint64_t record_size = pfa_range_record_size();
     uint64_t begin = find_place(slice, need);
     *records = (pfa_record_t *)(unit_start(number) + begin + need.before * record_size);
-    return make_room(pfa_load_relaxed(&unit->extent) - 1u, begin, begin + (need.before + need.count) * record_size);
+    return make_room(number, begin, begin + (need.before + need.count) * record_size);
 }
 
 /* Of the region that begins with this slice; all 0 if none does. */
@@ -163,7 +253,7 @@ static pfa_need_t need_of(uint64_t slice)
     return pfa_region_need(word, slices);
 }
 
-int pfa_places_make_room(uint32_t extent, uint64_t number)
+static int make_unit_room(uint64_t number)
 {
     uint64_t record_size = pfa_range_record_size();
     uint64_t begin = 0;
@@ -177,10 +267,30 @@ int pfa_places_make_room(uint32_t extent, uint64_t number)
         uint64_t records = (uintptr_t)pfa_load_relaxed(&pfa_range.slices[slice].records) - unit_start(number);
         uint64_t next = records - need.before * record_size;
         if (next != end) { /* neighbours are asked for together */
-            err = begin != end ? make_room(extent, begin, end) : 0;
+            err = begin != end ? make_room(number, begin, end) : 0;
             begin = next;
         }
         end = records + need.count * record_size;
     }
-    return err == 0 && begin != end ? make_room(extent, begin, end) : err;
+    return err == 0 && begin != end ? make_room(number, begin, end) : err;
+}
+
+int pfa_places_make_room(uint32_t extent, uint64_t index)
+{
+    uint64_t first = index * pfa_range.group_units;
+    uint64_t end = first + pfa_range.group_units;
+    end = end < unit_count(&pfa_range) ? end : unit_count(&pfa_range);
+    int err = 0;
+    pfa_store_relaxed(&pfa_range.units[first].group_extent, (uint16_t)(extent + 1));
+    pfa_store_relaxed(&pfa_range.units[first].group_twin, (uint16_t)0);
+    for (uint64_t number = first; number < end && err == 0; number++) {
+        _Atomic uint16_t *word = &pfa_range.units[number].extent;
+        uint32_t chosen = 0;
+        if (is_made(pfa_load_relaxed(word))) {
+            err = choose_extent(number, &chosen);
+            pfa_store_relaxed(word, (uint16_t)(err == 0 ? chosen + 1 : extent + 1));
+            err = err != 0 ? err : make_unit_room(number);
+        }
+    }
+    return err;
 }

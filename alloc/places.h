@@ -1,5 +1,6 @@
-/* Where the records of regions lie: the record area M, in units of 16 slices that are made accessible as a whole when
- * the first of their regions needs records.
+/* Where the records of regions lie: in units of 16 slices, many of which are one extent of the live table (a group). A group
+ * is mapped as a whole when the first of its regions needs records; where memory is short (meta/extents.h) its units from
+ * then on lie in the twin of that extent.
  *
  *   unit:  gap | shared part: places, one behind the other | gap, home of slice 0 | ... | gap, home of slice 15
  *
@@ -27,15 +28,16 @@ typedef struct pfa_need {
     uint64_t count;
 } pfa_need_t;
 
-/* What M and the table of its units take for the slices of R. */
-uint64_t pfa_places_size(const pfa_range_t *range);
+/* What the table of units takes for the slices of R, and how many units are a group: so many that all of R
+ * has few groups. */
 uint64_t pfa_places_units_size(const pfa_range_t *range);
+uint64_t pfa_places_group(const pfa_range_t *range);
 
 /* Records for the region that begins with that slice, accessible and with room on the disk. *records is that of its
  * first slot. By the thread that owns the slice. 0 or an errno value. */
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records);
 
-/* Room on the disk for the records of all regions of a unit, in its extent made anew. 0 or an errno value. */
-int pfa_places_make_room(uint32_t extent, uint64_t unit);
+/* In a fork child: room for the records of all regions of a group, in its extent made anew. 0 or an errno value. */
+int pfa_places_make_room(uint32_t extent, uint64_t group);
 
 #endif

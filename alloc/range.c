@@ -14,6 +14,9 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
+/* Where D is put, somewhere in these 4 TiB: where neither the kernel nor mimalloc nor the shadows of sanitizers are. */
+#define PLAIN_ZONE ((uintptr_t)34 << 40)
+#define PLAIN_ZONE_SIZE ((uint64_t)4 << 40)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
 #define IN_WINDOW (PFA_WINDOW_BASE + 1024 * GIB) /* not at its start: who wants a place there takes that */
@@ -46,24 +49,30 @@ static int reserve(uint64_t size, uintptr_t *base)
     return 0;
 }
 
-/* The same in the window, if nobody is there and the kernel lets us. */
-static int reserve_in_window(pfa_range_t *range)
+static bool can_map(uintptr_t at)
 {
-    uintptr_t base = IN_WINDOW;
     void *memory;
-    if (base + range->total_span > PFA_WINDOW_BASE + PFA_CELL_SIZE) {
-        return ENOMEM;
+    if (pfa_sys_map((void *)at, PFA_SEGMENT_SIZE, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory) != 0) {
+        return false;
     }
-    int err = pfa_sys_map((void *)base, range->total_span, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
-    if (err == 0 && (uintptr_t)memory != base) { /* a kernel that does not know the flag */
-        (void)pfa_sys_unmap(memory, range->total_span);
-        err = -EEXIST;
-    }
-    if (err != 0) {
-        return -err;
-    }
-    range->base = base;
-    return 0;
+    (void)pfa_sys_unmap(memory, PFA_SEGMENT_SIZE);
+    return (uintptr_t)memory == at; /* not so: a kernel that does not know the flag */
+}
+
+/* Can we have addresses from base on? Nothing is reserved: by itself the kernel puts nothing there, and who comes to be there
+ * nevertheless is noticed when a segment is mapped. */
+static bool is_open(uintptr_t base, uint64_t size)
+{
+    return can_map(base) && can_map(base + size - PFA_SEGMENT_SIZE);
+}
+
+/* In the window, if nobody is there and the kernel lets us. */
+static bool take_window(pfa_range_t *range)
+{
+    range->open =
+        IN_WINDOW + range->total_span <= PFA_WINDOW_BASE + PFA_CELL_SIZE && is_open(IN_WINDOW, range->total_span);
+    range->base = range->open ? IN_WINDOW : 0;
+    return range->open;
 }
 
 static int map_table(uint64_t size, void **table)
@@ -120,30 +129,48 @@ static uint64_t power_of_two_below(uint64_t value)
     return value == 0 ? 0 : (uint64_t)1 << (63 - __builtin_clzll(value));
 }
 
-void pfa_range_open_plain(void)
+static bool have_plain(uintptr_t base, uint64_t span, bool open)
 {
-    /* Under a limit on address space the program needs what there is: leave it to mimalloc's small steps. */
-    if (pfa_sys_address_limit() != UINT64_MAX) {
-        return;
+    if (pfa_backing_add_space((void *)base, span, false, open) == 0) {
+        return false;
     }
-    for (uint64_t span = PLAIN_SPAN_MAX; span >= 4 * GIB; span /= 4) {
+    pfa_range.plain_base = base;
+    pfa_range.plain_span = span;
+    pfa_range.plain_words = span / 8;
+    return true;
+}
+
+/* As much as the machine can ever need, or what can be had. */
+static void reserve_plain(void)
+{
+    uint64_t span = 4 * power_of_two_below(2 * pfa_sys_ram());
+    span = span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > PLAIN_SPAN_MAX ? PLAIN_SPAN_MAX : span;
+    for (; span >= 4 * GIB; span /= 4) {
         uintptr_t base;
         if (reserve(span, &base) != 0) {
             continue;
         }
-        if (pfa_backing_add_space((void *)base, span, false) == 0) {
+        if (!have_plain(base, span, false)) {
             release(base, span);
-            return;
         }
-        pfa_range.plain_base = base;
-        pfa_range.plain_span = span;
-        pfa_range.plain_words = span / 8;
         return;
     }
 }
 
+void pfa_range_open_plain(void)
+{
+    uint64_t places = (PLAIN_ZONE_SIZE - PLAIN_SPAN_MAX) / PFA_SEGMENT_SIZE;
+    uintptr_t base = PLAIN_ZONE + pfa_sys_random() % places * PFA_SEGMENT_SIZE;
+    if (is_open(base, PLAIN_SPAN_MAX)) {
+        (void)have_plain(base, PLAIN_SPAN_MAX, true);
+    } else if (pfa_sys_address_limit() == UINT64_MAX) {
+        /* Under a limit on address space the program needs what there is: then it is left to mimalloc's small steps. */
+        reserve_plain();
+    }
+}
+
 /* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * at most a third of what is allowed (R, 2.8 or 5.4 times R for records, and twice R for large chunks). */
+ * at most a third of what is allowed (R, 2.8 or 5.4 times R for records, and twice R for large chunks), if it is all used. */
 static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
@@ -156,8 +183,9 @@ static uint64_t wanted_region_span(bool wide)
 
 static void close_profiled(pfa_range_t *range)
 {
-    release(range->base, range->total_span);
-    release(range->records, pfa_places_size(range));
+    if (!range->open) {
+        release(range->base, range->total_span);
+    }
     if (range->whole_cell) {
         release((uintptr_t)(range->slices - CELL_SLICES_BEFORE), CELL_TABLE_SIZE);
     } else {
@@ -175,9 +203,8 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .wide = wide,
                          .home_stride = PFA_RECORDS_PER_SLICE * pfa_record_size(wide) + PFA_RECORD_GAP};
     void *units = NULL;
-    int err = reserve_in_window(&fresh);
-    err = err == 0 ? 0 : reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : reserve(pfa_places_size(&fresh), &fresh.records);
+    fresh.group_units = pfa_places_group(&fresh);
+    int err = take_window(&fresh) ? 0 : reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : map_slices(&fresh);
     err = err != 0 ? err : map_table(pfa_places_units_size(&fresh), &units);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
@@ -188,12 +215,12 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
     }
     /* An arena cannot be taken back, so these come last; a failure of the second leaves large chunks to the second
      * level of the interval map. */
-    fresh.region_arena = pfa_backing_add_space((void *)fresh.base, region_span, true);
+    fresh.region_arena = pfa_backing_add_space((void *)fresh.base, region_span, true, fresh.open);
     if (fresh.region_arena == 0) {
         close_profiled(&fresh);
         return ENOMEM;
     }
-    fresh.large_arena = pfa_backing_add_space((void *)(fresh.base + region_span), large_span, true);
+    fresh.large_arena = pfa_backing_add_space((void *)(fresh.base + region_span), large_span, true, fresh.open);
     fresh.plain_base = pfa_range.plain_base;
     fresh.plain_span = pfa_range.plain_span;
     fresh.plain_words = pfa_range.plain_words;

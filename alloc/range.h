@@ -1,19 +1,20 @@
 /* The address space we hold, and which of it means what.
  *
+ * None of it is reserved, where the kernel lets us choose addresses: a segment is mapped when mimalloc takes it. So it costs
+ * nothing, and a limit on address space, whenever it is set, is kept by the kernel. Elsewhere all of it is reserved.
+ *
  *   plain space D          chunks without a record: mimalloc's default heaps take their segments from here
  *   +--------------------------------------------+
  *   ^ plain_base                                  plain_base + plain_span
  *
- *   the profiled range: region space R | large space L, reserved together when recording first starts, in the window if
- *   that can be had (alloc/slice.h)
+ *   the profiled range: region space R | large space L, both when recording first starts, in the window if that
+ *   can be had (alloc/slice.h)
  *   +-----------------------------+---------------------------------------+
  *   ^ base                        ^ base + region_span                     base + total_span
  *     64 KiB slices                 64 KiB granules
  *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16], and where accesses are recorded slices too
  *
- *   record area M: the records of the regions in R (alloc/places.h)
- *   +--------------------------------------------------------------------+
- *   ^ records
+ * The records of the regions in R lie where there is room (alloc/places.h).
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
@@ -37,7 +38,7 @@
  * finds a record there that is never live. */
 #define PFA_RECORD_GAP 4096
 
-/* Records are made accessible for this many slices at a time: a unit of M. */
+/* Records are made accessible for this many slices at a time: a unit. */
 #define PFA_UNIT_SLICES 16
 
 /* Of a unit's shared part. */
@@ -47,9 +48,13 @@ typedef struct pfa_record_place {
 } pfa_record_place_t;
 
 typedef struct pfa_record_unit {
-    _Atomic uint16_t extent;                    /* that it is in, plus one; 0: none yet */
-    _Atomic uint16_t used;                      /* records of the shared part that are taken */
+    _Atomic uint16_t extent; /* that it is in, plus one; 0: none yet */
+    _Atomic uint16_t used;   /* records of the shared part that are taken */
+    /* In the first unit of each group: the group's extent, and the twin of it that some of its units are in; plus one. */
+    _Atomic uint16_t group_extent;
+    _Atomic uint16_t group_twin;
     pfa_record_place_t places[PFA_UNIT_SLICES]; /* each is its slice's owner's */
+    char *_Atomic records;                      /* of the first unit of each group: where the group's are */
 } pfa_record_unit_t;
 
 typedef struct pfa_range {
@@ -61,10 +66,12 @@ typedef struct pfa_range {
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
     bool inherited;     /* in a fork child: records that say nothing may be of chunks of before */
+    bool blind;         /* in a fork child: its records are its parent's, and are not looked at (alloc/inherit.h) */
     bool wide;          /* the same, to be read on its own: a register kept for it was one too many in malloc */
     bool whole_cell;    /* R and L lie in the window's cell, and all of that has slices */
-    uintptr_t records;
+    bool open;          /* R and L are addresses that we use and have not reserved */
     pfa_record_unit_t *units;
+    uint64_t group_units;    /* whose records are one extent */
     pfa_intervalmap_t large; /* over L, with a second level for everything else */
     uint64_t plain_span;
     uint64_t home_stride; /* from the home of a slice's records to the next */

@@ -26,8 +26,10 @@
  * the user's on x86-64); not set in the window of alloc/slice.h. */
 #if defined(__x86_64__)
 #define PFA_ADDRESS_USUAL_BIT (1ull << 46)
+#define PFA_PAGE_MAX 4096
 #else
 #define PFA_ADDRESS_USUAL_BIT (1ull << 47)
+#define PFA_PAGE_MAX 65536 /* the biggest pages that a kernel may be built for */
 #endif
 
 #if !defined(__x86_64__) && !defined(__aarch64__)

@@ -1,6 +1,12 @@
-/* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only; fork takes
- * all of them in that order, and the thread that forks may take each again until it is done; the child starts with all of
- * them free. malloc and free take none, but for a thread's first allocation and for the frees of one that is gone. */
+/* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only. malloc and free
+ * take none, but for a thread's first allocation and for the frees of one that is gone.
+ *
+ *   1. fork takes none of them: the C library holds the locks of its streams while it forks, and a thread that reads a line
+ *      holds one and asks for memory. The child finds free every lock that another thread holds (pfa_locks_after_fork
+ *      walks the list), and each structure that one guards says what of a change half made it can find.
+ *   2. A thread never waits for itself. What it does in a signal handler that came while it held a lock, it does inside the
+ *      lock: what is guarded stays readable at any moment, and a change that was under way may be lost. pfa_try_lock says
+ *      no in such a handler; whoever cannot do that asks pfa_locks_held. */
 #ifndef PFA_BASE_LOCK_H
 #define PFA_BASE_LOCK_H
 
@@ -14,7 +20,6 @@ typedef enum pfa_lock_rank {
     PFA_LOCK_VIEWS,   /* the views of instrumented modules */
     PFA_LOCK_THREADS, /* the list of threads */
     PFA_LOCK_REPORTS, /* which places were reported already */
-    PFA_LOCK_MODULES, /* reading the loader's list */
     PFA_LOCK_RINGS,   /* which thread has which ring, and the ring of those without */
     PFA_LOCK_TAGS,    /* the names of tags */
     PFA_LOCK_DEPOT,   /* adding nodes to the depot */
@@ -31,9 +36,7 @@ void pfa_unlock(pfa_lock_rank_t rank);
 /* Does the calling thread hold one, or wait for one? In a signal handler: is it in the middle of something? */
 bool pfa_locks_held(void);
 
-/* Around fork, from the forking thread. */
-void pfa_locks_before_fork(void);
-void pfa_locks_after_fork_parent(void);
-void pfa_locks_after_fork_child(void);
+/* In a fork child, alone: what other threads hold is free. */
+void pfa_locks_after_fork(void);
 
 #endif

@@ -7,13 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -61,10 +64,9 @@ int pfa_sys_open_read(const char *path)
     return (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 }
 
-static int open_high(const char *path, int flags)
+static int open_high(const char *path, int flags, int mode)
 {
-    enum { MODE = 0644 };
-    int fd = (int)call(PFA_SYS_CREATE, SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, MODE, 0, 0);
+    int fd = (int)call(PFA_SYS_CREATE, SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0);
     int high = fd < 0 ? fd : pfa_sys_dup_high(fd);
     if (high < 0) {
         return fd;
@@ -75,12 +77,17 @@ static int open_high(const char *path, int flags)
 
 int pfa_sys_create(const char *path)
 {
-    return open_high(path, O_RDWR | O_CREAT | O_EXCL);
+    return open_high(path, O_RDWR | O_CREAT | O_EXCL, 0644);
+}
+
+int pfa_sys_create_private(const char *path)
+{
+    return open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
 int pfa_sys_open_write(const char *path)
 {
-    return open_high(path, O_RDWR);
+    return open_high(path, O_RDWR, 0);
 }
 
 /* A call of ours that fails is nothing the program should be told by a signal: blocks it, and takes it back if it came and
@@ -136,11 +143,21 @@ int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
     return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
 }
 
+static int map_file(void *at, size_t size, int flags, int fd, uint64_t offset)
+{
+    long got = call(PFA_SYS_MAP_FILE, SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
+                    (long)offset);
+    return got < 0 && got > -4096 ? (int)got : 0;
+}
+
 int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset)
 {
-    long got = call(PFA_SYS_MAP_FILE, SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                    fd, (long)offset);
-    return got < 0 && got > -4096 ? (int)got : 0;
+    return map_file(at, size, MAP_SHARED, fd, offset);
+}
+
+int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset)
+{
+    return map_file(at, size, MAP_PRIVATE, fd, offset);
 }
 
 long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset)
@@ -179,6 +196,87 @@ bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit)
 int pfa_sys_unlink(const char *path)
 {
     return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+int pfa_sys_space(const char *path, pfa_sys_space_t *space)
+{
+    struct statfs info;
+    int err = (int)call(PFA_SYS_SPACE, SYS_statfs, (long)path, (long)&info, 0, 0, 0, 0);
+    if (err == 0) {
+        uint64_t block = (uint64_t)info.f_bsize;
+        space->in_memory = info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+        space->total = (uint64_t)info.f_blocks * block;
+        space->free = info.f_blocks != 0 ? (uint64_t)info.f_bavail * block : UINT64_MAX;
+    }
+    return err;
+}
+
+uint64_t pfa_sys_file_bytes(int fd)
+{
+    struct stat info;
+    return pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) == 0 ? (uint64_t)info.st_blocks * 512 : 0;
+}
+
+int pfa_sys_open_own(const char *path)
+{
+    struct stat info;
+    int fd = (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                       0, 0, 0);
+    if (fd >= 0 && (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0 || !S_ISREG(info.st_mode) ||
+                    info.st_uid != (uid_t)pfa_raw_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0))) {
+        (void)pfa_sys_close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+uint64_t pfa_sys_file_changed(int fd)
+{
+    struct stat info;
+    if (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+}
+
+bool pfa_sys_lock_file(int fd, bool alone)
+{
+    return pfa_raw_syscall(SYS_flock, fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB, 0, 0, 0, 0) == 0;
+}
+
+long pfa_sys_pread(int fd, void *buf, size_t size, uint64_t offset)
+{
+    return pfa_raw_syscall(SYS_pread64, fd, (long)buf, (long)size, (long)offset, 0, 0);
+}
+
+void pfa_sys_each_name(const char *folder, void (*visit)(void *to, const char *name), void *to)
+{
+    /* As the kernel has it; the name goes on to the end. */
+    typedef struct entry {
+        uint64_t inode;
+        int64_t next;
+        uint16_t size;
+        uint8_t type;
+        char name[];
+    } entry_t;
+    _Alignas(entry_t) char buf[4096];
+    int fd = (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0, 0, 0);
+    long got = 0;
+    while (fd >= 0 && (got = pfa_raw_syscall(SYS_getdents64, fd, (long)buf, sizeof buf, 0, 0, 0)) > 0) {
+        for (long at = 0; at < got;) {
+            const entry_t *entry = (const entry_t *)(const void *)(buf + at);
+            visit(to, entry->name);
+            at += entry->size;
+        }
+    }
+    if (fd >= 0) {
+        (void)pfa_sys_close(fd);
+    }
+}
+
+size_t pfa_sys_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 int pfa_sys_rename(const char *from, const char *to)
@@ -247,6 +345,16 @@ int pfa_sys_close(int fd)
 bool pfa_sys_readable(const char *path)
 {
     return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
+}
+
+bool pfa_sys_executable(const char *path)
+{
+    return call(PFA_SYS_ACCESS, SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0, 0) == 0;
+}
+
+int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[])
+{
+    return (int)pfa_raw_syscall(SYS_execve, (long)path, (long)arguments, (long)environment, 0, 0, 0);
 }
 
 bool pfa_sys_read_text(const char *path, char *text, size_t size)
@@ -321,6 +429,14 @@ int pfa_sys_parent_pid(void)
     return (int)pfa_raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
+unsigned long pfa_sys_threads(void)
+{
+    struct stat task; /* a folder for each, and two names of itself */
+    return pfa_raw_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&task, 0, 0, 0) == 0
+               ? (unsigned long)task.st_nlink - 2
+               : 0;
+}
+
 int pfa_sys_tid(void)
 {
     return (int)pfa_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -383,8 +499,20 @@ const char *pfa_sys_why(int err)
     }
 }
 
+static bool frugal;
+
+void pfa_sys_be_frugal(void)
+{
+    frugal = true;
+}
+
 void pfa_sys_yield(void)
 {
+    enum { INSTEAD_NS = 10000 };
+    if (frugal) {
+        pfa_sys_pause(INSTEAD_NS);
+        return;
+    }
     (void)pfa_raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
@@ -424,18 +552,24 @@ static long membarrier(int command)
     return call(PFA_SYS_MEMBARRIER, SYS_membarrier, command, 0, 0, 0, 0, 0);
 }
 
-void pfa_sys_fence_all(void)
+bool pfa_sys_try_fence_all(void)
 {
-    enum { LONG_ENOUGH_NS = 1000000 };
-    long err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    long err = frugal ? -ENOSYS : membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (err == -EPERM) { /* not registered yet */
         (void)membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
         err = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     }
-    if (err != 0) {
-        pfa_sys_pause(LONG_ENOUGH_NS);
-    }
     pfa_fence_seq_cst();
+    return err == 0;
+}
+
+void pfa_sys_fence_all(void)
+{
+    enum { LONG_ENOUGH_NS = 1000000 };
+    if (!pfa_sys_try_fence_all()) {
+        pfa_sys_pause(LONG_ENOUGH_NS);
+        pfa_fence_seq_cst();
+    }
 }
 
 _Noreturn void pfa_sys_exit(int status)
@@ -481,11 +615,20 @@ int pfa_sys_dup_high(int fd)
     return (int)copy;
 }
 
+/* A futex, since a program that has shut itself in has to allow that: the kernel reads the word to compare it, and comes back
+ * at once, whatever it is. */
+static bool can_read_word(uintptr_t address)
+{
+    const struct timespec at_once = {0, 0};
+    long err = pfa_raw_syscall(SYS_futex, (long)(address & ~(uintptr_t)3), FUTEX_WAIT_PRIVATE, 0, (long)&at_once, 0, 0);
+    return err == -EAGAIN || err == -ETIMEDOUT || err == -EINTR || err == 0;
+}
+
 bool pfa_sys_can_read(const void *address)
 {
-    /* The kernel copies the new mask before it refuses the unknown operation, so it answers EFAULT or EINVAL. */
-    enum { NO_SUCH_OPERATION = -1 };
-    return pfa_raw_syscall(SYS_rt_sigprocmask, NO_SUCH_OPERATION, (long)address, 0, 8, 0, 0) == -EINVAL;
+    enum { LEAST_PAGE = 4096, LAST = 7 };
+    uintptr_t first = (uintptr_t)address;
+    return can_read_word(first) && ((first ^ (first + LAST)) < LEAST_PAGE || can_read_word(first + LAST));
 }
 
 int pfa_sys_cpu_node(unsigned *cpu, unsigned *node)

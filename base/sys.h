@@ -32,6 +32,7 @@ typedef enum pfa_sys_call {
     PFA_SYS_MAP_FILE,
     PFA_SYS_PWRITE,
     PFA_SYS_UNLINK,
+    PFA_SYS_SPACE,
     PFA_SYS_COUNT
 } pfa_sys_call_t;
 
@@ -48,6 +49,8 @@ int pfa_sys_advise(void *addr, size_t size, int advice);
 int pfa_sys_open_read(const char *path);
 /* A new file for reading and writing, with a descriptor that programs do not expect to get; fails if there is one. */
 int pfa_sys_create(const char *path);
+/* The same for the owner alone, and not where a link points to. */
+int pfa_sys_create_private(const char *path);
 /* One that is there, for reading and writing; the descriptor as above. */
 int pfa_sys_open_write(const char *path);
 int pfa_sys_truncate(int fd, uint64_t size);
@@ -55,6 +58,8 @@ int pfa_sys_truncate(int fd, uint64_t size);
  * file system cannot say. */
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
 /* Maps a piece of the file, shared, over what is at `at`. */
+/* Memory at an address, shared with a file; or that begins as a copy of it. */
+int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset);
 int pfa_sys_map_file(void *at, size_t size, int fd, uint64_t offset);
 /* All of it, or a negative error number. */
 long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
@@ -62,6 +67,26 @@ long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
  * there are none. Where the file system cannot say, all are. */
 bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit);
 int pfa_sys_unlink(const char *path);
+/* What a file system is and has, in bytes. */
+typedef struct pfa_sys_space {
+    bool in_memory; /* tmpfs or ramfs: no store to a file of it waits for a disk, unless it was swapped out */
+    uint64_t total; /* 0: without a limit */
+    uint64_t free;
+} pfa_sys_space_t;
+int pfa_sys_space(const char *path, pfa_sys_space_t *space);
+/* Bytes that the file takes, holes not counted. */
+uint64_t pfa_sys_file_bytes(int fd);
+size_t pfa_sys_page_size(void);
+/* A regular file of our own user, no link to one, for reading; a negative error number if it is another's. */
+int pfa_sys_open_own(const char *path);
+/* When it was last changed, in nanoseconds since 1970; UINT64_MAX if that cannot be told. */
+uint64_t pfa_sys_file_changed(int fd);
+/* Locks it, for as long as the descriptor is open: for ourselves alone, or with others who do not want it for themselves
+ * alone. False if another process has it locked. */
+bool pfa_sys_lock_file(int fd, bool alone);
+long pfa_sys_pread(int fd, void *buf, size_t size, uint64_t offset);
+/* Calls `visit` with the name of everything in a folder. */
+void pfa_sys_each_name(const char *folder, void (*visit)(void *to, const char *name), void *to);
 int pfa_sys_rename(const char *from, const char *to);
 int pfa_sys_symlink(const char *target, const char *path);
 long pfa_sys_readlink(const char *path, char *buf, size_t size);
@@ -73,6 +98,9 @@ long pfa_sys_read(int fd, void *buf, size_t size);
 long pfa_sys_write(int fd, const void *buf, size_t size);
 int pfa_sys_close(int fd);
 bool pfa_sys_readable(const char *path);
+bool pfa_sys_executable(const char *path);
+/* Becomes another program; returns only if that fails. */
+int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[]);
 /* What a descriptor refers to, as one number that is the same only for the same file; 0 if it is closed. */
 uint64_t pfa_sys_fd_identity(int fd);
 /* A copy of the descriptor that exec closes, with a number that programs do not expect to get. */
@@ -97,6 +125,8 @@ uint64_t pfa_sys_nanoseconds(void);
 /* Since 1970. */
 uint64_t pfa_sys_unix_nanoseconds(void);
 int pfa_sys_parent_pid(void);
+/* Threads of the process, 0 if unknown. */
+unsigned long pfa_sys_threads(void);
 
 /* What kept a file from being made or written, in words. */
 const char *pfa_sys_why(int err);
@@ -105,6 +135,9 @@ const char *pfa_sys_why(int err);
 void pfa_sys_futex_wait(const _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void pfa_sys_futex_wake(const _Atomic uint32_t *word, int count);
 void pfa_sys_yield(void);
+/* From here on no kinds of calls on the ways of malloc and free but those that every malloc makes: to map and to protect
+ * memory, to give advice, and futexes. A program that has shut itself in may be killed for another. Once, at start. */
+void pfa_sys_be_frugal(void);
 /* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
 size_t pfa_sys_processors(void *set, size_t size);
 /* In place of a real-time policy, if it has one. */
@@ -116,6 +149,8 @@ void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored
  * before to be seen. */
 void pfa_sys_fence_all(void);
+/* The same where the system has one; false if it has none. */
+bool pfa_sys_try_fence_all(void);
 _Noreturn void pfa_sys_exit(int status);
 /* Dies by SIGABRT: through the program's handler if there is one, by the default action in any case. */
 _Noreturn void pfa_sys_abort(void);

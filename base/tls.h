@@ -31,17 +31,18 @@ typedef struct pfa_tls {
     void *large_heap;
     void *region_anchor; /* a chunk of each that keeps its segment (alloc/chunk.c) */
     void *large_anchor;
-    void *large_spare;       /* memory of a large chunk freed last, for the next (alloc/large.c) */
-    void *region_heap_aside; /* the region heap while it waits after a failure */
-    struct pfa_ring *ring;   /* where its deaths go (meta/ring.h), once there was one */
-    uintptr_t free_site;     /* where the program frees: a return address */
-    uint64_t moved_time;     /* of a death by realloc, the birth of the chunk that follows; else 0 */
-    uint32_t stack;          /* of the allocation that is being made (meta/depot.h) */
-    uint32_t free_stack;     /* of the free that is being made, if more than its site was taken; else 0 */
-    uint64_t clock;          /* the last time given to a record (meta/clock.h) */
-    uint64_t clock_reading;  /* the last reading of the counter */
-    uint64_t random;         /* state of the sampler's generator */
-    int64_t live_delta;      /* live bytes not yet added to the process total, and their highest value since */
+    void *large_spare;             /* memory of a large chunk freed last, for the next (alloc/large.c) */
+    void *region_heap_aside;       /* the region heap while it waits after a failure */
+    struct pfa_ring *ring;         /* where its deaths go (meta/ring.h), once there was one */
+    struct pfa_rcu_reader *reader; /* its place in the registry of RCU (alloc/rcu.h), once it was in a read section */
+    uintptr_t free_site;           /* where the program frees: a return address */
+    uint64_t moved_time;           /* of a death by realloc, the birth of the chunk that follows; else 0 */
+    uint32_t stack;                /* of the allocation that is being made (meta/depot.h) */
+    uint32_t free_stack;           /* of the free that is being made, if more than its site was taken; else 0 */
+    uint64_t clock;                /* the last time given to a record (meta/clock.h) */
+    uint64_t clock_reading;        /* the last reading of the counter */
+    uint64_t random;               /* state of the sampler's generator */
+    int64_t live_delta;            /* live bytes not yet added to the process total, and their highest value since */
     int64_t live_delta_peak;
     uint64_t stack_range;    /* of the stack, known to be readable (meta/unwind.c) */
     _Atomic uint32_t epoch;  /* of the mode that the countdown was set for; 0: not set up, or gone */
@@ -55,12 +56,12 @@ typedef struct pfa_tls {
     uint8_t mode;           /* pfa_mode_t that the countdown was set for */
     uint8_t weight_class;   /* of the sample point that the countdown leads to */
     uint8_t clock_may_skip; /* is the mode one in which times may be skipped? */
-    uint8_t rcu_ready;      /* is it registered with RCU? (alloc/intervalmap.h) */
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
     uint8_t in_depot;     /* is it adding a node? */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
-    uint8_t locks;        /* how many of ours it holds (base/lock.h) */
+    uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below), */
+    uint64_t locks_again; /* and how often it has taken each once more, in handlers */
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
@@ -80,6 +81,24 @@ static inline uint8_t pfa_tls_pause(pfa_tls_t *tls)
 static inline void pfa_tls_resume(pfa_tls_t *tls, uint8_t before)
 {
     tls->state = before;
+}
+
+/* Between these two the thread is in the middle of something that only it may do, once at a time: what a signal handler
+ * allocates meanwhile is plain. Not where the clock is skipped (meta/clock.h), which does not look. */
+static inline void pfa_tls_begin_busy(pfa_tls_t *tls)
+{
+    if (tls->clock_skips > 0) {
+        tls->measure_left += tls->clock_skips; /* they are still to come */
+        tls->clock_skips = 0;
+    }
+    tls->locks++;
+    pfa_fence_compiler();
+}
+
+static inline void pfa_tls_end_busy(pfa_tls_t *tls)
+{
+    pfa_fence_compiler();
+    tls->locks--;
 }
 
 /* Makes the next allocation leave the fast path and set the countdown for the mode in force. */

@@ -105,9 +105,9 @@ static void insert(pfa_large_t *n, uintptr_t start, size_t size)
 
 static pfa_large_t *take_out(uintptr_t start)
 {
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     pfa_large_t *n = pfa_intervalmap_remove(&map, start);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     if (n == NULL) {
         die("remove found nothing");
     }
@@ -150,7 +150,7 @@ static void take_down(condition_t condition)
         take_out(cell_start(working_cell[i]));
         is_working[working_cell[i]] = false;
     }
-    urcu_bp_synchronize_rcu();
+    pfa_rcu_wait();
 }
 
 static void choose_probes(kind_t kind)
@@ -173,12 +173,12 @@ static void choose_probes(kind_t kind)
 __attribute__((noinline)) static uint64_t look_up_all(void)
 {
     uint64_t found = 0;
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     for (unsigned i = 0; i < PROBES; i++) {
         const pfa_large_t *n = pfa_intervalmap_find(&map, probe[i]);
         found += n != NULL && n->start <= probe[i];
     }
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     return found;
 }
 
@@ -187,10 +187,10 @@ __attribute__((noinline)) static uint64_t look_up_each(void)
 {
     uint64_t found = 0;
     for (unsigned i = 0; i < PROBES; i++) {
-        pfa_rcu_read_lock();
+        (void)pfa_rcu_enter(&pfa_tls);
         const pfa_large_t *n = pfa_intervalmap_find(&map, probe[i]);
         found += n != NULL && n->start <= probe[i];
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
     }
     return found;
 }
@@ -275,7 +275,7 @@ static void *reclaimer_main(void *unused)
 {
     (void)unused;
     while (!atomic_load_explicit(&stop_reclaimer, memory_order_relaxed)) {
-        pfa_intervalmap_reclaim(recycle);
+        (void)pfa_intervalmap_reclaim(recycle);
         usleep(1000);
     }
     return NULL;
@@ -320,11 +320,11 @@ static _Atomic int holder_state; /* 0 not yet, 1 inside its read section, 2 out 
 static void *holder_main(void *unused)
 {
     (void)unused;
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     atomic_store(&holder_state, 1);
     usleep(HOLD_MS * 1000);
     atomic_store(&holder_state, 2);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     return NULL;
 }
 
@@ -382,6 +382,7 @@ int main(int argc, char **argv)
     }
     pthread_t writer;
     pthread_t reclaimer;
+    pfa_rcu_open(true);
     if (pfa_intervalmap_open(&map, MAP_BASE, MAP_SPAN) != 0) {
         die("cannot make the map");
     }

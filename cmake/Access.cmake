@@ -2,11 +2,6 @@
 # instrumented code and the wrapped functions of libc. And the two lists that go with it: profalloc-wrap.txt for the linker
 # (-Wl,@FILE), profalloc-nobuiltin.txt for GCC (@FILE). All three are installed beside each other.
 
-# Under ThreadSanitizer there are tests of single structures only, and its own callbacks.
-if(PROFALLOC_SANITIZE STREQUAL "thread")
-    return()
-endif()
-
 file(GLOB access_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/access/*.c)
 
 # Twice: for programs that look at the window alone, and for those that look wherever the library says (PROFALLOC_WINDOW=any;
@@ -20,11 +15,11 @@ set(access_archives profalloc_access profalloc_access_any)
 # static ones, before there is a thread pointer to find a stack protector's canary by. It must not be instrumented itself, nor
 # may the compiler make calls out of it, of what is wrapped. Its frames are passed by cancelled threads: unwind tables.
 foreach(archive ${access_archives})
-    target_link_libraries(${archive} PRIVATE $<BUILD_INTERFACE:pfa_flags>)
+    target_link_libraries(${archive} PRIVATE $<BUILD_INTERFACE:pfa_plain_flags>)
     target_compile_definitions(${archive} PRIVATE _GNU_SOURCE)
     target_compile_options(${archive} PRIVATE
         -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls
-        -ffunction-sections -fno-builtin -fno-stack-protector -fno-sanitize=all -fasynchronous-unwind-tables
+        -ffunction-sections -fno-builtin -fno-stack-protector -fasynchronous-unwind-tables
         -U_FORTIFY_SOURCE $<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
 endforeach()
 

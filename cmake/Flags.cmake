@@ -1,5 +1,8 @@
-# Compiler and linker flags, as interface targets: pfa_flags for everything of ours, pfa_runtime_flags for what goes into
-# the library besides.
+# Compiler and linker flags, as interface targets:
+#   pfa_plain_flags    warnings and include folders, for everything of ours
+#   pfa_flags          these and the sanitizer, if there is one: the tool, the unit tests
+#   pfa_library_flags  the plain ones and those checks that can be made inside a malloc
+#   pfa_parts_flags, pfa_runtime_flags  what the code of the runtime needs besides, with pfa_flags and pfa_library_flags
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON) # inline assembly and statement attributes in gnu spelling
@@ -15,29 +18,41 @@ foreach(lang C CXX)
     set(CMAKE_${lang}_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
 endforeach()
 
-if(NOT PROFALLOC_SANITIZE MATCHES "^(address|undefined|thread|)$")
-    message(FATAL_ERROR "PROFALLOC_SANITIZE is '${PROFALLOC_SANITIZE}'; it takes address, undefined, thread or nothing.")
+if(NOT PROFALLOC_SANITIZE MATCHES "^(address|thread|)$")
+    message(FATAL_ERROR "PROFALLOC_SANITIZE is '${PROFALLOC_SANITIZE}'; it takes address (with undefined behaviour), thread or nothing.")
 endif()
 
-# Only undefined behaviour can be checked inside a malloc (by traps, which need no runtime library): the other two
-# sanitizers bring a malloc of their own, so under them there is pfa_core and its tests, but no library.
+# Only undefined behaviour can be checked inside a malloc, by traps, which need no runtime library. The sanitizers of addresses
+# and of threads bring a malloc of their own: the parts of the runtime are compiled once more for them, without its entry
+# points. Under ThreadSanitizer there are these parts alone.
 set(PFA_REPLACES_MALLOC TRUE)
 set(PFA_SANITIZE_FLAGS "")
-if(PROFALLOC_SANITIZE STREQUAL "undefined")
-    set(PFA_SANITIZE_FLAGS -fsanitize=undefined -fsanitize-undefined-trap-on-error)
-elseif(PROFALLOC_SANITIZE)
+set(PFA_LIBRARY_SANITIZE_FLAGS "")
+if(PROFALLOC_SANITIZE STREQUAL "address")
+    set(PFA_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+    set(PFA_LIBRARY_SANITIZE_FLAGS -fsanitize=undefined -fsanitize-undefined-trap-on-error)
+elseif(PROFALLOC_SANITIZE STREQUAL "thread")
     set(PFA_REPLACES_MALLOC FALSE)
-    set(PFA_SANITIZE_FLAGS -fsanitize=${PROFALLOC_SANITIZE})
+    set(PFA_SANITIZE_FLAGS -fsanitize=thread)
 endif()
 
-add_library(pfa_flags INTERFACE)
-target_compile_options(pfa_flags INTERFACE
+add_library(pfa_plain_flags INTERFACE)
+target_compile_options(pfa_plain_flags INTERFACE
     -Wall -Wextra -Wundef -Wshadow -Wconversion -Wvla -Werror
-    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
-    ${PFA_SANITIZE_FLAGS})
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
+target_include_directories(pfa_plain_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(pfa_plain_flags INTERFACE
+    PFA_VERSION="${PROJECT_VERSION}" $<$<BOOL:${PROFALLOC_SANITIZE}>:PFA_SANITIZED>)
+
+add_library(pfa_flags INTERFACE)
+target_compile_options(pfa_flags INTERFACE ${PFA_SANITIZE_FLAGS})
 target_link_options(pfa_flags INTERFACE ${PFA_SANITIZE_FLAGS})
-target_include_directories(pfa_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-target_compile_definitions(pfa_flags INTERFACE PFA_VERSION="${PROJECT_VERSION}" $<$<BOOL:${PROFALLOC_SANITIZE}>:PFA_SANITIZED>)
+target_link_libraries(pfa_flags INTERFACE pfa_plain_flags)
+
+add_library(pfa_library_flags INTERFACE)
+target_compile_options(pfa_library_flags INTERFACE ${PFA_LIBRARY_SANITIZE_FLAGS})
+target_link_options(pfa_library_flags INTERFACE ${PFA_LIBRARY_SANITIZE_FLAGS})
+target_link_libraries(pfa_library_flags INTERFACE pfa_plain_flags)
 
 # Compilers know malloc: they merge it with memset, drop unused pairs, and would turn our calloc into a call of itself.
 set(PFA_NO_BUILTIN_MALLOC "")
@@ -54,7 +69,10 @@ set(PFA_ALLOCATOR_FLAGS -fno-tree-slp-vectorize -foptimize-sibling-calls -fvisib
 
 # PIC because one compilation serves the shared and the static library; initial-exec because a malloc cannot let the
 # dynamic linker allocate its thread-local block.
-add_library(pfa_runtime_flags INTERFACE)
 # An exception thrown by operator new, or by a new-handler, passes through our frames.
-target_compile_options(pfa_runtime_flags INTERFACE -fPIC -fexceptions ${PFA_ALLOCATOR_FLAGS})
-target_link_libraries(pfa_runtime_flags INTERFACE pfa_flags)
+foreach(flags parts runtime)
+    add_library(pfa_${flags}_flags INTERFACE)
+    target_compile_options(pfa_${flags}_flags INTERFACE -fPIC -fexceptions ${PFA_ALLOCATOR_FLAGS})
+endforeach()
+target_link_libraries(pfa_parts_flags INTERFACE pfa_flags)
+target_link_libraries(pfa_runtime_flags INTERFACE pfa_library_flags)

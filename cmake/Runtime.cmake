@@ -1,5 +1,5 @@
-# The runtime: libprofalloc.so, libprofalloc.a, and pfa_core, the same objects without the malloc entry points, for tests
-# that want the parts without replacing malloc under themselves.
+# The runtime: libprofalloc.so, libprofalloc.a, and pfa_core, its parts without the malloc entry points, for tests that want
+# them without replacing malloc under themselves.
 
 set(core_sources "")
 foreach(folder base meta alloc export export/format)
@@ -8,7 +8,7 @@ foreach(folder base meta alloc export export/format)
 endforeach()
 file(GLOB hook_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hooks/*.c ${PROJECT_SOURCE_DIR}/hooks/*.cpp)
 set(shared_only ${PROJECT_SOURCE_DIR}/hooks/new_late.c ${PROJECT_SOURCE_DIR}/hooks/unload.c
-    ${PROJECT_SOURCE_DIR}/hooks/atfork.c)
+    ${PROJECT_SOURCE_DIR}/hooks/atfork.c ${PROJECT_SOURCE_DIR}/hooks/exec.c)
 list(REMOVE_ITEM hook_sources ${shared_only})
 
 # mimalloc is compiled into the file that owns the backing. Its code is not held to our warnings, nor to the undefined
@@ -18,21 +18,17 @@ set_source_files_properties(${backing} PROPERTIES
     COMPILE_OPTIONS "-isystem;${PROFALLOC_MIMALLOC_DIR}/include;-isystem;${PROFALLOC_MIMALLOC_DIR}/src;-fno-sanitize=undefined"
     COMPILE_DEFINITIONS "NDEBUG;MI_NO_GETENV=1")
 
-# Debian's 0.13 has no CMake package; the pkg-config file would name a directory that is searched anyway.
-find_path(URCU_INCLUDE_DIR urcu/urcu-bp.h)
-find_library(URCU_BP_LIBRARY urcu-bp)
-if(NOT URCU_INCLUDE_DIR OR NOT URCU_BP_LIBRARY)
-    message(FATAL_ERROR "liburcu is missing. Install liburcu-dev (or run scripts/setup.sh build).")
-endif()
 find_path(ZSTD_INCLUDE_DIR zstd.h)
 find_library(ZSTD_LIBRARY zstd)
 if(NOT ZSTD_INCLUDE_DIR OR NOT ZSTD_LIBRARY)
     message(FATAL_ERROR "zstd is missing. Install libzstd-dev (or run scripts/setup.sh build).")
 endif()
-set(PFA_LINK_LIBRARIES urcu-bp urcu-common zstd pthread m)
+set(PFA_LINK_LIBRARIES zstd pthread m)
 
+# With a sanitizer the parts are compiled twice, for the library and for the tests; without one both have the same objects.
 add_library(pfa_core_objects OBJECT ${core_sources})
-target_link_libraries(pfa_core_objects PRIVATE pfa_runtime_flags)
+target_link_libraries(pfa_core_objects PRIVATE pfa_parts_flags)
+set(library_core pfa_core_objects)
 add_library(pfa_core STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:pfa_core_objects>)
 set_target_properties(pfa_core PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 target_link_libraries(pfa_core INTERFACE pfa_flags ${PFA_LINK_LIBRARIES})
@@ -56,19 +52,24 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebI
     set_source_files_properties(${PROJECT_SOURCE_DIR}/hooks/entry_points.c ${PROJECT_SOURCE_DIR}/hooks/new_nothrow.cpp
         ${PROJECT_SOURCE_DIR}/hooks/reach.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
-target_compile_options(pfa_core_objects PRIVATE ${PFA_LTO_COMPILE})
+if(PROFALLOC_SANITIZE)
+    set(library_core pfa_library_core_objects)
+    add_library(${library_core} OBJECT ${core_sources})
+    target_link_libraries(${library_core} PRIVATE pfa_runtime_flags)
+endif()
+target_compile_options(${library_core} PRIVATE ${PFA_LTO_COMPILE})
 
 add_library(pfa_hook_objects OBJECT ${hook_sources})
 target_link_libraries(pfa_hook_objects PRIVATE pfa_runtime_flags)
 target_compile_options(pfa_hook_objects PRIVATE ${PFA_LTO_COMPILE})
-set(runtime_objects $<TARGET_OBJECTS:pfa_core_objects> $<TARGET_OBJECTS:pfa_hook_objects>)
+set(runtime_objects $<TARGET_OBJECTS:${library_core}> $<TARGET_OBJECTS:pfa_hook_objects>)
 
 add_library(profalloc_shared SHARED ${runtime_objects} ${shared_only})
 set_target_properties(profalloc_shared PROPERTIES
     OUTPUT_NAME profalloc EXPORT_NAME profalloc VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINKER_LANGUAGE C) # operator new is C++, but must not bring libstdc++ into C programs
 target_link_options(profalloc_shared PRIVATE
-    ${PFA_SANITIZE_FLAGS} ${PFA_LTO_LINK} -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
+    ${PFA_LTO_LINK} -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
 target_link_libraries(profalloc_shared PRIVATE $<BUILD_INTERFACE:pfa_runtime_flags> ${PFA_LINK_LIBRARIES})
 target_include_directories(profalloc_shared INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -15,6 +15,8 @@ static void (*work_to_do)(void);
 static _Atomic uint32_t state;   /* state_t */
 static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
 static _Atomic uint64_t period;
+static int
+    owner; /* the process whose thread it is: a child of vfork shares our memory, and threads that it made were its own */
 
 /* Those of the process at its start. */
 static struct {
@@ -23,12 +25,14 @@ static struct {
 } processors;
 
 _Atomic bool pfa_background_asked;
+static _Atomic(const pfa_tls_t *) itself;
 
 static void *run(void *unused)
 {
     /* Our own allocations are nobody's business: no set-up, no counting. */
     pfa_tls.state = PFA_THREAD_GONE;
     pfa_tls.countdown = PFA_COUNTDOWN_OFF;
+    pfa_store_relaxed(&itself, &pfa_tls);
     for (;;) {
         uint64_t limit = pfa_load_relaxed(&period);
         while (pfa_swap_acq_rel(&pending, 0) == 0) {
@@ -80,6 +84,7 @@ static int make_thread(void)
 void pfa_background_init(void (*work)(void))
 {
     work_to_do = work;
+    owner = pfa_sys_pid();
     processors.size = pfa_sys_processors(processors.set, sizeof processors.set);
 }
 
@@ -91,6 +96,11 @@ void pfa_background_set_period(uint64_t nanoseconds)
 bool pfa_background_exists(void)
 {
     return pfa_load_relaxed(&state) == MADE;
+}
+
+bool pfa_background_is_me(void)
+{
+    return pfa_load_relaxed(&itself) == &pfa_tls;
 }
 
 void pfa_background_ask(void)
@@ -116,6 +126,10 @@ void pfa_background_wake(void)
     if (pfa_load_relaxed(&pending) != 0 || work_to_do == NULL) {
         return;
     }
+    if (pfa_load_relaxed(&state) == NONE && pfa_sys_pid() != owner) {
+        pfa_store_relaxed(&pfa_background_asked, true); /* for the owner */
+        return;
+    }
     if (pfa_load_relaxed(&state) == NONE && pfa_cas_acq_rel(&state, &none, MADE)) {
         int kept = errno;
         uint8_t before = pfa_tls_pause(&pfa_tls);
@@ -135,4 +149,6 @@ void pfa_background_after_fork(void)
     pfa_store_relaxed(&state, NONE);
     pfa_store_relaxed(&pending, 0);
     settled = false;
+    owner = pfa_sys_pid();
+    pfa_store_relaxed(&itself, (const pfa_tls_t *)NULL);
 }

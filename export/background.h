@@ -1,6 +1,6 @@
 /* The background thread: does what no thread of the program should wait for. It is made when there is work for the first
  * time, with all signals blocked; a fork child has none until it needs one. Once there, it also works by the clock, if it
- * was given a period.
+ * was given a period. Only the process that has the memory makes it, never a child of vfork that is its guest.
  *
  * Any thread may call pfa_background_wake, at any time but in a signal handler; it never waits for the work. */
 #ifndef PFA_EXPORT_BACKGROUND_H
@@ -21,6 +21,8 @@ extern _Atomic _Bool pfa_background_asked;
 void pfa_background_settle(void);
 void pfa_background_make_if_asked(void);
 bool pfa_background_exists(void);
+/* Is the calling thread it? */
+bool pfa_background_is_me(void);
 /* How often to work without being asked, in nanoseconds; 0: never. */
 void pfa_background_set_period(uint64_t nanoseconds);
 /* In a fork child. */

@@ -25,12 +25,18 @@ static struct {
     pfa_trace_index_t *index; /* behind a pfa_trace_end_t */
     uint32_t blocks;
     ZSTD_CCtx *packer;
+    void *packer_memory;
     char path[PATH_SIZE];
 } trace = {.level = 1};
 
 bool pfa_block_is_open(void)
 {
     return trace.open;
+}
+
+uint64_t pfa_block_identity(void)
+{
+    return trace.identity;
 }
 
 void *pfa_block_scratch(void)
@@ -53,12 +59,13 @@ static int make_buffers(void)
     void *scratch = trace.scratch;
     void *stored = trace.stored;
     void *index = trace.index;
-    void *packer = trace.packer;
+    void *packer = trace.packer_memory;
     size_t packer_size = ZSTD_estimateCCtxSize(LEVEL_MAX);
     int err = map(PFA_BLOCK_SCRATCH, &scratch);
     err = err != 0 ? err : map(STORED_SIZE, &stored);
     err = err != 0 ? err : map(INDEX_SIZE, &index);
     err = err != 0 ? err : map(packer_size, &packer);
+    trace.packer_memory = packer;
     if (err == 0 && trace.packer == NULL) {
         trace.packer = ZSTD_initStaticCCtx(packer, packer_size);
         err = trace.packer != NULL ? 0 : ENOMEM;
@@ -169,6 +176,12 @@ int pfa_block_end(pfa_end_t how)
     int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= PFA_BLOCK_SCRATCH ? size : sizeof end);
     pfa_block_forget();
     return err;
+}
+
+void pfa_block_after_fork(void)
+{
+    trace.packer = NULL; /* another thread may have been in the middle of using it: made anew, in the same memory */
+    pfa_block_forget();
 }
 
 void pfa_block_forget(void)

@@ -20,9 +20,13 @@ void *pfa_block_scratch(void);
 int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size);
 /* Appends the last block, with the index, and closes the file. */
 int pfa_block_end(pfa_end_t how);
-/* In a fork child: the file is the parent's. */
+/* Closes the file, if it is open, and leaves it as it is. */
 void pfa_block_forget(void);
+/* The same in a fork child, whatever the parent's writer was in the middle of. */
+void pfa_block_after_fork(void);
 bool pfa_block_is_open(void);
+/* Of its file, as pfa_sys_fd_identity tells it. */
+uint64_t pfa_block_identity(void);
 /* Compression: more effort while there is time for it. */
 void pfa_block_effort(int level);
 

@@ -1,10 +1,11 @@
 /* Owns the list of modules. See export/modules.h. */
 #define _GNU_SOURCE 1
 #include "export/modules.h"
-#include "base/lock.h"
+#include "base/atomic.h"
 #include "base/sys.h"
 #include "export/format/note.h"
 #include "export/format/trace.h"
+#include "export/loader.h"
 
 #include <elf.h>
 #include <link.h>
@@ -28,19 +29,10 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-static counts_t current_counts(void)
-{
-    counts_t counts = {0, 0};
-    pfa_lock(PFA_LOCK_MODULES);
-    (void)dl_iterate_phdr(read_counts, &counts);
-    pfa_unlock(PFA_LOCK_MODULES);
-    return counts;
-}
-
 bool pfa_modules_changed(void)
 {
-    counts_t counts = current_counts();
-    return counts.subs != seen_subs || counts.adds != seen_adds;
+    counts_t counts;
+    return pfa_loader_walk(read_counts, &counts) && (counts.subs != seen_subs || counts.adds != seen_adds);
 }
 
 void pfa_modules_reset(void)
@@ -180,9 +172,12 @@ static void keep(const void *payload, size_t size)
     if (kept.bytes == NULL && pfa_sys_map(NULL, KEPT_MAX, PROT_READ | PROT_WRITE, MAP_NORESERVE, &kept.bytes) != 0) {
         kept.bytes = NULL;
     }
-    kept.size = kept.bytes != NULL && size <= KEPT_MAX ? size : 0;
-    if (kept.size != 0) {
+    kept.size = 0;
+    pfa_fence_compiler(); /* a fork child never sees a list half copied */
+    if (kept.bytes != NULL && size <= KEPT_MAX) {
         memcpy(kept.bytes, payload, size);
+        pfa_fence_compiler();
+        kept.size = size;
     }
 }
 
@@ -242,9 +237,9 @@ size_t pfa_modules_write(void *payload, size_t size, pfa_modules_gone_t *gone)
     pfa_trace_modules_t head = {.first_node = 0};
     list = (list_t){.at = (char *)payload + sizeof head, .end = (char *)payload + size};
     find_program();
-    pfa_lock(PFA_LOCK_MODULES);
-    (void)dl_iterate_phdr(add_module, &list);
-    pfa_unlock(PFA_LOCK_MODULES);
+    if (!pfa_loader_walk(add_module, &list)) {
+        return 0;
+    }
     find_gone((char *)payload + sizeof head, list.at, gone);
     seen_adds = list.counts.adds;
     seen_subs = list.counts.subs;

@@ -13,6 +13,7 @@
 #include "meta/depot.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
+#include "meta/orphans.h"
 #include "meta/ring.h"
 
 #include <errno.h>
@@ -35,6 +36,11 @@ void pfa_session_init(const char *pattern)
 bool pfa_session_is_open(void)
 {
     return pfa_load_acquire(&session.open);
+}
+
+bool pfa_session_wanted(void)
+{
+    return pfa_names_wanted();
 }
 
 static int write_start(pfa_trace_origin_t origin, uint64_t sample)
@@ -102,7 +108,11 @@ static int begin_trace(pfa_trace_origin_t origin, uint64_t sample)
     pfa_extents_head->ended = PFA_LIVE_RUNNING;
     pfa_extents_head->record_size = pfa_accesses_kept ? 64 : 32;
     pfa_writer_clock();
-    return write_start(origin, sample);
+    pfa_extents_name_trace(session.trace, pfa_block_identity());
+    int err = write_start(origin, sample);
+    const char *table = pfa_extents_path();
+    bool beside = table[0] == '\0' || strcmp(table, session.live) == 0;
+    return err != 0 || beside ? err : pfa_block_write(PFA_BLOCK_TABLE, table, strlen(table));
 }
 
 static void begin(pfa_trace_origin_t origin)
@@ -119,7 +129,7 @@ static void begin(pfa_trace_origin_t origin)
         __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     }
     pfa_store_release(&session.open, true);
-    pfa_store_release(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
 }
 
 int pfa_session_open(uint64_t sample)
@@ -181,14 +191,15 @@ static int final_picture_alone(void)
 static void end_locked(pfa_end_t how)
 {
     pfa_writer_modules();
-    int err = how == PFA_END_EXIT ? final_picture_alone() : final_picture();
+    bool is_last = how == PFA_END_EXIT || how == PFA_END_EXEC;
+    int err = is_last ? final_picture_alone() : final_picture();
     pfa_writer_particulars();
-    pfa_store_release(&pfa_ring_closed, true);
+    pfa_ring_set_open(false);
     pfa_store_release(&session.open, false);
     err = pfa_block_end(how) != 0 ? EIO : err;
     if (err == 0) { /* else the live table has what the trace has not */
         pfa_extents_head->ended = PFA_LIVE_ENDED;
-        if (how == PFA_END_EXIT) {
+        if (is_last) {
             remove_live();
         }
     }
@@ -292,11 +303,22 @@ void pfa_session_lost(const char *text)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
+static void remove_orphans(void)
+{
+    static bool done;
+    const char *table = pfa_extents_path();
+    if (!done && strcmp(table, session.live) != 0) {
+        done = true;
+        pfa_orphans_remove(table);
+    }
+}
+
 static void round_locked(void)
 {
     bool urgent;
     const char *picture;
     if (pfa_session_is_open()) {
+        remove_orphans();
         pfa_writer_clock();
         pfa_writer_modules();
         if (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
@@ -368,7 +390,7 @@ static void reopen_locked(const char *live, uint64_t sample)
         return;
     }
     begin(PFA_ORIGIN_NEXT);
-    if (!pfa_extents_shared()) {
+    if (!pfa_extents_outlive()) {
         pfa_say("'%s' has its live table in memory: should the process be killed, chunks alive then are lost",
                 session.trace);
     }
@@ -388,8 +410,8 @@ bool pfa_session_leave(void)
 {
     bool open = pfa_session_is_open();
     pfa_store_release(&session.open, false);
-    pfa_store_release(&pfa_ring_closed, true);
-    pfa_block_forget();
+    pfa_ring_set_open(false);
+    pfa_block_after_fork();
     session.trace[0] = '\0';
     session.live[0] = '\0';
     return open;

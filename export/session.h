@@ -1,7 +1,8 @@
 /* A session: one trace with its live table, from its start to its end. The façade of export/ for the hooks.
  *
- * pfa_session_open, _end and the fork calls are made under PFA_LOCK_PROCESS or with all locks held; pfa_session_round, by the
- * background thread, and the calls for pictures take PFA_LOCK_WRITER. None of them allocates. */
+ * pfa_session_open and _end are called under PFA_LOCK_PROCESS, pfa_session_leave by the only thread of a fork child, the calls
+ * that make its trace under PFA_LOCK_PROCESS and PFA_LOCK_WRITER; pfa_session_round, by the background thread, and the calls
+ * for pictures take PFA_LOCK_WRITER. None of them allocates. */
 #ifndef PFA_EXPORT_SESSION_H
 #define PFA_EXPORT_SESSION_H
 
@@ -17,6 +18,8 @@ void pfa_session_init(const char *pattern);
 int pfa_session_open(uint64_t sample);
 /* Is there a trace being written? */
 bool pfa_session_is_open(void);
+/* Is one to be, whenever there is something to write? */
+bool pfa_session_wanted(void);
 /* Writes what is pending, the live chunks and the end. What other threads do meanwhile may be in it or not. At the exit the
  * live table's file goes; else there may be another session. */
 void pfa_session_end(pfa_end_t how);

@@ -82,6 +82,7 @@ int pfa_writer_reset(void)
     writer.modules_from = 0;
     writer.rows_written = 0;
     writer.sizes_apart = 0;
+    source_count = 0; /* a parent's writer may have been in the middle */
     writer.shift = shift_of(pfa_options.time_step);
     pfa_modules_reset();
     remember_counters();
@@ -110,6 +111,9 @@ void pfa_writer_modules(void)
     }
     static pfa_modules_gone_t gone; /* under the writer's lock */
     size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, &gone);
+    if (size == 0) {
+        return; /* it cannot be read just now */
+    }
     /* A list that has only become longer holds for all nodes that the one before it did. */
     if (gone.count != 0) {
         pfa_unwind_forget();

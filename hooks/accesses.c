@@ -10,6 +10,7 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/sys.h"
+#include "base/wiped.h"
 #include "hooks/access/view.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
@@ -26,6 +27,8 @@ enum { TICKS = 63, ALWAYS = 1 << 17, BURSTS = 20 }; /* in a moment, which is two
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
+
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
 
 static pfa_access_view_t *views;
 static bool open; /* may views be filled? */
@@ -166,6 +169,10 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
 {
     uint64_t offset = address - pfa_range.base;
     target_t target;
+    pfa_wiped_check();
+    if (PFA_UNLIKELY(pfa_range.blind)) {
+        return;
+    }
     if (PFA_UNLIKELY((thread->number & PFA_ACCESS_NOBODY) != 0)) {
         bool always = pfa_options.access_map != 0 || full() != INT32_MAX || pfa_options.access_exact != 0;
         thread->number = pfa_thread_number(&pfa_tls) | (always ? ALWAYS : 0);
@@ -247,6 +254,15 @@ void pfa_accesses_open(void)
         fill(view);
     }
     pfa_unlock(PFA_LOCK_VIEWS);
+}
+
+void pfa_accesses_close(void)
+{
+    open = false;
+    for (pfa_access_view_t *view = views; view != NULL; view = view->next) {
+        __atomic_store_n(&view->cell, PFA_NO_CELL, __ATOMIC_RELAXED);
+        __atomic_store_n(&view->span, 0, __ATOMIC_RELAXED);
+    }
 }
 
 static bool is_known(const pfa_access_view_t *view)

@@ -1,15 +1,38 @@
-/* Owns what happens around fork. The parent goes on as before; the child has one thread, no background thread, and
- * whatever the other threads were in the middle of. vfork and posix_spawn children share our memory with a parent that
- * waits: nothing to do for them.
+/* Owns what happens around fork. The parent goes on as before; the child has one thread, no background thread, and whatever
+ * the other threads were in the middle of. Children of vfork and posix_spawn share our memory with a parent that waits:
+ * nothing to do for them.
  *
- * The child lets go of its parent's records and trace at once. A trace of its own it gets when it has something to
- * record: most children become another program first. Handlers are called in the order of their registration in the
- * child: ours is the first (hooks/atfork.c), so that nobody frees a chunk in its parent's records. A child made by clone
- * or _Fork, past all handlers, goes on writing into its parent's table: nothing tells us of it. */
+ *   1. No lock is held across fork, by anybody: the C library takes those of its streams after it has called us, and a thread
+ *      inside getline holds one of them and asks for memory. Nor is anything waited for that a thread of the program could
+ *      hold up. So fork may also be called in a signal handler that came into the middle of malloc.
+ *   2. The child sets its state right, alone. What it finds of a change that another thread was in the middle of, and why it
+ *      can go on from there:
+ *        locks              base/lock.h: those of others are free
+ *        thread list        rebuilt of all blocks there are; a block's memory is never unmapped (meta/thread.h)
+ *        rings, folds       the parent's: there are none yet (meta/ring.h)
+ *        depot              a node is there when node_count says so, a slot of the index is one store behind that
+ *        extents, records   made anew, empty (alloc/inherit.h); units that were being made are made again (alloc/places.c)
+ *        names, tags        likewise a count or a pointer that is stored last
+ *        cells              a list without locks; those on their way to or from it are lost
+ *        interval map, RCU  alloc/intervalmap.h, 5; alloc/rcu.h, 4
+ *        mimalloc           pfa_backing_after_fork; blocks and segments that were on their way are lost
+ *        sampler, reports   arrays with a count; an entry behind the count was not made yet
+ *        unwinder's caches  words on their own (meta/unwind_cache.c)
+ *        session, writer    the parent's: begun anew with the child's trace (pfa_block_after_fork, pfa_writer_reset)
+ *        modules            export/loader.h: the loader's own lock may be nobody's in the child
+ *   3. The child lets go of its parent's records and trace before it looks at a record or takes a lock, whether fork handlers
+ *      were called or not (base/wiped.h). A trace of its own it gets when it has something to record: most children become
+ *      another program first.
+ *   4. A child that cannot have records of its own, since it may map no memory, or since its only thread is in the middle of
+ *      our own doings (a handler forked there), is blind: it looks at none, records nothing, and takes it on trust that
+ *      what it frees is a chunk. */
 #include "alloc/inherit.h"
 #include "base/lock.h"
 #include "base/options.h"
+#include "base/sys.h"
+#include "base/wiped.h"
 #include "export/background.h"
+#include "export/loader.h"
 #include "export/session.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
@@ -25,47 +48,83 @@
 _Atomic bool pfa_fork_pending;
 static bool without_trace; /* is this a child that has none? Under PFA_LOCK_PROCESS */
 
-/* Set between before() and its counterpart: RCU is left alone until something was recorded. */
-static bool rcu_held;
-static uint8_t state_before; /* of the thread that forks */
-
-/* RCU first: a thread that registers with it may allocate, and so take our locks, while it holds RCU's. A handler of the
- * program that comes after us may free a large chunk, so this thread must be registered before. */
-static void before(void)
+/* For good: its children are, too. */
+static void become_blind(void)
 {
-    bool uses_rcu = pfa_range.total_span != 0 && pfa_rcu_enter(&pfa_tls);
-    if (uses_rcu) {
-        pfa_rcu_leave(true);
-        urcu_bp_before_fork();
-    }
-    pfa_locks_before_fork();
-    rcu_held = uses_rcu;
-    /* What handlers do between here and ours in the child is not worth a record. */
-    state_before = pfa_tls_pause(&pfa_tls);
+    pfa_range.blind = true;
+    pfa_accesses_close();
+    (void)pfa_sampler_set(0);
+    pfa_store_relaxed(&pfa_fork_pending, false);
+    pfa_store_release(&pfa_wiped.word, (uint32_t)PFA_BLIND);
 }
 
-static void after_in_parent(void)
+/* They are the parent's, and memory to put in their place cannot be had. */
+static void forget_records(void)
 {
-    bool uses_rcu = rcu_held;
-    pfa_tls_resume(&pfa_tls, state_before);
-    pfa_locks_after_fork_parent();
-    if (uses_rcu) {
-        urcu_bp_after_fork_parent();
-    }
+    pfa_extents_forget();
+    pfa_names_forget();
 }
 
 /* The records first: they are still the parent's. */
-static void let_go_in_child(void)
+static void let_go(void)
 {
+    bool interrupted = pfa_locks_held();
     bool traced = pfa_session_leave() || pfa_load_relaxed(&pfa_fork_pending);
-    (void)pfa_inherit(NULL);
+    if (interrupted) {
+        pfa_extents_make_private(); /* when the handler has returned, what it came into goes on with what it holds */
+        become_blind();
+        return;
+    }
+    bool is_lost = pfa_range.blind || (pfa_extents_head != NULL && pfa_inherit(NULL) == ENOMEM);
     pfa_ring_after_fork(&pfa_tls);
+    if (is_lost) {
+        forget_records();
+        become_blind();
+        return;
+    }
     pfa_names_after_fork();
     pfa_access_maps_after_fork();
-    without_trace = true;
+    without_trace = pfa_extents_head != NULL; /* else the session was about to be opened for the first time */
     pfa_store_relaxed(&pfa_fork_pending, traced && pfa_options.follow != 0);
     if (pfa_options.follow == 0) {
         (void)pfa_sampler_set(0);
+    }
+}
+
+static void set_right(void)
+{
+    pfa_store_relaxed(&pfa_wiped.word, (uint32_t)PFA_MENDING);
+    pfa_locks_after_fork();
+    if (!pfa_locks_held()) {
+        pfa_thread_list_after_fork(pfa_tls.thread);
+    }
+    pfa_backing_after_fork();
+    pfa_background_after_fork();
+    pfa_rcu_after_fork();
+    pfa_intervalmap_after_fork();
+    pfa_loader_after_fork_child();
+    pfa_store_relaxed(&pfa_wiped.word, (uint32_t)PFA_NO_TRACE);
+    if (pfa_range.total_span != 0) {
+        let_go();
+    }
+    pfa_process_after_fork();
+    pfa_tls_disarm(&pfa_tls); /* the next allocation looks what is in force now */
+}
+
+/* The word was found wiped. A child of clone may have made threads before it came here: they wait. */
+static void notice(void)
+{
+    static _Atomic(const pfa_tls_t *) at_it;
+    uint32_t wiped = PFA_WIPED;
+    if (atomic_compare_exchange_strong(&pfa_wiped.word, &wiped, (uint32_t)PFA_MENDING)) {
+        int kept = errno;
+        pfa_store_relaxed(&at_it, &pfa_tls);
+        set_right();
+        pfa_store_relaxed(&at_it, (const pfa_tls_t *)NULL);
+        errno = kept;
+    }
+    while (pfa_wiped_now() == PFA_MENDING && pfa_load_relaxed(&at_it) != &pfa_tls) {
+        pfa_sys_yield();
     }
 }
 
@@ -74,12 +133,15 @@ static void make_trace(pfa_tls_t *tls)
     const char *path = pfa_session_new_path();
     uint64_t inherited = pfa_load_relaxed(&pfa_extents_head->inherited);
     int err = path != NULL ? pfa_inherit(path) : ENOENT;
+    if (err == ENOMEM) {
+        pfa_session_after_fork(err, 0);
+        forget_records();
+        become_blind();
+        return;
+    }
     pfa_access_maps_after_fork();
     pfa_store_relaxed(&pfa_extents_head->inherited, inherited);
     pfa_session_after_fork(err, pfa_process_period());
-    if (err == ENOMEM) {
-        (void)pfa_sampler_set(0);
-    }
     without_trace = !pfa_session_is_open();
     if (!without_trace && tls->thread != NULL) {
         pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
@@ -114,28 +176,26 @@ bool pfa_fork_ask(void)
     return without_trace;
 }
 
-static void after_in_child(void)
+void pfa_fork_in_child(void)
 {
-    bool uses_rcu = rcu_held;
-    pfa_tls_resume(&pfa_tls, state_before);
-    pfa_thread_list_after_fork(pfa_tls.thread);
-    pfa_backing_after_fork();
-    pfa_background_after_fork();
-    if (pfa_range.total_span != 0) {
-        let_go_in_child();
+    if (pfa_wiped_works()) {
+        pfa_wiped_check(); /* a handler of somebody else's may have come to us before */
+    } else {
+        set_right();
     }
-    pfa_process_after_fork();
-    pfa_intervalmap_after_fork();
-    pfa_locks_after_fork_child();
-    if (uses_rcu) {
-        urcu_bp_after_fork_child();
-    }
+}
+
+static void before(void)
+{
+    pfa_loader_before_fork(pfa_range.total_span != 0);
 }
 
 void pfa_fork_watch(void)
 {
     static _Atomic bool watching;
     if (!atomic_exchange(&watching, true)) {
-        (void)pthread_atfork(before, after_in_parent, after_in_child);
+        pfa_ring_set_open(false);
+        pfa_wiped_open(notice);
+        (void)pthread_atfork(before, pfa_loader_after_fork_parent, pfa_fork_in_child);
     }
 }

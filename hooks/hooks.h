@@ -89,6 +89,8 @@ bool pfa_reach_is_ours(void);
 bool pfa_accesses_wanted(void);
 /* The profiled range is there: modules may look into it. */
 void pfa_accesses_open(void);
+/* In a blind child: they may not. */
+void pfa_accesses_close(void);
 
 /* --- hooks/signals.c: the signals that options may name */
 void pfa_signals_watch(void);
@@ -104,6 +106,8 @@ void pfa_summary_print(void);
 
 /* --- hooks/fork.c */
 void pfa_fork_watch(void);
+/* In a child, as the last of what the C library does there. */
+void pfa_fork_in_child(void);
 /* In a child: its trace is yet to be made. */
 extern _Atomic bool pfa_fork_pending;
 /* Makes it, before the first chunk is recorded. */

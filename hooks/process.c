@@ -5,6 +5,7 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/sys.h"
+#include "base/wiped.h"
 #include "export/background.h"
 #include "export/session.h"
 #include "export/triggers.h"
@@ -43,6 +44,10 @@ static const char *environment_conf(void)
 static int open_once(uint64_t period)
 {
     static bool opened;
+    if (pfa_range.blind) {
+        return ENOMEM;
+    }
+    pfa_rcu_open(pfa_session_wanted());
     int err = pfa_range_open_profiled(pfa_options.region_range, pfa_options.large_range, pfa_accesses_wanted());
     if (err == 0 && !opened) {
         err = pfa_session_open(period);
@@ -108,31 +113,53 @@ void pfa_process_stop(void)
     pfa_unlock(PFA_LOCK_PROCESS);
 }
 
+static bool is_preloaded(void)
+{
+    const char *preload = getauxval(AT_SECURE) == 0 ? getenv("LD_PRELOAD") : NULL;
+    return preload != NULL && strstr(preload, "libprofalloc") != NULL;
+}
+
 void pfa_process_check_reach(void)
 {
     static _Atomic bool said;
     if (!pfa_reach_is_ours()) {
-        pfa_say_once(&said,
-                     "libprofalloc is loaded, but malloc of this program is another's: nothing is recorded; preload it "
-                     "(LD_PRELOAD=libprofalloc.so), use 'profalloc run', or link the program with -lprofalloc");
+        pfa_say_once(&said, is_preloaded()
+                                ? "libprofalloc is preloaded, but this program has a malloc of its own built in, which "
+                                  "no preload can replace: nothing is recorded; build it without that one (with "
+                                  "-lprofalloc in its place)"
+                                : "libprofalloc is loaded, but malloc of this program is another's: nothing is "
+                                  "recorded; preload it (LD_PRELOAD=libprofalloc.so), use 'profalloc run', or link "
+                                  "the program with -lprofalloc");
         pfa_session_lost("all chunks: malloc of the program was not libprofalloc's");
     }
 }
 
+/* Without a trace there is no thread but one that was made at the start: a program that has shut itself in may be killed for
+ * making one. */
 static void want_reclaim(void)
 {
-    enum { WORTH_WAKING = 1024 }; /* a node is about 100 bytes, a wake-up two switches of threads */
-    if (pfa_intervalmap_retired() >= WORTH_WAKING) {
-        pfa_background_ask();
+    enum { WORTH_WAKING = 1024, WORTH_A_LOOK = 256 }; /* a node is about 100 bytes, a wake-up two switches of threads */
+    size_t retired = pfa_intervalmap_retired();
+    if (pfa_session_wanted() || pfa_background_exists()) {
+        if (retired >= WORTH_WAKING) {
+            pfa_background_ask();
+        }
+    } else if (retired % WORTH_A_LOOK == WORTH_A_LOOK - 1) {
+        (void)pfa_chunk_reclaim();
+    }
+}
+
+static void reclaim(void)
+{
+    enum { WORTH_TRYING = 64, TRIES = 16 };
+    for (int i = 0; i < TRIES && pfa_intervalmap_retired() >= WORTH_TRYING && !pfa_chunk_reclaim(); i++) {
+        pfa_sys_yield(); /* a reader is in its section */
     }
 }
 
 static void work_in_background(void)
 {
-    enum { WORTH_WAITING = 64 };
-    if (pfa_intervalmap_retired() >= WORTH_WAITING) {
-        pfa_chunk_reclaim();
-    }
+    reclaim();
     if (pfa_session_is_open()) {
         pfa_background_settle();
     }
@@ -188,6 +215,9 @@ static void configure(void)
     pfa_stack_init(false);
     pfa_fork_watch();
     pfa_session_init(pfa_options.out);
+    if (!pfa_session_wanted()) {
+        pfa_sys_be_frugal();
+    }
     if (pfa_options.prof != 0 && is_followed() && pfa_process_start(pfa_options.sample) == ENOMEM) {
         pfa_say("no address space for records (limit: %lu bytes): nothing is recorded",
                 (unsigned long)pfa_sys_address_limit());
@@ -278,6 +308,7 @@ static __attribute__((constructor)) void catch_up(void)
 
 static __attribute__((destructor)) void finish(void)
 {
+    pfa_wiped_check();
     /* Threads that exit() finds in the middle of things go on until the process is no more. The live table has all that
      * they do; an end would not. */
     if (pfa_locks_held()) { /* exit was called by a signal handler that came into the middle of our own doings */

@@ -26,6 +26,7 @@ size_t pfa_usable_size(void *chunk, const void *caller)
         return pfa_backing_usable(chunk);
     }
     pfa_finding_t finding;
+    pfa_wiped_check();
     pfa_chunk_find((uintptr_t)chunk, &finding);
     if (!is_chunk(&finding)) {
         pfa_slow_refuse(chunk, &finding, caller, "malloc_usable_size");
@@ -63,6 +64,7 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
 PFA_INLINE void *reallocate(void *chunk, size_t size, const void *caller)
 {
     pfa_finding_t finding;
+    pfa_wiped_check();
     pfa_chunk_find((uintptr_t)chunk, &finding);
     if (!is_chunk(&finding)) {
         pfa_slow_refuse(chunk, &finding, caller, "realloc");

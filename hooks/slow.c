@@ -1,6 +1,7 @@
 /* Owns the long ways of malloc and free, and of what is like them: what they do when the fast path said no. Nothing here may
  * call a function that this library replaces. */
 #include "alloc/life.h"
+#include "base/lock.h"
 #include "base/options.h"
 #include "hooks/slow.h"
 #include "meta/measure.h"
@@ -44,16 +45,21 @@ static void *plain(size_t size, size_t align, uint64_t flags)
     return zero ? pfa_backing_calloc(size) : pfa_backing_malloc(size);
 }
 
-/* Is the thread set up, and for the mode in force, and is that to record everything? */
+/* Is the thread set up, and for the mode in force, and is that to record everything; and did no signal handler come into the
+ * middle of our own doings? */
 static inline bool records_all(const pfa_tls_t *tls)
 {
-    return PFA_LIKELY(pfa_load_relaxed(&tls->epoch) == pfa_load_relaxed(&pfa_sampling.epoch)) &&
+    return PFA_LIKELY(tls->locks == 0) &&
+           PFA_LIKELY(pfa_load_relaxed(&tls->epoch) == pfa_load_relaxed(&pfa_sampling.epoch)) &&
            PFA_LIKELY(tls->mode == PFA_MODE_FULL);
 }
 
 bool pfa_slow_is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
 {
     *weight = 0;
+    if (PFA_UNLIKELY(pfa_locks_held())) {
+        return false; /* in a handler that came into the middle of our own doings */
+    }
     if (tls->state != PFA_THREAD_READY && !pfa_thread_enter(tls)) {
         return false;
     }
@@ -112,6 +118,7 @@ static PFA_NOINLINE void *alloc_reading_clock(size_t size, size_t align, uint64_
 {
     pfa_tls_t *tls = &pfa_tls;
     uint64_t weight = 0;
+    pfa_wiped_check();
     make_background_thread();
     if (PFA_LIKELY(records_all(tls))) {
         if (pfa_measure_is_due(tls)) {
@@ -132,7 +139,7 @@ PFA_NOINLINE void *pfa_slow_alloc(size_t size, size_t align, uint64_t flags)
     if (pfa_measure_is_near(tls)) {
         return alloc_reading_clock(size, align, flags);
     }
-    PFA_TAKE_STACK(tls);
+    PFA_TAKE_STACK_OR(tls, return alloc_reading_clock(size, align, flags));
     void *chunk = pfa_chunk_alloc(tls, size, align, flags);
     return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, align, flags);
 }
@@ -185,6 +192,7 @@ static PFA_NOINLINE PFA_FLATTEN void *malloc_measured(size_t size)
 static PFA_NOINLINE PFA_FLATTEN void *allocate_reading_clock(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
+    pfa_wiped_check();
     pfa_clock_stop_skipping(tls);
     make_background_thread();
     if (PFA_UNLIKELY(!records_all(tls)) || PFA_UNLIKELY(tls->region_heap == NULL)) {
@@ -207,7 +215,7 @@ PFA_FLATTEN void *pfa_slow_malloc(size_t size)
     if (PFA_UNLIKELY(!pfa_clock_may_skip(tls))) {
         return allocate_reading_clock(size);
     }
-    PFA_TAKE_STACK(tls);
+    PFA_TAKE_STACK_OR(tls, return allocate_reading_clock(size));
     return allocate_recorded(tls, size, pfa_clock_step(tls));
 }
 
@@ -228,6 +236,7 @@ void pfa_slow_free_for(void *chunk, const void *caller)
     if (chunk == NULL) {
         return;
     }
+    pfa_wiped_check();
     if (pfa_chunk_free(tls, (uintptr_t)chunk, &finding) == PFA_CHUNK_LIVE) {
         return;
     }
@@ -251,7 +260,7 @@ static PFA_COLD void take_free_stack(pfa_tls_t *tls, const pfa_unwind_start_t *s
  * the program's. */
 #define FREE_OTHERWISE(tls, chunk)                                                                                     \
     do {                                                                                                               \
-        if (PFA_UNLIKELY(pfa_options.free_depth != 1) && !pfa_load_relaxed(&pfa_ring_closed)) {                        \
+        if (PFA_UNLIKELY(pfa_options.free_depth != 1) && pfa_ring_is_open()) {                                         \
             pfa_unwind_start_t start_;                                                                                 \
             PFA_UNWIND_HERE(&start_);                                                                                  \
             take_free_stack((tls), &start_);                                                                           \

@@ -7,17 +7,23 @@
 #include "meta/ring.h"
 #include "meta/stack.h"
 
-/* Takes the stack of the caller of the function it is in, for the chunk that is made next. */
-#define PFA_TAKE_STACK(tls)                                                                                            \
+/* Takes the stack of the caller of the function it is in, for the chunk that is made next. `in_child` is what to do in a fork
+ * child that does not know yet that it is one, and returns. */
+#define PFA_TAKE_STACK_OR(tls, in_child)                                                                               \
     do {                                                                                                               \
-        if (PFA_LIKELY(!pfa_load_relaxed(&pfa_ring_closed))) {                                                         \
+        uint32_t state_ = pfa_wiped_now();                                                                             \
+        if (PFA_LIKELY(state_ == PFA_TRACE)) {                                                                         \
             pfa_unwind_start_t start_;                                                                                 \
             PFA_UNWIND_HERE(&start_);                                                                                  \
             (tls)->stack = pfa_stack_take((tls), &start_);                                                             \
+        } else if (PFA_UNLIKELY(state_ == PFA_WIPED)) {                                                                \
+            in_child;                                                                                                  \
         } else {                                                                                                       \
             (tls)->stack = PFA_NODE_UNKNOWN;                                                                           \
         }                                                                                                              \
     } while (0)
+/* The same behind a pfa_wiped_check. */
+#define PFA_TAKE_STACK(tls) PFA_TAKE_STACK_OR(tls, (tls)->stack = PFA_NODE_UNKNOWN)
 
 /* Decides whether an allocation is recorded whose bytes were just taken off the countdown. */
 PFA_NOINLINE bool pfa_slow_is_due(pfa_tls_t *tls, size_t size, uint64_t *weight);

@@ -2,8 +2,10 @@
  * destructor of thread-specific data. Other destructors may run after ours and allocate: the thread is then born again,
  * with another destructor to come, as often as the C library has rounds of destructors left. What comes after those is
  * served without counting. */
+#include "base/clock.h"
 #include "base/message.h"
 #include "base/sys.h"
+#include "base/wiped.h"
 #include "hooks/hooks.h"
 #include "meta/clock.h"
 #include "meta/measure.h"
@@ -23,6 +25,7 @@ static void leave(void *arg)
 {
     pfa_tls_t *tls = arg;
     pfa_thread_t *thread = tls->thread;
+    pfa_wiped_check();
     /* In the last round nothing would call us again. */
     tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
     pfa_measure_leave(tls);
@@ -45,7 +48,7 @@ static void leave(void *arg)
 
 void pfa_thread_say_name(pfa_tls_t *tls)
 {
-    if (!pfa_load_relaxed(&pfa_ring_closed) && tls->thread != NULL) {
+    if (pfa_ring_is_open() && tls->thread != NULL) {
         pfa_names_thread(tls->thread->number, pfa_clock_read(tls));
     }
 }
@@ -55,6 +58,32 @@ int pfa_thread_make_key(void)
     int err = pthread_key_create(&key, leave);
     pfa_store_release(&has_key, err == 0);
     return err;
+}
+
+/* By system calls only until that one was met, which is at the start of the process. */
+static bool is_main(const pfa_tls_t *tls)
+{
+    static _Atomic(const pfa_tls_t *) known;
+    const pfa_tls_t *found = pfa_load_relaxed(&known);
+    if (found == NULL && pfa_sys_tid() == pfa_sys_pid()) {
+        found = tls;
+        pfa_store_relaxed(&known, tls);
+    }
+    return found == tls;
+}
+
+/* The kernel is asked for the first, and what differs between threads and times is mixed into it. Never 0. */
+static uint64_t seed(const pfa_tls_t *tls)
+{
+    static _Atomic uint64_t first;
+    uint64_t mixed = pfa_load_relaxed(&first);
+    if (mixed == 0) {
+        mixed = pfa_sys_random() | 1;
+        pfa_store_relaxed(&first, mixed);
+    }
+    mixed = (mixed ^ (uintptr_t)tls ^ pfa_counter() << 32 ^ tls->thread->number) * 0x9e3779b97f4a7c15u;
+    mixed = (mixed ^ mixed >> 32) * 0xbf58476d1ce4e5b9u;
+    return (mixed ^ mixed >> 29) | 1;
 }
 
 bool pfa_thread_enter(pfa_tls_t *tls)
@@ -68,8 +97,8 @@ bool pfa_thread_enter(pfa_tls_t *tls)
         return false;
     }
     tls->record_tail = pfa_record_tail(tls->thread->number, 0);
-    tls->is_main = pfa_sys_tid() == pfa_sys_pid();
-    tls->random = pfa_sys_random() | 1;
+    tls->is_main = is_main(tls);
+    tls->random = seed(tls);
     pfa_measure_enter(tls);
     /* May allocate: it then comes back here and is turned away above. */
     if (!pfa_load_acquire(&has_key) || pthread_setspecific(key, tls) != 0) {

@@ -1,98 +1,78 @@
-/* Owns the live table's file and the extents in it. See meta/extents.h for who may call what. */
-#include "meta/extents.h"
+/* Owns the live table: its files and the extents in them. See meta/extents.h for who may call what. */
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/sys.h"
 #include "export/format/trace.h"
+#include "meta/extents_table.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PATH_SIZE = 4096 };
 #define NOT_IN_FILE UINT32_MAX
-#define HEAD_SIZE ((sizeof(pfa_live_head_t) + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1))
+
+#define TAIL_OFFSET offsetof(pfa_live_head_t, times)
+#define TAIL_SIZE (sizeof(pfa_live_head_t) - TAIL_OFFSET)
 
 pfa_live_head_t *pfa_extents_head;
 
-static struct {
-    int fd; /* of the file, if shared */
-    bool shared;
-    _Atomic bool full; /* there was no room once: nothing more is asked of the disk */
-    uint64_t identity; /* of what the descriptor should be: a program may close it and open its own */
-    char path[PATH_SIZE];
-    void *at[PFA_LIVE_EXTENTS]; /* where each extent is mapped */
-} table;
+pfa_extents_table_t pfa_extents_table;
+#define table pfa_extents_table
 
 bool pfa_extents_shared(void)
 {
     return table.shared;
 }
 
-static int open_file(const char *path)
+bool pfa_extents_outlive(void)
 {
-    size_t length = strlen(path);
-    if (length >= sizeof table.path) {
-        return ENAMETOOLONG;
-    }
-    int fd = pfa_sys_create(path);
-    if (fd < 0) {
-        return -fd;
-    }
-    int err = -pfa_sys_truncate(fd, HEAD_SIZE);
-    err = err != 0 ? err : -pfa_sys_make_room(fd, 0, HEAD_SIZE);
-    if (err != 0) {
-        (void)pfa_sys_unlink(path);
-        (void)pfa_sys_close(fd);
-        return err;
-    }
-    memcpy(table.path, path, length + 1);
-    table.fd = fd;
-    table.identity = pfa_sys_fd_identity(fd);
-    pfa_store_relaxed(&table.full, false);
-    return 0;
+    return table.shared && !table.removed;
 }
 
-static void forget_file(void)
+const char *pfa_extents_path(void)
 {
-    if (pfa_sys_fd_identity(table.fd) == table.identity) {
-        (void)pfa_sys_close(table.fd);
-    }
+    return pfa_extents_outlive() ? table.first.path : "";
+}
+
+static bool is_in_more(const pfa_live_extent_t *extent)
+{
+    return (extent->offset & PFA_LIVE_MORE) != 0;
+}
+
+static pfa_tablefile_t *file_of(const pfa_live_extent_t *extent)
+{
+    return is_in_more(extent) ? &table.more : &table.first;
+}
+
+void pfa_extents_leave_files(void)
+{
+    pfa_tablefile_forget(&table.first);
+    pfa_tablefile_forget(&table.more);
+    pfa_store_relaxed(&table.no_more, false);
     table.shared = false;
-    pfa_store_relaxed(&table.full, false);
 }
 
-/* A daemon that closes every descriptor closes ours, and may open its own under the number. */
-static int own_descriptor(void)
+static int map_at(void *at, size_t size, pfa_tablefile_t *file, uint64_t offset)
 {
-    if (pfa_sys_fd_identity(table.fd) == table.identity) {
-        return 0;
-    }
-    int fd = pfa_sys_open_write(table.path);
-    if (fd < 0) {
-        return -fd;
-    }
-    if (pfa_sys_fd_identity(fd) != table.identity) {
-        (void)pfa_sys_close(fd);
-        return ENOENT;
-    }
-    table.fd = fd;
-    return 0;
+    void *got;
+    return table.shared ? pfa_tablefile_map(file, at, size, offset & ~PFA_LIVE_MORE)
+                        : -pfa_sys_map(at, size, PROT_READ | PROT_WRITE, MAP_FIXED, &got);
 }
 
-static int map_at(void *at, size_t size, uint64_t offset)
+/* Of records, which are mostly holes, memory without a file is taken piece by piece: pfa_extents_use. The rest can be read, by
+ * pictures. */
+static int map_extent(pfa_extent_kind_t kind, void *at, size_t size, pfa_tablefile_t *file, uint64_t offset)
 {
-    if (!table.shared) {
-        void *got;
-        return -pfa_sys_map(at, size, PROT_READ | PROT_WRITE, MAP_FIXED, &got);
-    }
-    int err = own_descriptor();
-    err = err != 0 ? err : -pfa_sys_map_file(at, size, table.fd, offset);
-    if (err == 0) {
-        /* Without reading ahead. That makes folios of many pages, and a store to one page then takes room for all. */
-        (void)pfa_sys_advise(at, size, MADV_RANDOM);
-    }
-    return err;
+    void *got;
+    return table.shared || kind != PFA_EXTENT_RECORDS
+               ? map_at(at, size, file, offset)
+               : -pfa_sys_map(at, size, PROT_READ, MAP_FIXED | MAP_NORESERVE, &got);
+}
+
+int pfa_extents_use(uint32_t number, uint64_t offset, size_t size)
+{
+    return table.shared ? 0 : -pfa_sys_protect((char *)table.at[number] + offset, size, PROT_READ | PROT_WRITE);
 }
 
 /* So that nobody takes another process of the same number for this one. */
@@ -103,26 +83,48 @@ static void say_who(pfa_live_head_t *head)
     head->boot = pfa_sys_read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) ? pfa_live_boot(text) : 0;
 }
 
+/* The head is mostly a table of extents, of which few are there: the others get room when their time comes. */
+static int make_first(const char *path)
+{
+    size_t page = pfa_sys_page_size();
+    size_t length = strlen(path);
+    if (length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
+        return ENAMETOOLONG;
+    }
+    int err = pfa_tablefile_make(&table.first, path, page);
+    err = err != 0 ? err : pfa_tablefile_grow(&table.first, PFA_EXTENTS_HEAD_SIZE);
+    err = err != 0 ? err
+                   : pfa_tablefile_make_room(&table.first, TAIL_OFFSET & ~(page - 1),
+                                             (TAIL_SIZE + 2 * page - 1) & ~(page - 1));
+    if (err != 0) {
+        pfa_tablefile_remove(&table.first);
+        pfa_tablefile_forget(&table.first);
+        return err;
+    }
+    memcpy(table.name, path, length + 1);
+    table.removed = false;
+    /* Where links cannot be made, the trace says where it is. */
+    table.linked = table.first.on_shelf && pfa_sys_symlink(table.first.path, path) == 0;
+    pfa_store_relaxed(&table.head_room, page);
+    return 0;
+}
+
 int pfa_extents_open(const char *path)
 {
     if (table.shared) {
-        forget_file();
+        pfa_extents_leave_files();
     }
-    int err = path != NULL ? open_file(path) : 0;
+    int err = path != NULL ? make_first(path) : 0;
     if (err != 0) {
         return err;
     }
     void *memory = pfa_extents_head;
-    err = memory != NULL ? 0 : -pfa_sys_map(NULL, HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
-    if (err == 0) {
-        table.shared = path != NULL;
-        err = map_at(memory, HEAD_SIZE, 0);
-    }
+    err = memory != NULL ? 0 : -pfa_sys_map(NULL, PFA_EXTENTS_HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
+    table.shared = path != NULL;
+    err = err != 0 ? err : map_at(memory, PFA_EXTENTS_HEAD_SIZE, &table.first, 0);
     if (err != 0) {
-        if (path != NULL) {
-            (void)pfa_sys_unlink(path);
-            forget_file();
-        }
+        pfa_extents_unlink();
+        pfa_extents_leave_files();
         return err;
     }
     pfa_extents_head = memory;
@@ -132,7 +134,7 @@ int pfa_extents_open(const char *path)
     if (path != NULL) {
         say_who(pfa_extents_head);
     }
-    pfa_store_relaxed(&pfa_extents_head->file_size, HEAD_SIZE);
+    pfa_store_relaxed(&pfa_extents_head->file_size, PFA_EXTENTS_HEAD_SIZE);
     return 0;
 }
 
@@ -151,47 +153,83 @@ bool pfa_extents_said_no_room(void)
     return pfa_load_relaxed(&said_no_room);
 }
 
-static int grow_file(uint64_t size)
+/* Is there another file to turn to when this one has no room? */
+static bool is_last(const pfa_tablefile_t *file)
 {
-    if (!table.shared) {
-        return 0;
-    }
-    int err = own_descriptor();
-    /* Not by setting its size: another thread may have made it longer. */
-    long written = err != 0 ? -err : pfa_sys_pwrite(table.fd, "", 1, size - 1);
-    if (written < 0) {
-        say_no_room((int)-written);
-    }
-    return written < 0 ? (int)-written : 0;
+    return file == &table.more || !table.first.on_shelf || pfa_load_relaxed(&table.no_more);
 }
 
-/* Without a lock: a thread that is held up in here holds up nobody. An entry that could not be filled stays empty. */
-static int add(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
+static int no_room(const pfa_tablefile_t *file, int err)
+{
+    if (err != 0 && is_last(file)) {
+        say_no_room(err);
+    }
+    return err;
+}
+
+/* Makes the second file when it is first needed. */
+static bool has_more(void)
+{
+    if (pfa_load_acquire(&table.more.open)) {
+        return true;
+    }
+    if (pfa_load_relaxed(&table.no_more)) {
+        return false;
+    }
+    char path[PFA_TABLEFILE_PATH];
+    pfa_text_t text = {path, sizeof path, 0};
+    pfa_text_add(&text, "%s" PFA_LIVE_MORE_SUFFIX, table.name);
+    pfa_lock(PFA_LOCK_EXTENTS);
+    if (!pfa_load_relaxed(&table.more.open)) {
+        (void)pfa_sys_unlink(path); /* of a trace that is gone */
+        pfa_store_relaxed(&table.more_size, PFA_LIVE_PAGE);
+        pfa_store_relaxed(&table.no_more, pfa_tablefile_make_at(&table.more, path, PFA_LIVE_PAGE) != 0);
+    }
+    pfa_unlock(PFA_LOCK_EXTENTS);
+    return pfa_load_acquire(&table.more.open);
+}
+
+bool pfa_extents_is_short(uint64_t size)
+{
+    return table.shared && table.first.on_shelf && pfa_tablefile_is_short(&table.first, size) && has_more();
+}
+
+/* Entries of the table of extents for what has its own bounds, so that records cannot use up all of them. */
+static uint32_t entries_for(pfa_extent_kind_t kind)
+{
+    enum { FOR_OTHERS = PFA_LIVE_EXTENTS / 2 };
+    return kind == PFA_EXTENT_RECORDS ? PFA_LIVE_EXTENTS - FOR_OTHERS : PFA_LIVE_EXTENTS;
+}
+
+/* Room in the head for the entry of this number. */
+static int make_head_room(uint32_t number)
+{
+    uint64_t end = offsetof(pfa_live_head_t, extents) + (number + 1ull) * sizeof(pfa_live_extent_t);
+    uint64_t room = pfa_load_relaxed(&table.head_room);
+    if (!table.shared || end <= room) {
+        return 0;
+    }
+    uint64_t mask = pfa_sys_page_size() - 1;
+    end = (end + mask) & ~mask;
+    int err = no_room(&table.first, pfa_tablefile_make_room(&table.first, room, end - room));
+    if (err == 0) {
+        pfa_atomic_max(&table.head_room, end);
+    }
+    return err;
+}
+
+/* An entry of the table of extents, seen by readers once its kind is set. Their count never goes beyond what there is. */
+static int fill_entry(pfa_extent_kind_t kind, uint32_t index, uint64_t offset, size_t size, void *at, uint32_t *number)
 {
     pfa_live_head_t *head = pfa_extents_head;
-    bool reserved = *at == NULL;
-    if (pfa_load_relaxed(&head->extent_count) >= PFA_LIVE_EXTENTS) {
-        return ENOSPC;
-    }
-    uint64_t offset = pfa_add_relaxed(&head->file_size, size);
-    int err = reserved ? -pfa_sys_map(NULL, size, PROT_NONE, MAP_NORESERVE, at) : 0;
-    if (err != 0) {
-        return err;
-    }
-    err = grow_file(offset + size);
-    err = err != 0 ? err : map_at(*at, size, offset);
-    if (err != 0) {
-        if (reserved) {
-            (void)pfa_sys_unmap(*at, size);
+    uint32_t count = pfa_load_relaxed(&head->extent_count);
+    do {
+        int err = count < entries_for(kind) ? make_head_room(count) : ENOSPC;
+        if (err != 0) {
+            return err;
         }
-        return err;
-    }
-    uint32_t count = pfa_add_relaxed(&head->extent_count, 1);
-    if (count >= PFA_LIVE_EXTENTS) {
-        pfa_sub_relaxed(&head->extent_count, 1);
-        return ENOSPC; /* what was mapped stays, used by nobody */
-    }
-    table.at[count] = *at;
+    } while (!pfa_cas_weak_acq_rel(&head->extent_count, &count, count + 1));
+    table.at[count] = at;
     pfa_live_extent_t *extent = &head->extents[count];
     extent->index = index;
     extent->offset = offset;
@@ -200,6 +238,86 @@ static int add(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, u
     __atomic_store_n(&extent->kind, (uint32_t)kind, __ATOMIC_RELEASE);
     *number = count;
     return 0;
+}
+
+static int grow(pfa_tablefile_t *file, uint64_t size)
+{
+    return table.shared ? no_room(file, pfa_tablefile_grow(file, size)) : 0;
+}
+
+/* What was mapped there is nobody's any more; what was reserved before stays so. */
+static void unmap(void *at, size_t size, bool keep)
+{
+    void *got;
+    if (keep) {
+        (void)pfa_sys_map(at, size, PROT_NONE, MAP_FIXED | MAP_NORESERVE, &got);
+    } else {
+        (void)pfa_sys_unmap(at, size);
+    }
+}
+
+/* A place in one of the files, mapped over `at`. */
+static int place(bool in_more, pfa_extent_kind_t kind, size_t size, void *at, uint64_t *offset)
+{
+    pfa_tablefile_t *file = in_more ? &table.more : &table.first;
+    *offset = pfa_add_relaxed(in_more ? &table.more_size : &pfa_extents_head->file_size, size);
+    int err = grow(file, *offset + size);
+    err = err != 0 ? err : map_extent(kind, at, size, file, *offset);
+    *offset |= in_more ? PFA_LIVE_MORE : 0;
+    return err;
+}
+
+/* Without a lock: a thread that is held up in here holds up nobody. */
+int pfa_extents_place(pfa_extent_kind_t kind, uint32_t index, size_t size, void **at, uint32_t *number)
+{
+    bool given = *at != NULL;
+    uint64_t offset;
+    if (pfa_load_relaxed(&pfa_extents_head->extent_count) >= entries_for(kind)) {
+        return ENOSPC;
+    }
+    int err = given ? 0 : -pfa_sys_map(NULL, size, PROT_NONE, MAP_NORESERVE, at);
+    if (err != 0) {
+        return err;
+    }
+    /* Records are mostly holes: alloc/places.c asks when it comes to use them. */
+    bool in_more = kind != PFA_EXTENT_RECORDS && pfa_extents_is_short(size);
+    err = place(in_more, kind, size, *at, &offset);
+    if (err != 0 && !in_more && table.shared && table.first.on_shelf && has_more()) {
+        pfa_store_relaxed(&table.first.full, true);
+        err = place(true, kind, size, *at, &offset);
+    }
+    err = err != 0 ? err : fill_entry(kind, index, offset, size, *at, number);
+    if (err != 0) {
+        unmap(*at, size, given);
+    }
+    return err;
+}
+
+bool pfa_extents_in_more(uint32_t number)
+{
+    return is_in_more(&pfa_extents_head->extents[number]);
+}
+
+int pfa_extents_add_twin(uint32_t number, uint32_t *twin)
+{
+    const pfa_live_extent_t *extent = &pfa_extents_head->extents[number];
+    if (!has_more()) {
+        return ENOSPC;
+    }
+    uint64_t offset = pfa_add_relaxed(&table.more_size, extent->size);
+    int err = grow(&table.more, offset + extent->size);
+    err = err != 0 ? err
+                   : fill_entry((pfa_extent_kind_t)extent->kind, extent->index, offset | PFA_LIVE_MORE, extent->size,
+                                table.at[number], twin);
+    if (err == 0) {
+        table.is_twin[*twin] = true;
+    }
+    return err;
+}
+
+int pfa_extents_map_twin(uint32_t twin, uint64_t offset, size_t size)
+{
+    return map_at((char *)table.at[twin] + offset, size, &table.more, pfa_extents_head->extents[twin].offset + offset);
 }
 
 /* For whoever records without a session. */
@@ -213,14 +331,14 @@ static int open_in_memory(void)
 
 int pfa_extents_add(pfa_extent_kind_t kind, uint32_t index, size_t size, void *at, void **memory, uint32_t *number)
 {
-    int err = pfa_extents_head != NULL ? 0 : open_in_memory();
-    bool full = pfa_load_relaxed(&table.full);
+    int err = pfa_extents_head != NULL ? 0 : table.lost ? ENOMEM : open_in_memory();
+    bool full = pfa_extents_full();
     if (err == 0 && full && kind == PFA_EXTENT_FOLDS) {
         /* Totals are kept all the same; they go with the process if it is killed. */
         *number = NOT_IN_FILE;
         return -pfa_sys_map(NULL, size, PROT_READ | PROT_WRITE, 0, memory);
     }
-    err = err != 0 ? err : full ? ENOSPC : add(kind, index, size, &at, number);
+    err = err != 0 ? err : full ? ENOSPC : pfa_extents_place(kind, index, size, &at, number);
     if (err == 0 && memory != NULL) {
         *memory = at;
     }
@@ -232,18 +350,14 @@ int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size)
     if (!table.shared || number == NOT_IN_FILE) {
         return 0;
     }
-    int err = own_descriptor();
-    err = err != 0 ? err : -pfa_sys_make_room(table.fd, pfa_extents_head->extents[number].offset + offset, size);
-    if (err != 0) {
-        say_no_room(err);
-        pfa_store_relaxed(&table.full, true);
-    }
-    return err;
+    const pfa_live_extent_t *extent = &pfa_extents_head->extents[number];
+    pfa_tablefile_t *file = file_of(extent);
+    return no_room(file, pfa_tablefile_make_room(file, (extent->offset & ~PFA_LIVE_MORE) + offset, size));
 }
 
 bool pfa_extents_full(void)
 {
-    return pfa_load_relaxed(&table.full);
+    return pfa_load_relaxed(&table.more.full) || (pfa_load_relaxed(&table.first.full) && is_last(&table.first));
 }
 
 void pfa_extents_drop(void *at, size_t size)
@@ -261,140 +375,66 @@ void *pfa_extents_at(uint32_t number)
     return table.at[number];
 }
 
-static bool is_kept(const pfa_live_extent_t *extent)
-{
-    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE;
-}
-
 bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
 {
     const pfa_live_extent_t *extent = &pfa_extents_head->extents[number];
     *end = extent->size;
-    if (!table.shared || own_descriptor() != 0) {
+    if (!table.shared) {
         return *start < extent->size;
     }
-    uint64_t from = extent->offset + *start;
-    bool found = pfa_sys_next_data(table.fd, &from, end, extent->offset + extent->size);
-    *start = from - extent->offset;
-    *end -= extent->offset;
+    uint64_t offset = extent->offset & ~PFA_LIVE_MORE;
+    uint64_t from = offset + *start;
+    bool found = pfa_tablefile_next_data(file_of(extent), &from, end, offset + extent->size);
+    *start = from - offset;
+    *end -= offset;
     return found;
-}
-
-/* These only grow, so what the child sees of the parent's is what it knew at the fork, and more. */
-static bool keeps_content(const pfa_live_extent_t *extent)
-{
-    return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS;
-}
-
-/* How much of it is in use, of the nodes that there are. */
-static size_t content_size(const pfa_live_extent_t *extent, uint32_t nodes)
-{
-    uint64_t first = (uint64_t)extent->index * PFA_LIVE_NODES;
-    if (extent->kind != PFA_EXTENT_NODES || nodes >= first + PFA_LIVE_NODES) {
-        return extent->size;
-    }
-    return nodes > first ? (nodes - first) * sizeof(pfa_live_node_t) : 0;
-}
-
-static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t size)
-{
-    void *copy;
-    uint32_t number;
-    int err = -pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy);
-    if (err != 0) {
-        return err;
-    }
-    memcpy(copy, at, size);
-    err = add((pfa_extent_kind_t)old->kind, old->index, old->size, &at, &number);
-    err = err != 0 ? err : pfa_extents_make_room(number, 0, old->size);
-    if (err == 0) {
-        memcpy(at, copy, size);
-    }
-    (void)pfa_sys_unmap(copy, size + 1);
-    return err;
-}
-
-/* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
-static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes)
-{
-    int err = 0;
-    for (uint32_t i = 0; i < count && err == 0; i++) {
-        void *at = table.at[i];
-        uint32_t number;
-        if (at != NULL && keeps_content(&old[i])) {
-            err = remake_with_content(&old[i], at, content_size(&old[i], nodes));
-        } else if (at != NULL && is_kept(&old[i])) {
-            err = add((pfa_extent_kind_t)old[i].kind, old[i].index, old[i].size, &at, &number);
-        } else {
-            /* Its number stays taken: others know theirs. */
-            pfa_store_relaxed(&pfa_extents_head->extent_count, i + 1);
-            table.at[i] = NULL;
-            if (at != NULL) {
-                (void)pfa_sys_unmap(at, old[i].size);
-            }
-        }
-    }
-    return err;
-}
-
-/* The parent may have added some since the fork, where the child has no memory. */
-static uint32_t known_nodes(uint32_t nodes, const pfa_live_extent_t *extents, uint32_t count)
-{
-    uint32_t room = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        room += extents[i].kind == PFA_EXTENT_NODES && table.at[i] != NULL ? PFA_LIVE_NODES : 0;
-    }
-    return nodes < room ? nodes : room;
-}
-
-int pfa_extents_reopen(const char *path)
-{
-    uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
-    size_t size = count * sizeof(pfa_live_extent_t);
-    void *copy = NULL;
-    if (pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy) != 0) {
-        return ENOMEM;
-    }
-    memcpy(copy, pfa_extents_head->extents, size);
-    uint64_t weights[PFA_LIVE_WEIGHTS];
-    memcpy(weights, pfa_extents_head->weights, sizeof weights);
-    uint32_t nodes = known_nodes(pfa_load_acquire(&pfa_extents_head->node_count), copy, count);
-    if (table.shared) {
-        forget_file();
-    }
-    int err = pfa_extents_open(path);
-    int failed = err != 0 ? pfa_extents_open(NULL) : 0;
-    failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
-    if (failed != 0 && table.shared) { /* the disk: then in memory */
-        (void)pfa_sys_unlink(table.path);
-        forget_file();
-        err = failed;
-        failed = pfa_extents_open(NULL);
-        pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
-        failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
-    }
-    memcpy(pfa_extents_head->weights, weights, sizeof weights);
-    pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
-    (void)pfa_sys_unmap(copy, size + 1);
-    return failed != 0 ? ENOMEM : err;
 }
 
 void pfa_extents_unlink(void)
 {
-    if (table.shared) {
-        (void)pfa_sys_unlink(table.path);
+    if (!table.shared) {
+        return;
+    }
+    pfa_tablefile_remove(&table.first);
+    pfa_tablefile_remove(&table.more);
+    table.removed = true;
+    if (table.linked) {
+        (void)pfa_sys_unlink(table.name);
+        table.linked = false;
+    }
+}
+
+static void rename_more(void)
+{
+    char path[PFA_TABLEFILE_PATH];
+    pfa_text_t text = {path, sizeof path, 0};
+    pfa_text_add(&text, "%s" PFA_LIVE_MORE_SUFFIX, table.name);
+    if (pfa_load_relaxed(&table.more.open)) {
+        (void)pfa_tablefile_rename(&table.more, path);
     }
 }
 
 void pfa_extents_rename(const char *path)
 {
     size_t length = strlen(path);
-    if (!table.shared || length >= sizeof table.path) {
+    if (!pfa_extents_outlive() || length + sizeof PFA_LIVE_MORE_SUFFIX > sizeof table.name) {
         return;
     }
-    if (pfa_sys_rename(table.path, path) == 0) {
-        memcpy(table.path, path, length + 1);
-    } else {
-        (void)pfa_sys_symlink(table.path, path); /* it lies on another file system */
+    if (table.linked) {
+        (void)pfa_sys_unlink(table.name);
     }
+    /* A link also where the new name is on another file system. */
+    table.linked = (table.first.on_shelf || pfa_tablefile_rename(&table.first, path) != 0) &&
+                   pfa_sys_symlink(table.first.path, path) == 0;
+    memcpy(table.name, path, length + 1);
+    rename_more();
+}
+
+void pfa_extents_name_trace(const char *trace, uint64_t identity)
+{
+    size_t length = strlen(trace);
+    if (length < sizeof pfa_extents_head->trace) {
+        memcpy(pfa_extents_head->trace, trace, length + 1);
+    }
+    pfa_extents_head->trace_identity = identity;
 }

@@ -74,7 +74,7 @@ bool pfa_measure_reach(pfa_tls_t *tls)
         return false;
     }
     /* The clock may be skipped where everything is recorded. */
-    bool wanted = tls->clock_may_skip && !pfa_load_relaxed(&pfa_ring_closed);
+    bool wanted = tls->clock_may_skip && pfa_ring_is_open();
     if (wanted) {
         pfa_own_add(&tls->thread->counters.times.calls, tls->thread->measure.distance);
     }

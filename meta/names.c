@@ -124,3 +124,12 @@ void pfa_names_after_fork(void)
         }
     }
 }
+
+void pfa_names_forget(void)
+{
+    for (uint32_t i = 0; i < EXTENTS; i++) {
+        pfa_store_relaxed(&threads[i], (pfa_trace_thread_t *)NULL);
+    }
+    pfa_store_relaxed(&tag_count, 0);
+    tags = NULL;
+}

@@ -27,7 +27,8 @@ uint32_t pfa_names_tag_count(void);
 /* Of the numbers from 1 to pfa_names_tag_count. */
 const char *pfa_names_tag_at(uint32_t number);
 
-/* In a fork child: threads are named anew. */
+/* In a fork child: threads are named anew; or nothing is named any more, where the table is the parent's. */
 void pfa_names_after_fork(void);
+void pfa_names_forget(void);
 
 #endif

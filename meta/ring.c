@@ -16,7 +16,6 @@ enum { BIG_RINGS = 4, BIG = 65536, SMALL = 4096, FOLD_CHUNKS = 4096 };
 void (*pfa_ring_want_writer)(void);
 bool (*pfa_ring_write_here)(void);
 void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes);
-_Atomic bool pfa_ring_closed = true;
 
 static pfa_ring_t rings[PFA_RINGS];
 static _Atomic uint32_t ring_count;
@@ -282,7 +281,7 @@ static void push_as_orphan(const pfa_event_t *event, const pfa_event_accesses_t 
 void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
                           _Atomic uint64_t *word, uint64_t ended)
 {
-    if (pfa_load_relaxed(&pfa_ring_closed)) {
+    if (!pfa_ring_is_open()) {
         return;
     }
     if (tls->ring == NULL && tls->thread != NULL) {

@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/tls.h"
+#include "base/wiped.h"
 #include "export/format/live.h"
 
 #include <stdbool.h>
@@ -39,8 +40,16 @@ typedef struct pfa_ring {
 extern void (*pfa_ring_want_writer)(void);
 /* Called when a ring is full and may be emptied by its own thread; false: that cannot be now. Set once at start. */
 extern bool (*pfa_ring_write_here)(void);
-/* No trace: events are dropped. Set while there is no session, or after its end. */
-extern _Atomic bool pfa_ring_closed;
+/* Is there a trace? Else events are dropped: while there is no session, or after its end. The answer is in the word by which
+ * a fork child knows itself (base/wiped.h). */
+PFA_INLINE bool pfa_ring_is_open(void)
+{
+    return pfa_wiped_now() == PFA_TRACE;
+}
+PFA_INLINE void pfa_ring_set_open(bool open)
+{
+    pfa_store_release(&pfa_wiped.word, (uint32_t)(open ? PFA_TRACE : PFA_NO_TRACE));
+}
 
 /* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
  * come behind it in a ring they share: of a ring, only the last may be of a record that is still live (live.h). */

@@ -7,9 +7,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 enum { DEPTH_MAX = 256 };
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 _Atomic uint32_t pfa_stack_generation;
 
@@ -92,65 +94,169 @@ static uint32_t find_stack(pfa_tls_t *tls, const uintptr_t *pcs, unsigned count,
     return stack;
 }
 
-/* The first of those that a trail from here may be among: the same place is reached in several ways. */
-static pfa_trail_t *trails_from(pfa_thread_t *thread, const pfa_unwind_start_t *start)
+static pfa_trail_t *trail_at(pfa_thread_t *thread, uint64_t place)
 {
-    uint64_t mixed = (start->pc ^ start->sp << 7) * 0x9e3779b97f4a7c15u;
-    return &thread->trails[(mixed >> 60) * PFA_TRAIL_WAYS];
-}
-_Static_assert(PFA_TRAILS == PFA_TRAIL_WAYS << (64 - 60), "as many as the bits that choose some can tell");
-
-static bool holds(const pfa_tls_t *tls, const pfa_trail_t *trail, const pfa_unwind_start_t *start, unsigned depth)
-{
-    return trail->start.pc == start->pc && trail->start.sp == start->sp && trail->depth == depth &&
-           trail->range == tls->stack_range && trail->generation == pfa_load_relaxed(&pfa_stack_generation) &&
-           (!trail->words.uses_fp || trail->start.fp == start->fp) && pfa_unwind_words_hold(&trail->words);
+    return (pfa_trail_t *)&thread->trail_room[place % PFA_TRAIL_ROOM];
 }
 
-/* Walks, and keeps the trail if it may be of use: of a thread whose stacks are never the same the notes are in vain. */
-static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth, pfa_trail_t *trail)
+static uint64_t mix(uintptr_t pc, uintptr_t sp)
+{
+    return (pc ^ sp << 7) * SPREAD;
+}
+
+static uint64_t *trails_from(pfa_thread_t *thread, uint64_t mixed)
+{
+    return &thread->trail_index[(mixed >> (64 - PFA_TRAIL_SET_BITS)) * PFA_TRAIL_WAYS];
+}
+
+static uint16_t tag_of(uint64_t mixed)
+{
+    return (uint16_t)(mixed >> (64 - PFA_TRAIL_SET_BITS - PFA_TRAIL_TAG_BITS));
+}
+
+PFA_INLINE bool holds(const pfa_trail_t *trail, const pfa_unwind_start_t *start, uintptr_t sp, unsigned depth)
+{
+    if (trail->pc != start->pc || trail->words.sp != sp || trail->depth != depth ||
+        (trail->words.uses_fp && trail->fp != start->fp)) {
+        return false;
+    }
+    const uint64_t *word = trail->words.word;
+    for (const uint64_t *end = word + trail->words.count; word != end; word += PFA_TRAIL_STRIDE) {
+        _Static_assert(PFA_TRAIL_STRIDE == 4, "as many as here");
+        if (!pfa_unwind_word_holds(word[0], sp) || !pfa_unwind_word_holds(word[1], sp) ||
+            !pfa_unwind_word_holds(word[2], sp) || !pfa_unwind_word_holds(word[3], sp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where a trail is to be written. It does not lie across the room's end. No place is 0: an empty index means that. */
+static uint64_t place_for_trail(const pfa_thread_t *thread)
+{
+    uint64_t head = thread->trail_head != 0 ? thread->trail_head : PFA_TRAIL_ROOM;
+    return head % PFA_TRAIL_ROOM + PFA_TRAIL_MOST <= PFA_TRAIL_ROOM ? head
+                                                                    : (head / PFA_TRAIL_ROOM + 1) * PFA_TRAIL_ROOM;
+}
+
+/* The last word again, until they are as many as are compared at a time. */
+static void fill_stride(pfa_unwind_words_t *words)
+{
+    _Static_assert(PFA_UNWIND_WORDS % PFA_TRAIL_STRIDE == 0, "there is room for that");
+    for (; words->count % PFA_TRAIL_STRIDE != 0; words->count++) {
+        words->word[words->count] = words->word[words->count - 1];
+    }
+}
+
+/* In place of one that is gone, or else of any. */
+static void enter_into_index(pfa_thread_t *thread, uint64_t mixed, uint64_t place)
+{
+    uint64_t *set = trails_from(thread, mixed);
+    unsigned way = 0;
+    while (way < PFA_TRAIL_WAYS && thread->trail_head - (set[way] >> PFA_TRAIL_TAG_BITS) <= PFA_TRAIL_ROOM) {
+        way++;
+    }
+    set[way < PFA_TRAIL_WAYS ? way : ++thread->trail_next % PFA_TRAIL_WAYS] =
+        place << PFA_TRAIL_TAG_BITS | tag_of(mixed);
+}
+
+/* Of a thread whose stacks are never the same the notes are in vain: it makes few. */
+static bool may_be_of_use(pfa_thread_t *thread)
+{
+    enum { GAIN = 4 };
+    thread->trail_luck += thread->trail_held ? GAIN : -1;
+    thread->trail_luck = thread->trail_luck > PFA_TRAIL_LUCK    ? PFA_TRAIL_LUCK
+                         : thread->trail_luck < -PFA_TRAIL_LUCK ? -PFA_TRAIL_LUCK
+                                                                : thread->trail_luck;
+    thread->trail_held = false;
+    return thread->trail_luck > -PFA_TRAIL_LUCK || thread->trail_walks % PFA_TRAIL_LUCK == 0;
+}
+
+/* With notes. The thread is busy with its trails. */
+static uint32_t walk_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *frames, unsigned depth)
+{
+    pfa_thread_t *thread = tls->thread;
+    pfa_unwind_end_t end;
+    uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
+    if (thread->trail_generation != generation) {
+        memset(thread->trail_index, 0, sizeof thread->trail_index);
+        thread->trail_generation = generation;
+    }
+    uint64_t place = place_for_trail(thread);
+    pfa_trail_t *trail = trail_at(thread, place);
+    thread->trail_head = place + PFA_TRAIL_MOST; /* what was there is gone */
+    unsigned count = pfa_unwind_noting(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end, &trail->words);
+    uint32_t stack = find_stack(tls, frames, count, end);
+    trail->pc = start->pc;
+    trail->fp = start->fp;
+    trail->stack = stack;
+    trail->depth = depth;
+    fill_stride(&trail->words);
+    thread->trail_head = place + offsetof(pfa_trail_t, words.word) / 8 + trail->words.count;
+    if (trail->words.whole && stack != PFA_NODE_UNKNOWN) {
+        enter_into_index(thread, mix(start->pc, trail->words.sp), place);
+    }
+    return stack;
+}
+
+static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
 {
     uintptr_t frames[DEPTH_MAX];
     pfa_unwind_end_t end;
     pfa_thread_t *thread = tls->thread;
-    depth = depth < DEPTH_MAX ? depth : DEPTH_MAX;
-    thread->trail_luck -= thread->trail_luck > -PFA_TRAIL_LUCK;
-    /* And a handler that interrupts us leaves the notes alone. */
-    if (thread->trail_busy || (thread->trail_luck == -PFA_TRAIL_LUCK && ++thread->trail_skips % PFA_TRAIL_LUCK != 0)) {
-        unsigned count = pfa_unwind(tls, start, frames, depth, &end);
+    if (PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
+        return PFA_NODE_UNKNOWN;
+    }
+    thread->trail_walks++;
+    if (thread->trail_busy || !may_be_of_use(thread)) {
+        unsigned count = pfa_unwind(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end);
         return find_stack(tls, frames, count, end);
     }
-    uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
     thread->trail_busy = true;
-    trail->depth = 0; /* while it is written, a handler must not use it */
     pfa_fence_compiler();
-    unsigned count = pfa_unwind_noting(tls, start, frames, depth, &end, &trail->words);
-    uint32_t stack = find_stack(tls, frames, count, end);
-    trail->start = *start;
-    trail->range = tls->stack_range;
-    trail->stack = stack;
-    trail->generation = generation;
-    pfa_fence_compiler();
-    trail->depth = trail->words.whole && stack != PFA_NODE_UNKNOWN ? depth : 0;
+    uint32_t stack = walk_noting(tls, start, frames, depth);
     pfa_fence_compiler();
     thread->trail_busy = false;
     return stack;
 }
 
+/* The trail that holds, or NULL. */
+PFA_INLINE const pfa_trail_t *find_trail(pfa_thread_t *thread, const pfa_unwind_start_t *start, unsigned depth)
+{
+    uintptr_t sp = start->sp & ~(uintptr_t)1;
+    uint64_t mixed = mix(start->pc, sp);
+    const uint64_t *set = trails_from(thread, mixed);
+    uint64_t head = thread->trail_head;
+    for (unsigned i = 0; i < PFA_TRAIL_WAYS; i++) {
+        uint64_t place = set[i] >> PFA_TRAIL_TAG_BITS;
+        if ((uint16_t)set[i] == tag_of(mixed) && head - place <= PFA_TRAIL_ROOM &&
+            holds(trail_at(thread, place), start, sp, depth)) {
+            return trail_at(thread, place);
+        }
+    }
+    return NULL;
+}
+
 uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
 {
     pfa_thread_t *thread = tls->thread;
-    if (PFA_UNLIKELY(thread == NULL) || PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
+    if (PFA_UNLIKELY(thread == NULL)) {
         return PFA_NODE_UNKNOWN;
     }
-    pfa_trail_t *trails = trails_from(thread, start);
-    for (unsigned i = 0; i < PFA_TRAIL_WAYS; i++) {
-        if (holds(tls, &trails[i], start, depth)) {
-            thread->trail_luck += thread->trail_luck < PFA_TRAIL_LUCK;
-            return trails[i].stack;
+    if (PFA_LIKELY(thread->trail_generation == pfa_load_relaxed(&pfa_stack_generation)) &&
+        PFA_LIKELY(!thread->trail_busy)) {
+        thread->trail_busy = true; /* a handler that interrupts us leaves the trails alone */
+        pfa_fence_compiler();
+        const pfa_trail_t *trail = find_trail(thread, start, depth);
+        uint32_t stack = trail != NULL ? trail->stack : 0;
+        pfa_fence_compiler();
+        thread->trail_busy = false;
+        if (PFA_LIKELY(trail != NULL)) {
+            thread->trail_held = true;
+            return stack;
         }
     }
-    return walk(tls, start, depth, &trails[++thread->trail_next % PFA_TRAIL_WAYS]);
+    return walk(tls, start, depth);
 }
 
 uint32_t pfa_stack_take(pfa_tls_t *tls, const pfa_unwind_start_t *start)

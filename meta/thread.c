@@ -15,6 +15,7 @@ static struct {
     _Atomic uint16_t last_number;
 } list;
 
+static _Atomic(pfa_thread_t *) maps; /* all blocks there are */
 static _Atomic int64_t live_bytes;
 static _Atomic uint64_t live_peak;
 
@@ -25,6 +26,8 @@ static void add_spare_blocks(void)
         return;
     }
     pfa_thread_t *blocks = memory;
+    blocks->next_map = pfa_load_relaxed(&maps);
+    pfa_store_release(&maps, blocks);
     for (int i = BLOCKS_PER_MAP - 1; i >= 0; i--) {
         blocks[i].next = list.spare;
         list.spare = &blocks[i];
@@ -71,6 +74,8 @@ pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
     if (thread != NULL) {
         list.spare = thread->next;
         give_number(thread, tls);
+        memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
+        thread->trail_busy = false; /* as a thread may have been that a fork left behind */
         thread->tls = tls;
         thread->previous = NULL;
         thread->next = list.living;
@@ -124,13 +129,19 @@ void pfa_thread_list_leave(pfa_thread_t *thread)
 
 void pfa_thread_list_after_fork(pfa_thread_t *survivor)
 {
-    pfa_thread_t *thread = list.living;
-    while (thread != NULL) {
-        pfa_thread_t *next = thread->next;
-        if (thread != survivor) {
-            retire(thread);
+    list.spare = NULL;
+    for (pfa_thread_t *map = pfa_load_relaxed(&maps); map != NULL; map = map->next_map) {
+        for (pfa_thread_t *thread = map; thread < map + BLOCKS_PER_MAP; thread++) {
+            if (thread == survivor) {
+                continue;
+            }
+            if (thread->tls != NULL) {
+                retire(thread);
+            } else {
+                thread->next = list.spare;
+                list.spare = thread;
+            }
         }
-        thread = next;
     }
     list.living = survivor;
     if (survivor != NULL) {

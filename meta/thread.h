@@ -69,18 +69,38 @@ enum { PFA_TAGS_NESTED = 32 };
 
 enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
 
-/* A stack that was taken here lately, with the words of it that the walk read: while they are the same, so is it. */
+/* A stack that was taken here lately, with the words of it that the walk read: while they are the same, so is it. Behind the
+ * first words of the last member lies the next trail.
+ *
+ * Trails are written one behind another into the thread's room for them, and over the oldest when it is full: a thread that
+ * takes few stacks touches little of it. A place is counted from the thread's first trail on and never comes again, in
+ * words of 8 bytes; what was written there is still there while the head is not more than the room's size beyond it.
+ *
+ *     trail_room     | newest | <- trail_head % PFA_TRAIL_ROOM        oldest | ...            |
+ *     trail_index    sets of PFA_TRAIL_WAYS words, by pc and sp: 48 bits of a trail's place, 16 bits more of the hash
+ *
+ * Stacks that reach the same place at the same sp by different ways share a set: of them, four are known at a time. */
 typedef struct pfa_trail {
-    pfa_unwind_start_t start;
-    uint64_t range; /* of the stack, as the walk left it */
+    uintptr_t pc; /* of the start; its sp is in the words */
+    uintptr_t fp;
     uint32_t stack;
-    uint32_t generation;
     uint32_t depth; /* that was asked for */
-    uint32_t padding;
     pfa_unwind_words_t words;
 } pfa_trail_t;
 
-enum { PFA_TRAIL_WAYS = 4, PFA_TRAILS = 16 * PFA_TRAIL_WAYS, PFA_TRAIL_LUCK = 32 };
+enum {
+    PFA_TRAIL_WAYS = 4,
+    PFA_TRAIL_SET_BITS = 8,
+    PFA_TRAIL_TAG_BITS = 16,
+    PFA_TRAIL_ROOM = 16384,
+    PFA_TRAIL_MOST = sizeof(pfa_trail_t) / 8, /* room that one may take */
+    PFA_TRAIL_STRIDE = 4,                     /* words that are compared at a time */
+    PFA_TRAIL_LUCK = 32
+};
+_Static_assert(sizeof(pfa_trail_t) % 8 == 0 && PFA_TRAIL_MOST * 8 < PFA_TRAIL_ROOM, "room for some, in words");
+
+/* Stacks besides the one in use whose ranges are known (pfa_tls_t.stack_range): of coroutines, of signal handlers. */
+enum { PFA_STACK_RANGES = 8 };
 
 /* Counts up whenever code was unloaded. */
 extern _Atomic uint32_t pfa_stack_generation;
@@ -89,18 +109,25 @@ typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
+    struct pfa_thread *next_map; /* of the first block of a map, the first of another */
     pfa_tls_t *tls;
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
     uint32_t tag_depth;             /* also counts those that found no room */
-    int32_t trail_luck;             /* goes up when a trail held and down when it did not */
-    uint32_t trail_skips;
-    uint32_t trail_next; /* which of the ways is written over next */
-    bool trail_busy;     /* one is being written */
+    uint32_t trail_walks;           /* stacks for which no trail held */
+    uint32_t trail_next;            /* which of the ways is written over next */
+    int32_t trail_luck;        /* of these walks: goes up when a trail held since the last one, down when none did */
+    uint32_t trail_generation; /* pfa_stack_generation that they are of */
+    bool trail_held;
+    bool trail_busy; /* they are being read or written */
+    uint32_t stack_range_next;
+    uint64_t stack_ranges[PFA_STACK_RANGES];
     pfa_measure_t measure;
-    pfa_trail_t trails[PFA_TRAILS];
+    uint64_t trail_head; /* where the next trail begins */
+    uint64_t trail_index[PFA_TRAIL_WAYS << PFA_TRAIL_SET_BITS];
     pfa_site_t sites[PFA_SITES];
     pfa_known_stack_t stacks[PFA_KNOWN_STACKS];
+    uint64_t trail_room[PFA_TRAIL_ROOM];
 } pfa_thread_t;
 
 /* The calling thread's number, also before it has a block. Takes no lock. */
@@ -109,7 +136,8 @@ uint16_t pfa_thread_number(pfa_tls_t *tls);
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */
 void pfa_thread_list_leave(pfa_thread_t *thread);
-/* In a fork child, by the thread that forked, which holds all locks: only the caller lives on. */
+/* In a fork child, alone: only the caller lives on. Whatever another thread was in the middle of, all blocks are found by the
+ * maps they came in; of a thread that was just ending, what it had counted may be there twice or not at all. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
 /* Has every thread that ever allocated ended? */

@@ -8,9 +8,10 @@
  *    saved pair on this stack whose return address is code of a loaded module. If that code has no pair of its own, the pair
  *    is its caller's, and the caller is the frame that is missing.
  * 2. Nothing faults, whatever `start` and the stack hold. Memory is read inside a range of the stack that was found
- *    readable (pfa_tls_t.stack_range); beyond it every page is asked for first. The range is given up when the thread is
- *    met on another stack. (So a stack unmapped and mapped again, shorter, with no walk in between on any other stack, is
- *    taken for readable in its old length.)
+ *    readable (pfa_tls_t.stack_range); beyond it every page is asked for first. When the thread is met on another stack the
+ *    range is kept, and taken up again when the thread is back and its last page can still be read. (So a stack unmapped
+ *    and mapped again, shorter, with no walk in between on any other stack, or with something else where it ended, is
+ *    taken for readable in its old length. That matters only to a walk that does not end where the stack does.)
  * 3. No locks, no allocation, errno is kept; may be called from signal handlers, also from one that interrupts a walk.
  * 4. The stack pointer rises from frame to frame, but for frames interrupted by a signal, which may lie on another stack;
  *    and there are at most `max` frames. So every walk ends.
@@ -45,21 +46,46 @@ typedef enum pfa_unwind_end {
 unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                     pfa_unwind_end_t *end);
 
-/* What a walk has read of the stack: the same start, with all these words as they were, leads to the same frames. */
-enum { PFA_UNWIND_WORDS = 48 };
+/* What a walk has read of the stack, in this order: the same start, with all these words as they were, leads to the same
+ * frames. A word is in 64 bits:
+ *
+ *      63 ... 48                                    47 ... 0
+ *      its distance from sp, in words of 8 bytes    its value, as pfa_unwind_strip leaves it */
+enum { PFA_UNWIND_WORDS = 128, PFA_UNWIND_UP_BITS = 64 - PFA_UNWIND_PC_BITS };
 typedef struct pfa_unwind_words {
-    uintptr_t at[PFA_UNWIND_WORDS];
-    uintptr_t value[PFA_UNWIND_WORDS];
+    uintptr_t sp;
     uint32_t count;
     bool uses_fp; /* the start's fp, too, has to be the same */
-    bool whole;   /* these are all; false if there were more, or frames of another kind */
+    bool whole;   /* these are all; false if there were more, or frames of another kind, or the end is doubtful */
+    uint64_t word[PFA_UNWIND_WORDS];
 } pfa_unwind_words_t;
+
+static inline uint64_t pfa_unwind_word_up(uint64_t word)
+{
+    return word >> PFA_UNWIND_PC_BITS;
+}
+
+static inline uint64_t pfa_unwind_word_value(uint64_t word)
+{
+    return word & (((uint64_t)1 << PFA_UNWIND_PC_BITS) - 1);
+}
 
 /* The same, noting what it reads. */
 unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                            pfa_unwind_end_t *end, pfa_unwind_words_t *words);
-/* Are the words as they were? Only where the walk would read: with the start's sp as it was, on the same stack. */
-bool pfa_unwind_words_hold(const pfa_unwind_words_t *words);
+
+/* What is there now. To be asked of the words of a whole list in their order, of each only if those before it are as they
+ * were: so what is read is a word of the same frame again. With the start's sp as it was. */
+PFA_NO_ASAN static inline uint64_t pfa_unwind_word_now(uint64_t up, uintptr_t sp)
+{
+    typedef uintptr_t any_word_t __attribute__((aligned(1), may_alias));
+    return pfa_unwind_strip(*(const any_word_t *)(sp + up * 8));
+}
+
+static inline bool pfa_unwind_word_holds(uint64_t word, uintptr_t sp)
+{
+    return pfa_unwind_word_now(pfa_unwind_word_up(word), sp) == pfa_unwind_word_value(word);
+}
 
 /* To be called when the loader has unmapped a module. Walks may go on meanwhile, in other threads as well. */
 void pfa_unwind_forget(void);

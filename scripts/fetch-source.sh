@@ -1,7 +1,7 @@
 #!/bin/bash
 # Fetches the upstream source of a program from Debian's source package into third_party/NAME and verifies it.
 #
-#   scripts/fetch-source.sh mimalloc|leveldb|memcached|protobuf|sqlite3
+#   scripts/fetch-source.sh mimalloc|glibc|leveldb|memcached|protobuf|sqlite3
 #
 # It uses a private apt directory: the machine's own sources, read as source repositories, with lists and cache of their
 # own. The machine's apt configuration is neither changed nor needed to have deb-src lines. Root is not needed.
@@ -19,6 +19,7 @@ die() {
 # Which version, which tarball, and a file by which an unpacked tree is known.
 choose() {
     name=$1
+    parts=() # of the tarball; all of it if none is named
     case $name in
         mimalloc)
             version=2.0.9
@@ -26,6 +27,14 @@ choose() {
             sha256=cbc9d207ff105ad1f0cb739c378076143a6452b8d0624309cea0abfb040e972b
             witness=src/static.c
             otherwise="Or point the build at an unpacked mimalloc $version: cmake -DPROFALLOC_MIMALLOC_DIR=/path/to/it"
+            ;;
+        glibc) # its tests of malloc, and what they are built with
+            version=2.36
+            tarball=glibc_2.36.orig.tar.xz
+            sha256=a543c02070d46ccaf866957efd13f10c924daa74c86a90a0254db09a92a708ee
+            witness=malloc/tst-malloc.c
+            parts=(LICENSES COPYING.LIB malloc support include test-skeleton.c sysdeps/generic/malloc-size.h
+                sysdeps/generic/malloc-alignment.h)
             ;;
         leveldb)
             version=1.23
@@ -51,7 +60,7 @@ choose() {
             sha256=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
             witness=src/google/protobuf/arena.cc
             ;;
-        *) die "no source '$name' is known; there are mimalloc, leveldb, memcached, protobuf, sqlite3" ;;
+        *) die "no source '$name' is known; there are mimalloc, glibc, leveldb, memcached, protobuf, sqlite3" ;;
     esac
     target=$root/third_party/$name
     stamp=$target/.verified-sha256
@@ -103,14 +112,14 @@ download() {
 # Unpacked beside its place and renamed into it, so that an interrupted run leaves nothing half done.
 unpack() {
     mkdir "$work/new"
-    tar -xf "$work/$tarball" -C "$work/new" --strip-components=1
+    tar -xf "$work/$tarball" -C "$work/new" --strip-components=1 "${parts[@]/#/$name-$version/}"
     echo "$sha256" >"$work/new/${stamp##*/}"
     rm -rf "$target"
     mv -T "$work/new" "$target"
 }
 
 main() {
-    [[ $# -eq 1 ]] || die "which source? (mimalloc, leveldb, memcached, protobuf, sqlite3)"
+    [[ $# -eq 1 ]] || die "which source? (mimalloc, glibc, leveldb, memcached, protobuf, sqlite3)"
     choose "$1"
     already_there && return
     command -v apt-get >/dev/null || die "no apt-get here."

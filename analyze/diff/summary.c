@@ -135,4 +135,5 @@ void pfa_summary_free(pfa_summary_t *summary)
     pfa_index_free(&summary->index);
     pfa_notes_free(&summary->files);
     pfa_notes_free(&summary->notes);
+    pfa_notes_free(&summary->missing);
 }

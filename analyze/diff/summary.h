@@ -71,7 +71,8 @@ typedef struct pfa_summary {
     const char *where; /* as it was written; "": all chunks, */
     uint64_t asked;    /* and what it asks, by pfa_where_identity; 0: all chunks */
     pfa_notes_t files;
-    pfa_notes_t notes; /* what is missing and what is good to know */
+    pfa_notes_t notes;   /* what is missing and what is good to know */
+    pfa_notes_t missing; /* of these, what is missing; of a run that was saved one sentence, that something was */
     bool complete;
     double seconds;
     double sample; /* mean bytes between samples; 1: every chunk */

@@ -204,6 +204,7 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
     free(where);
     summary->asked = pfa_where_identity(query->where);
     summary->complete = pfa_query_complete(query);
+    pfa_query_missing(query, &summary->missing);
     summary->seconds = query->run_ns * 1e-9;
     summary->sample = 1;
     for (size_t i = 0; i < query->source_count; i++) {

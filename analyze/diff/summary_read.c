@@ -119,6 +119,9 @@ static bool read_run(reading_t *reading, char *rest)
         return fail(reading, "seconds, mean bytes between samples, and complete or incomplete are expected");
     }
     run->complete = strcmp(word, "complete") == 0;
+    if (!run->complete) {
+        pfa_notes_add(&run->missing, "what was missing when this was saved, which it does not say");
+    }
     return run->complete || strcmp(word, "incomplete") == 0 || fail(reading, "complete or incomplete is expected");
 }
 

@@ -125,6 +125,7 @@ void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison)
             pfa_json_number(json, "seconds", run->seconds);
             pfa_json_number(json, "sample", run->sample);
             pfa_json_bool(json, "complete", run->complete);
+            put_notes(json, "missing", &run->missing);
             put_notes(json, "notes", &run->notes);
             pfa_json_end(json, '}');
         }

@@ -1,6 +1,7 @@
 /* Owns `profalloc run`: its command line, the library that is preloaded, and the environment it gets. */
 #include "analyze/files/run.h"
 #include "analyze/tool/commands.h"
+#include "analyze/trace/livetable.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -254,6 +255,14 @@ static void replace_trace(const char *name)
 {
     pfa_trace_start_t start;
     if (strchr(name, '%') == NULL && pfa_run_read_start(name, &start)) {
+        pfa_livetable_t *table = NULL;
+        char *live = NULL;
+        if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, name) >= 0 &&
+            pfa_livetable_open(live, NULL, start.session, &table) == 0) {
+            (void)pfa_livetable_remove(table, live); /* a process that goes on with it keeps its memory */
+            pfa_livetable_close(table);
+        }
+        free(live);
         (void)unlink(name);
     }
 }

@@ -136,6 +136,21 @@ static void write_maps(sealing_t *sealing)
     pfa_bytes_free(&payload);
 }
 
+/* What the live table lacks, which is removed when all of it is here. */
+static void write_lacks(sealing_t *sealing)
+{
+    const pfa_notes_t *lacks = &sealing->trace->lacks;
+    for (size_t i = 0; i < lacks->count; i++) {
+        pfa_trace_mark_t mark = {
+            .time = sealing->time, .what = PFA_MARK_LOST, .text_size = (uint32_t)strlen(lacks->list[i])};
+        char *payload = pfa_memory_get(sizeof mark + mark.text_size, 1);
+        memcpy(payload, &mark, sizeof mark);
+        memcpy(payload + sizeof mark, lacks->list[i], mark.text_size);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_MARK, sealing->time, payload, sizeof mark + mark.text_size);
+        free(payload);
+    }
+}
+
 static uint64_t whole(double value)
 {
     return value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX;
@@ -149,6 +164,7 @@ static void write_totals(sealing_t *sealing, const pfa_tally_t *tally)
     counters.frees = whole(tally->frees);
     counters.bytes_allocated = whole(tally->bytes_freed + tally->live_bytes);
     counters.bytes_freed = whole(tally->bytes_freed);
+    counters.lost = pfa_trace_lost(trace);
     if (trace->fold_count != 0) {
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_FOLDS, sealing->time, trace->folds,
                             trace->fold_count * sizeof *trace->folds);
@@ -184,6 +200,7 @@ static int append(sealing_t *sealing, int fd)
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);
     write_maps(sealing);
+    write_lacks(sealing);
     write_totals(sealing, &tally);
     bool left = trace->live->head->ended == PFA_LIVE_LEFT;
     pfa_tracefile_end(&sealing->writer, left ? PFA_END_EXIT : PFA_END_SEALED, sealing->time);
@@ -224,9 +241,10 @@ __attribute__((format(printf, 3, 4))) static pfa_sealed_t give_up(pfa_sealed_t h
 static void remove_leftover(const pfa_trace_t *trace)
 {
     pfa_livetable_t *table;
-    if (trace->has_start && pfa_livetable_open(trace->live_path, trace->start.session, &table) == 0) {
-        if (!pfa_livetable_in_use(table, trace->live_path)) {
-            (void)unlink(trace->live_path);
+    if (trace->has_start &&
+        pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, &table) == 0) {
+        if (!pfa_livetable_in_use(table, table->path != NULL ? table->path : trace->live_path)) {
+            (void)pfa_livetable_remove(table, trace->live_path);
         }
         pfa_livetable_close(table);
     }
@@ -257,9 +275,10 @@ static pfa_sealed_t seal_open(pfa_trace_t *trace, char **why)
     if (error != 0) {
         return give_up(PFA_SEAL_FAILED, why, "cannot end %s: %s; its live table stays", trace->path, strerror(error));
     }
-    if (unlink(trace->live_path) != 0) {
-        return give_up(PFA_SEAL_FAILED, why, "%s is sealed, but %s cannot be removed: %s", trace->path,
-                       trace->live_path, strerror(errno));
+    error = pfa_livetable_remove(trace->live, trace->live_path);
+    if (error != 0) {
+        return give_up(PFA_SEAL_FAILED, why, "%s is sealed, but its live table %s cannot be removed: %s", trace->path,
+                       trace->live->path != NULL ? trace->live->path : trace->live_path, strerror(error));
     }
     return PFA_SEALED;
 }

@@ -22,6 +22,7 @@ static void print_file(const pfa_source_t *file)
            : ended_as(file, "killed")  ? "gone without an exit (killed, _exit, exec)"
            : ended_as(file, "running") ? "still running"
            : ended_as(file, "stopped") ? "recording was stopped"
+           : ended_as(file, "exec")    ? "became another program (exec)"
                                        : "end unknown");
     if (file->start.sample > 1) {
         printf("sampled: one in %s on average; all figures are estimates\n",
@@ -44,6 +45,7 @@ static const char *name_moment(const pfa_query_t *query)
            : ended_as(source, "killed")  ? "when the process was killed or left without an exit"
            : ended_as(source, "running") ? "so far"
            : ended_as(source, "stopped") ? "when recording was stopped"
+           : ended_as(source, "exec")    ? "when it became another program"
                                          : "at the last that is known";
 }
 

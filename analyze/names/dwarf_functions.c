@@ -86,33 +86,45 @@ static Dwarf_Die *find_entry(index_t *index, Dwarf_Die *unit, Dwarf_Addr address
     return pfa_dwarf_entries_find(&index->entries, address);
 }
 
-static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, pfa_chain_t *chain);
+/* One way down to the innermost function at an address. */
+typedef struct descent {
+    Dwarf_Addr address;
+    bool
+        anywhere; /* looks also into functions and blocks that do not have the address, which can have others inside that do:
+                         those of a class that is declared there */
+    const char *seen; /* where the last entry that was looked at is in memory; see collect */
+    pfa_chain_t *chain;
+} descent_t;
+
+static bool descend(descent_t *descent, Dwarf_Die *around, unsigned depth);
 
 /* Into an entry that has the address. */
-static bool enter(Dwarf_Die *die, Dwarf_Addr address, bool anywhere, unsigned depth, pfa_chain_t *chain)
+static bool enter(descent_t *descent, Dwarf_Die *die, unsigned depth)
 {
     bool function = is_function(die);
+    pfa_chain_t *chain = descent->chain;
     if (function) {
         chain->list = pfa_memory_grow(chain->list, &chain->room, chain->count + 1, sizeof *chain->list);
         chain->list[chain->count++] = *die;
     }
-    return descend(die, address, anywhere, depth + 1, chain) || function;
+    return descend(descent, die, depth + 1) || function;
 }
 
-/* `anywhere`: looks also into functions and blocks that do not have the address, which can have others inside that do: those
- * of a class that is declared there. */
-static bool descend(Dwarf_Die *around, Dwarf_Addr address, bool anywhere, unsigned depth, pfa_chain_t *chain)
+static bool descend(descent_t *descent, Dwarf_Die *around, unsigned depth)
 {
     Dwarf_Die die;
     if (depth > DEEPEST || dwarf_child(around, &die) != 0) {
         return false;
     }
     do {
-        if (can_have_code(&die) && dwarf_haspc(&die, address) > 0) {
-            return enter(&die, address, anywhere, depth, chain);
+        if ((const char *)die.addr <= descent->seen) {
+            return false;
         }
-        if ((has_functions(&die) || (anywhere && can_have_code(&die))) &&
-            descend(&die, address, anywhere, depth + 1, chain)) {
+        descent->seen = die.addr;
+        if (can_have_code(&die) && dwarf_haspc(&die, descent->address) > 0) {
+            return enter(descent, &die, depth);
+        }
+        if ((has_functions(&die) || (descent->anywhere && can_have_code(&die))) && descend(descent, &die, depth + 1)) {
             return true;
         }
     } while (dwarf_siblingof(&die, &die) == 0);
@@ -140,11 +152,13 @@ bool pfa_dwarf_functions_find(pfa_dwarf_functions_t *functions, Dwarf_Die *unit,
 {
     unit_t *known = find_unit(functions, unit->addr);
     Dwarf_Die *entry = find_entry(&known->outermost, unit, address);
-    if (entry != NULL && enter(entry, address, false, 0, chain)) {
+    descent_t descent = {.address = address, .chain = chain};
+    if (entry != NULL && enter(&descent, entry, 0)) {
         return true;
     }
     entry = find_entry(&known->all, unit, address);
-    return entry != NULL && enter(entry, address, true, 0, chain);
+    descent = (descent_t){.address = address, .anywhere = true, .chain = chain};
+    return entry != NULL && enter(&descent, entry, 0);
 }
 
 void pfa_dwarf_functions_free(pfa_dwarf_functions_t *functions)

@@ -16,7 +16,7 @@ static const uint64_t apart_most_ns = (uint64_t)1 << 58;
 static const char *name_ending(const pfa_trace_t *trace)
 {
     static const char *const names[] = {
-        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped"};
+        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped", [PFA_END_EXEC] = "exec"};
     if (trace->has_end) {
         return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
                                                                                                 : "unknown";
@@ -293,6 +293,19 @@ bool pfa_query_complete(const pfa_query_t *query)
     return complete;
 }
 
+void pfa_query_missing(const pfa_query_t *query, pfa_notes_t *missing)
+{
+    for (size_t i = 0; i < query->unread.count; i++) {
+        pfa_notes_add(missing, "%s", query->unread.list[i]);
+    }
+    for (size_t i = 0; i < query->source_count; i++) {
+        const pfa_source_t *source = &query->sources[i];
+        for (size_t j = 0; j < source->missing.count; j++) {
+            pfa_notes_add(missing, "%s: %s", source->path, source->missing.list[j]);
+        }
+    }
+}
+
 void pfa_query_gather(pfa_query_t *query)
 {
     char count[PFA_NUMBER_TEXT];
@@ -337,6 +350,15 @@ static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *note
     pfa_json_end(json, ']');
 }
 
+void pfa_query_complete_json(const pfa_query_t *query, pfa_json_t *json)
+{
+    pfa_notes_t missing = {.count = 0};
+    pfa_query_missing(query, &missing);
+    pfa_json_bool(json, "complete", pfa_query_complete(query));
+    put_notes(json, "missing", &missing);
+    pfa_notes_free(&missing);
+}
+
 void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json)
 {
     pfa_query_gather(query);
@@ -357,6 +379,6 @@ void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json)
     pfa_json_end(json, ']');
     put_notes(json, "unread", &query->unread);
     put_notes(json, "remarks", &query->remarks);
-    pfa_json_bool(json, "complete", pfa_query_complete(query));
+    pfa_query_complete_json(query, json);
     pfa_json_bool(json, "sampled", query->sampled);
 }

@@ -29,7 +29,7 @@ typedef struct pfa_source {
     bool has_accesses;   /* what was done with its chunks is known */
     bool sampled;        /* at some time: not every chunk was recorded */
     bool running;
-    const char *ending;            /* "exit", "killed", "stopped", "running", "unknown" */
+    const char *ending;            /* "exit", "killed", "stopped", "exec", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */
     uint64_t folded;               /* deaths that are known in sums only */
     bool bad_names;                /* its block of names makes no sense */
@@ -148,5 +148,9 @@ void pfa_query_tell(pfa_query_t *query, FILE *to);
 /* What a command says itself of remarks is complete after this. */
 void pfa_query_gather(pfa_query_t *query);
 void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json);
+/* Adds what is missing, one sentence each, which names its file; none if pfa_query_complete. As members of an object: `complete`, a
+ * truth value, and `missing`, the list. */
+void pfa_query_missing(const pfa_query_t *query, pfa_notes_t *missing);
+void pfa_query_complete_json(const pfa_query_t *query, pfa_json_t *json);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
 {
@@ -89,29 +89,6 @@ static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
         peak.exact = peak.exact && is_exact(&report->query.sources[i]);
     }
     put_peak(json, &peak);
-}
-
-static void put_complete(pfa_json_t *json, const pfa_report_t *report)
-{
-    if (pfa_query_complete(&report->query)) {
-        pfa_json_bool(json, "complete", true);
-        return;
-    }
-    pfa_json_begin(json, "complete", '[');
-    for (size_t i = 0; i < report->query.unread.count; i++) {
-        pfa_json_text(json, NULL, report->query.unread.list[i]);
-    }
-    for (size_t i = 0; i < report->query.source_count; i++) {
-        for (size_t j = 0; j < report->query.sources[i].missing.count; j++) {
-            char *text;
-            if (asprintf(&text, "%s: %s", report->query.sources[i].path, report->query.sources[i].missing.list[j]) >=
-                0) {
-                pfa_json_text(json, NULL, text);
-                free(text);
-            }
-        }
-    }
-    pfa_json_end(json, ']');
 }
 
 static void put_spent(pfa_json_t *json, const pfa_spent_t *spent)
@@ -288,7 +265,7 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     pfa_json_text(&json, "schema", "profalloc-report");
     pfa_json_whole(&json, "version", VERSION);
     put_files(&json, report);
-    put_complete(&json, report);
+    pfa_query_complete_json(&report->query, &json);
     put_totals(&json, &report->tally);
     put_all_peak(&json, report);
     put_all_spent(&json, report);

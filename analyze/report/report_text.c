@@ -18,6 +18,7 @@ static void print_file(const pfa_source_t *file)
            : strcmp(file->ending, "killed") == 0  ? "gone without an exit (killed, _exit, exec)"
            : strcmp(file->ending, "running") == 0 ? "still running"
            : strcmp(file->ending, "stopped") == 0 ? "recording was stopped"
+           : strcmp(file->ending, "exec") == 0    ? "became another program (exec)"
                                                   : "end unknown");
     if (file->start.sample > 1) {
         printf("sampled: one in %s on average; all figures are estimates\n",

@@ -62,7 +62,9 @@ static void keep_extents(pfa_livetable_t *table)
         if (extent->kind == PFA_EXTENT_NONE) {
             continue;
         }
-        if (extent->offset > table->size || extent->size > table->size - extent->offset) {
+        uint64_t size = (extent->offset & PFA_LIVE_MORE) != 0 ? table->more_size : table->size;
+        uint64_t offset = pfa_livetable_offset(extent);
+        if (offset > size || extent->size > size - offset) {
             table->ignored++;
             continue;
         }
@@ -101,14 +103,64 @@ static int read_head(pfa_livetable_t *table, uint64_t session)
     return 0;
 }
 
-int pfa_livetable_open(const char *path, uint64_t session, pfa_livetable_t **table)
+/* The second file, whose session its owner's head tells. */
+static void open_more(pfa_livetable_t *table, const char *path)
 {
+    struct stat status;
+    char *name = NULL;
+    if (asprintf(&name, "%s" PFA_LIVE_MORE_SUFFIX, path) >= 0) {
+        table->more_fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        free(name);
+    }
+    if (table->more_fd >= 0 && fstat(table->more_fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        table->more_size = (uint64_t)status.st_size;
+    }
+}
+
+int pfa_livetable_open(const char *path, const char *named, uint64_t session, pfa_livetable_t **table)
+{
+    const char *found = path;
     *table = pfa_memory_get(1, sizeof **table);
+    (*table)->more_fd = -1;
     (*table)->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int error = (*table)->fd < 0 ? errno : read_head(*table, session);
+    if ((*table)->fd < 0 && errno == ENOENT && named != NULL) {
+        found = named;
+        (*table)->fd = open(named, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    }
+    int error = (*table)->fd < 0 ? errno : 0;
+    if (error == 0) {
+        (*table)->path = realpath(found, NULL);
+        open_more(*table, path);
+        error = read_head(*table, session);
+    }
     if (error != 0) {
         pfa_livetable_close(*table);
         *table = NULL;
+    }
+    return error;
+}
+
+static int remove_one(const char *path)
+{
+    return unlink(path) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+int pfa_livetable_remove(const pfa_livetable_t *table, const char *path)
+{
+    struct stat ours;
+    struct stat there;
+    char *more = NULL;
+    int error = 0;
+    if (table->path != NULL && fstat(table->fd, &ours) == 0 && lstat(table->path, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) {
+        error = remove_one(table->path);
+    }
+    int second = remove_one(path);
+    error = error != 0 ? error : second;
+    if (asprintf(&more, "%s" PFA_LIVE_MORE_SUFFIX, path) >= 0) {
+        second = remove_one(more);
+        error = error != 0 ? error : second;
+        free(more);
     }
     return error;
 }
@@ -121,6 +173,10 @@ void pfa_livetable_close(pfa_livetable_t *table)
     if (table->fd >= 0) {
         close(table->fd);
     }
+    if (table->more_fd >= 0) {
+        close(table->more_fd);
+    }
+    free(table->path);
     free(table->head);
     free(table->extents);
     free(table);
@@ -188,22 +244,24 @@ static int walk_extent(const pfa_livetable_t *table, const pfa_live_extent_t *ex
                        void *to)
 {
     size_t step = STEP / unit * unit;
+    uint64_t offset = pfa_livetable_offset(extent);
+    int fd = pfa_livetable_fd(table, extent);
     uint8_t *buffer = pfa_memory_get(step, 1);
     int error = 0;
     uint64_t at = 0;
     while (error == 0 && extent->size - at >= unit) {
-        off_t data = lseek(table->fd, (off_t)(extent->offset + at), SEEK_DATA);
+        off_t data = lseek(fd, (off_t)(offset + at), SEEK_DATA);
         if (data < 0 && errno == ENXIO) {
             break; /* nothing but a hole from here to the end */
         }
-        uint64_t skip = data > 0 && (uint64_t)data > extent->offset + at ? (uint64_t)data - extent->offset - at : 0;
+        uint64_t skip = data > 0 && (uint64_t)data > offset + at ? (uint64_t)data - offset - at : 0;
         at += skip / unit * unit;
         if (at > extent->size || extent->size - at < unit) {
             break;
         }
         uint64_t left = (extent->size - at) / unit * unit;
         size_t size = left < step ? (size_t)left : step;
-        error = pfa_file_read(table->fd, buffer, size, extent->offset + at);
+        error = pfa_file_read(fd, buffer, size, offset + at);
         if (error == 0) {
             visit(to, buffer, size, at);
             at += size;

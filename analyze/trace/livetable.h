@@ -16,7 +16,9 @@ typedef struct pfa_live_span {
     uint32_t ring;
     uint64_t first;   /* number of events[0] */
     uint64_t head;    /* entries stored in all */
-    uint64_t missing; /* between the asked first and this one */
+    uint64_t missing; /* between the asked first and this one, and not in folds */
+    uint64_t folded_from;
+    uint64_t folded_to; /* entries between these two could not be written and are in folds; equal: none */
     pfa_event_t *events;
     pfa_event_accesses_t *accesses; /* of each; NULL: the ring has none */
     size_t count;
@@ -27,7 +29,10 @@ typedef struct pfa_live_span {
 
 typedef struct pfa_livetable {
     int fd;
+    int more_fd; /* of the second file; -1: there is none */
+    char *path;  /* of the file, not of a link to it */
     uint64_t size;
+    uint64_t more_size;
     uint64_t data; /* bytes that are not holes, about */
     pfa_live_head_t *head;
     pfa_live_extent_t *extents; /* that lie in the file */
@@ -35,12 +40,26 @@ typedef struct pfa_livetable {
     size_t ignored; /* extents that do not, or overlap with another */
 } pfa_livetable_t;
 
-/* The table of this session beside the trace at `path`. 0; ENOENT: there is none; ESTALE: it is of another session;
+/* The table of this session. `path` is where it is beside the trace, which may be a link; `named`, if not NULL, is what the
+ * trace itself says, in case that there is nothing. 0; ENOENT: there is none; ESTALE: it is of another session;
  * EBADMSG: it is none; or another error number. */
-int pfa_livetable_open(const char *path, uint64_t session, pfa_livetable_t **table);
+int pfa_livetable_open(const char *path, const char *named, uint64_t session, pfa_livetable_t **table);
+/* Removes its files, and a link at `path`. 0 or the error number of the first that could not be removed. */
+int pfa_livetable_remove(const pfa_livetable_t *table, const char *path);
 void pfa_livetable_close(pfa_livetable_t *table);
 /* Whether the process that writes it is still there. */
 bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path);
+
+/* Where an extent lies. */
+static inline int pfa_livetable_fd(const pfa_livetable_t *table, const pfa_live_extent_t *extent)
+{
+    return (extent->offset & PFA_LIVE_MORE) != 0 ? table->more_fd : table->fd;
+}
+
+static inline uint64_t pfa_livetable_offset(const pfa_live_extent_t *extent)
+{
+    return extent->offset & ~PFA_LIVE_MORE;
+}
 
 /* Each calls `visit` for what the table holds. */
 /* Accesses are NULL where records have no room for them. */

@@ -23,7 +23,8 @@ static int read_extent(const pfa_livetable_t *table, const pfa_live_extent_t *ex
 {
     pfa_access_map_t head;
     for (uint64_t at = 0; extent->size - at >= sizeof head;) {
-        int error = pfa_file_read(table->fd, &head, sizeof head, extent->offset + at);
+        int error =
+            pfa_file_read(pfa_livetable_fd(table, extent), &head, sizeof head, pfa_livetable_offset(extent) + at);
         if (error != 0 || head.words == 0) {
             return error;
         }
@@ -31,7 +32,8 @@ static int read_extent(const pfa_livetable_t *table, const pfa_live_extent_t *ex
         if (head.words > PFA_MAP_WORDS_MAX || extent->size - at < pfa_map_size(head.words)) {
             return EBADMSG;
         }
-        error = pfa_file_read(table->fd, counters, pfa_map_size(head.words), extent->offset + at);
+        error = pfa_file_read(pfa_livetable_fd(table, extent), counters, pfa_map_size(head.words),
+                              pfa_livetable_offset(extent) + at);
         at += pfa_map_size(head.words);
         if (error != 0) {
             return error;

@@ -24,7 +24,7 @@ static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t 
     if (extent->size < PFA_LIVE_RING_ENTRIES) {
         return EBADMSG;
     }
-    int error = pfa_file_read(table->fd, ring, sizeof *ring, extent->offset);
+    int error = pfa_file_read(pfa_livetable_fd(table, extent), ring, sizeof *ring, pfa_livetable_offset(extent));
     uint64_t most = (extent->size - PFA_LIVE_RING_ENTRIES) / sizeof(pfa_event_t);
     if (error == 0 && (ring->entry_size != sizeof(pfa_event_t) || ring->capacity > most || ring->capacity == 0 ||
                        (ring->capacity & (ring->capacity - 1)) != 0)) {
@@ -44,7 +44,8 @@ static bool is_unused(const pfa_live_ring_t *ring)
     return ring->head == 0 && ring->tail == 0;
 }
 
-/* Entries that could not be written are in folds, up to the tail: the first that is in neither. */
+/* Entries that could not be written are in folds, up to the tail: the first that is in neither. Those before the tail are
+ * in the trace or, from folded_from on, in folds; what is in neither was cut off the trace. */
 static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t *ring, uint64_t first,
                             pfa_live_span_t *span)
 {
@@ -57,6 +58,8 @@ static uint64_t skip_folded(const pfa_livetable_t *table, const pfa_live_ring_t 
         tail = log->tail - ring->base;
     }
     uint64_t from = ring->folded_from - 1;
+    span->folded_from = from;
+    span->folded_to = tail > from ? tail : from;
     span->missing = from > first ? from - first : 0;
     return tail > first ? tail : first;
 }
@@ -69,8 +72,8 @@ static int read_array(const pfa_livetable_t *table, const pfa_live_extent_t *ext
     for (size_t done = 0; done < count;) {
         uint64_t slot = (ring->base + first + done) & (ring->capacity - 1);
         size_t run = count - done < ring->capacity - slot ? count - done : (size_t)(ring->capacity - slot);
-        int error =
-            pfa_file_read(table->fd, (char *)things + done * size, run * size, extent->offset + array + slot * size);
+        int error = pfa_file_read(pfa_livetable_fd(table, extent), (char *)things + done * size, run * size,
+                                  pfa_livetable_offset(extent) + array + slot * size);
         if (error != 0) {
             return error;
         }
@@ -129,14 +132,14 @@ void pfa_live_span_free(pfa_live_span_t *span)
 /* Bytes of an extent that are no holes. */
 static uint64_t data_in(const pfa_livetable_t *table, const pfa_live_extent_t *extent)
 {
-    off_t end = (off_t)(extent->offset + extent->size);
+    off_t end = (off_t)(pfa_livetable_offset(extent) + extent->size);
     uint64_t sum = 0;
-    for (off_t at = (off_t)extent->offset; at < end;) {
-        off_t data = lseek(table->fd, at, SEEK_DATA);
+    for (off_t at = (off_t)pfa_livetable_offset(extent); at < end;) {
+        off_t data = lseek(pfa_livetable_fd(table, extent), at, SEEK_DATA);
         if (data < 0 && errno != ENXIO) {
             return table->data; /* nobody can tell */
         }
-        off_t hole = data >= 0 && data < end ? lseek(table->fd, data, SEEK_HOLE) : -1;
+        off_t hole = data >= 0 && data < end ? lseek(pfa_livetable_fd(table, extent), data, SEEK_HOLE) : -1;
         if (hole <= at) {
             break;
         }

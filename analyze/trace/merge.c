@@ -238,7 +238,7 @@ static void merge_maps(pfa_trace_t *trace)
     pfa_maps_free(&trace->maps);
     int error = pfa_livetable_maps(trace->live, merge_map, trace);
     if (error != 0) {
-        pfa_notes_add(&trace->missing, "cannot read all maps of accesses in %s: %s", trace->live_path, strerror(error));
+        pfa_notes_add(&trace->lacks, "cannot read all maps of accesses in %s: %s", trace->live_path, strerror(error));
     }
 }
 
@@ -253,8 +253,20 @@ static void put_folded(pfa_trace_t *trace, const pfa_live_folded_t *chunk)
     }
 }
 
+/* Of one ring, whose blocks end where the span was asked for. Entries below that which are in no block may be in folds, too, if
+ * a sealer wrote those behind them and was killed. */
+static void merge_gap(pfa_ring_t *ring, const pfa_live_span_t *span)
+{
+    uint64_t below = span->folded_to < ring->end ? span->folded_to : ring->end;
+    uint64_t folded = below > span->folded_from ? below - span->folded_from : 0;
+    ring->folded = folded < ring->missing ? folded : ring->missing;
+    ring->folded += span->folded_to - span->folded_from - folded;
+    ring->missing += span->missing + span->folded_to - span->folded_from - folded;
+}
+
 static void merge_last_entries(pfa_trace_t *trace)
 {
+    uint64_t unread = 0;
     trace->died_count = 0; /* those of the trace are about its own picture */
     put_folded(trace, &trace->live->head->folded_last);
     if (trace->live->head->fold_log.state == 1) { /* a kill may have come into the middle of it */
@@ -267,15 +279,19 @@ static void merge_last_entries(pfa_trace_t *trace)
         }
         uint64_t end = pfa_trace_ring(trace, pfa_livetable_ring_number(trace->live, i))->end;
         if (pfa_livetable_ring(trace->live, i, end, &span) != 0) {
-            trace->bad_rings++;
+            unread++;
             continue;
         }
         if (span.has_last) {
             pfa_trace_put_died(trace, &span.last);
         }
         put_folded(trace, &span.folded);
-        pfa_trace_ring(trace, span.ring)->missing += span.missing;
+        merge_gap(pfa_trace_ring(trace, span.ring), &span);
         pfa_live_span_free(&span);
+    }
+    if (unread != 0) {
+        pfa_notes_add(&trace->lacks, "%" PRIu64 " ring%s of events that cannot be read", unread,
+                      unread == 1 ? "" : "s");
     }
 }
 
@@ -289,9 +305,13 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
     error = error != 0 ? error : pfa_livetable_tags(trace->live, merge_tag, trace);
     error = error != 0 ? error : pfa_livetable_folds(trace->live, merge_fold, trace);
     if (error != 0) {
-        pfa_notes_add(&trace->missing, "cannot read all of %s: %s", trace->live_path, strerror(error));
+        pfa_notes_add(&trace->lacks, "cannot read all of %s: %s", trace->live_path, strerror(error));
     }
     merge_maps(trace);
+    if (trace->live->ignored != 0) {
+        pfa_notes_add(&trace->lacks, "%zu parts of the live table that lie outside its file or in one another",
+                      trace->live->ignored);
+    }
     for (size_t i = 0; i < PFA_LIVE_WEIGHTS; i++) {
         trace->weights[i] = head->weights[i] != 0 ? head->weights[i] : trace->weights[i];
     }

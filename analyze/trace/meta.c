@@ -319,6 +319,16 @@ static bool take_maps(pfa_trace_t *trace, pfa_cursor_t cursor)
     return pfa_maps_take(&trace->maps, cursor, pfa_trace_meta_most(trace));
 }
 
+static bool take_table(pfa_trace_t *trace, pfa_cursor_t cursor)
+{
+    bool is_path = cursor.left != 0 && cursor.left < 4096 && cursor.at[0] == '/' && !memchr(cursor.at, 0, cursor.left);
+    if (is_path) {
+        free(trace->table_path);
+        trace->table_path = pfa_memory_copy((const char *)cursor.at, cursor.left);
+    }
+    return is_path;
+}
+
 static bool take_end(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
     trace->has_end = pfa_cursor_copy(&cursor, &trace->end, sizeof trace->end);
@@ -332,7 +342,8 @@ bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_byte
         [PFA_BLOCK_START] = take_start,     [PFA_BLOCK_NODES] = take_nodes, [PFA_BLOCK_MODULES] = take_modules,
         [PFA_BLOCK_THREADS] = take_threads, [PFA_BLOCK_FOLDS] = take_folds, [PFA_BLOCK_COUNTERS] = take_counters,
         [PFA_BLOCK_CLOCK] = take_clock,     [PFA_BLOCK_TAGS] = take_tags,   [PFA_BLOCK_WEIGHTS] = take_weights,
-        [PFA_BLOCK_MARK] = take_mark,       [PFA_BLOCK_END] = take_end,     [PFA_BLOCK_MAPS] = take_maps};
+        [PFA_BLOCK_MARK] = take_mark,       [PFA_BLOCK_END] = take_end,     [PFA_BLOCK_MAPS] = take_maps,
+        [PFA_BLOCK_TABLE] = take_table};
     if (block->kind >= sizeof takers / sizeof takers[0] || takers[block->kind] == NULL) {
         return true;
     }
@@ -354,6 +365,7 @@ void pfa_trace_free_meta(pfa_trace_t *trace)
     free(trace->folds);
     free(trace->parents);
     free(trace->pcs);
+    free(trace->table_path);
     free(trace->program);
     free(trace->command);
     free(trace->options);

@@ -12,9 +12,10 @@ static void tell_file(pfa_trace_t *trace)
                       blocks->damages, blocks->damages == 1 ? "" : "s", blocks->skipped);
     }
     if (blocks->end < blocks->size) {
-        pfa_notes_t *notes = trace->live != NULL ? &trace->remarks : &trace->missing;
-        pfa_notes_add(notes, "the last block was not written to its end: %" PRIu64 " bytes skipped%s",
-                      blocks->size - blocks->end, trace->live != NULL ? ", the live table has what was in it" : "");
+        bool there = trace->live != NULL && pfa_trace_lost(trace) == 0;
+        pfa_notes_add(there ? &trace->remarks : &trace->missing,
+                      "the last block was not written to its end: %" PRIu64 " bytes skipped%s",
+                      blocks->size - blocks->end, there ? ", the live table has what was in it" : "");
     }
     if (blocks->given_up) {
         pfa_notes_add(&trace->missing, "damaged beyond reading from byte %" PRIu64 " on", blocks->end);
@@ -28,29 +29,51 @@ static void tell_file(pfa_trace_t *trace)
     }
 }
 
-static void tell_rings(pfa_trace_t *trace)
+/* Entries of rings that are in no block, and, of these, those in folds. */
+static uint64_t count_gaps(const pfa_trace_t *trace, uint64_t *folded)
 {
     uint64_t missing = 0;
-    uint64_t repeated = 0;
+    *folded = 0;
     for (size_t i = 0; i < trace->ring_count; i++) {
         missing += trace->rings[i].missing;
+        *folded += trace->rings[i].folded;
+    }
+    return missing;
+}
+
+/* A live table says which entries are in folds. In a trace that has its end they are those that whoever ended it did not find
+ * lost: the runtime leaves no gaps in one that it can end. */
+uint64_t pfa_trace_lost(const pfa_trace_t *trace)
+{
+    uint64_t folded;
+    uint64_t missing = count_gaps(trace, &folded);
+    const pfa_trace_counters_t *counters = &trace->counters;
+    bool damaged = trace->blocks.damages != 0 || trace->blocks.given_up || trace->bad_blocks != 0 || !trace->has_end;
+    if (trace->live != NULL) {
+        return missing - folded;
+    }
+    uint64_t known = missing > counters->lost ? missing : counters->lost;
+    return damaged || missing > counters->lost + counters->folded ? known : counters->lost;
+}
+
+static void tell_rings(pfa_trace_t *trace)
+{
+    uint64_t folded;
+    uint64_t missing = count_gaps(trace, &folded);
+    uint64_t lost = pfa_trace_lost(trace);
+    uint64_t repeated = 0;
+    for (size_t i = 0; i < trace->ring_count; i++) {
         repeated += trace->rings[i].repeated;
     }
-    /* A block that could not be written has its deaths in the folds; in a file without damage there is no other way. */
-    bool damaged = trace->blocks.damages != 0 || trace->blocks.given_up || trace->bad_blocks != 0 ||
-                   (!trace->has_end && trace->live == NULL);
-    if (missing != 0 && !damaged && trace->counters.folded >= missing) {
+    if (missing > lost) {
         pfa_notes_add(&trace->remarks, "%" PRIu64 " deaths could not be written one by one and are in the totals only",
-                      missing);
-    } else if (missing != 0) {
-        pfa_notes_add(&trace->missing, "%" PRIu64 " deaths that were recorded and are not in the trace", missing);
+                      missing - lost);
+    }
+    if (lost != 0) {
+        pfa_notes_add(&trace->missing, "%" PRIu64 " deaths that were recorded and are not in the trace", lost);
     }
     if (repeated != 0) {
         pfa_notes_add(&trace->missing, "%" PRIu64 " deaths are in the trace more than once", repeated);
-    }
-    if (trace->bad_rings != 0) {
-        pfa_notes_add(&trace->missing, "%" PRIu64 " ring%s of events that cannot be read", trace->bad_rings,
-                      trace->bad_rings == 1 ? "" : "s");
     }
 }
 
@@ -79,10 +102,6 @@ static void tell_end(pfa_trace_t *trace)
                                           : "the last deaths and all chunks that were alive");
         return;
     }
-    if (trace->live->ignored != 0) {
-        pfa_notes_add(&trace->missing, "%zu parts of the live table that lie outside its file or in one another",
-                      trace->live->ignored);
-    }
     if (trace->running) {
         pfa_notes_add(&trace->missing, "process %" PRIu32 " goes on: this is the picture of a moment",
                       trace->live->head->pid);
@@ -97,6 +116,9 @@ void pfa_trace_tell_missing(pfa_trace_t *trace)
     tell_file(trace);
     tell_nodes(trace);
     tell_rings(trace);
+    for (size_t i = 0; i < trace->lacks.count; i++) {
+        pfa_notes_add(&trace->missing, "%s", trace->lacks.list[i]);
+    }
     tell_end(trace);
     if (counters->unrecorded != 0) {
         pfa_notes_add(&trace->missing, "%" PRIu64 " chunks that there was no room to record", counters->unrecorded);

@@ -115,7 +115,7 @@ static int open_live(pfa_trace_t *trace)
     if (trace->has_end || !trace->has_start) {
         return 0;
     }
-    int error = pfa_livetable_open(trace->live_path, trace->start.session, &trace->live);
+    int error = pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, &trace->live);
     if (error == ENOENT && fstat(trace->fd, &status) == 0 && (uint64_t)status.st_size != trace->blocks.size) {
         return EAGAIN;
     }
@@ -126,8 +126,12 @@ static int open_live(pfa_trace_t *trace)
     } else if (error != 0 && error != ENOENT) {
         pfa_notes_add(&trace->missing, "cannot read %s: %s", trace->live_path, strerror(error));
     }
+    if (error == ENOENT && trace->table_path != NULL) {
+        pfa_notes_add(&trace->missing, "the live table was in memory, %s, and is gone", trace->table_path);
+    }
     if (trace->live != NULL) {
-        trace->running = pfa_livetable_in_use(trace->live, trace->live_path);
+        trace->running =
+            pfa_livetable_in_use(trace->live, trace->live->path != NULL ? trace->live->path : trace->live_path);
         pfa_trace_merge_live(trace);
     }
     return 0;
@@ -190,6 +194,7 @@ void pfa_trace_close(pfa_trace_t *trace)
     pfa_livetable_close(trace->live);
     pfa_blocks_free(&trace->blocks);
     pfa_notes_free(&trace->marks);
+    pfa_notes_free(&trace->lacks);
     pfa_notes_free(&trace->missing);
     pfa_notes_free(&trace->remarks);
     free(trace->rings);

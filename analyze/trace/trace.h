@@ -33,7 +33,8 @@ typedef struct pfa_module_list {
 typedef struct pfa_ring {
     uint32_t number;
     uint64_t end;      /* the highest entry and one */
-    uint64_t missing;  /* entries below that are in no block */
+    uint64_t missing;  /* entries that are in no block, */
+    uint64_t folded;   /* and, of these, those that the live table has in folds */
     uint64_t repeated; /* entries that are there again */
 } pfa_ring_t;
 
@@ -53,6 +54,7 @@ typedef struct pfa_chunk_key {
 typedef struct pfa_trace {
     char *path;
     char *live_path;
+    char *table_path; /* where the trace says that its live table is; NULL: beside it */
     int fd;
     pfa_blocks_t blocks;
     pfa_livetable_t *live; /* NULL if the trace was ended, or there is none */
@@ -104,12 +106,12 @@ typedef struct pfa_trace {
     size_t died_count;
     size_t died_room;
     uint64_t bad_blocks; /* whole, but they do not make sense */
-    uint64_t bad_rings;
     uint64_t last_time;
     uint32_t shift; /* by which lives were cut with the times of deaths, at most; by old traces alone */
     uint32_t
         axis; /* by which moments are to be cut, so that all are in order: as the coarsest of them. 0 of old traces */
 
+    pfa_notes_t lacks;   /* of what is missing, what the live table should have; a sealed trace says so, too */
     pfa_notes_t missing; /* what keeps this trace from being complete */
     pfa_notes_t remarks; /* what is good to know and no loss */
 } pfa_trace_t;
@@ -139,6 +141,8 @@ void pfa_trace_sort_died(pfa_trace_t *trace);
 bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record);
 void pfa_trace_forget_died(pfa_trace_t *trace);
 
+/* Deaths that were recorded, and are neither in the trace nor in folds. */
+uint64_t pfa_trace_lost(const pfa_trace_t *trace);
 /* Says what is missing, once all rows were walked through or all blocks read. */
 void pfa_trace_tell_missing(pfa_trace_t *trace);
 

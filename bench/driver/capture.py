@@ -4,12 +4,10 @@ All profilers run side by side in turns, as in the bench of the allocator. One t
 the same work. The writer's speed is measured alone and without pauses, since a pause would count as its failure.
 """
 import pathlib
-import shutil
 import sys
-import tempfile
 
 from . import alloc, capture_report, real, report
-from .process import BenchFailure, parse_fields, run_in_turns, run_process
+from .process import BenchFailure, Folders, parse_fields, run_in_turns, run_process
 from .profilers import Missing, make_profilers, workload_fields
 
 QUICK_SCALE, QUICK_RUNS = 0.02, 1
@@ -63,24 +61,6 @@ class Bench:
                        "system": outcome.system})
 
 
-class Folders:
-    """A folder of its own for each job of a repetition, gone afterwards: traces are large."""
-
-    def __init__(self, parent):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="capture-", dir=parent))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.root, ignore_errors=True)
-
-    def make(self, name):
-        folder = self.root / name
-        folder.mkdir()
-        return folder
-
-
 def _turned(items, repetition):
     """Another one begins each time."""
     first = repetition % len(items)
@@ -106,7 +86,7 @@ def _churn_once(bench, repetition, expected):
     pairs = [(workload, profiler) for profiler in bench.installed(bench.profilers) for workload in CHURN
              if workload == CHURN[0] or profiler.name not in ONE_THREAD_ONLY]
     found = {}
-    with Folders(bench.folder) as folders:
+    with Folders(bench.folder, "capture") as folders:
         jobs, places = [], []
         pairs = _turned(pairs, 2 * repetition)
         for workload, profiler in pairs:
@@ -152,7 +132,7 @@ def _measure_churn(bench):
 def _write_at(bench, rate, repetition):
     """A run at so many deaths per second, or with 0 at as many as it makes."""
     profiler = bench.profilers["full"]
-    with Folders(bench.folder) as folders:
+    with Folders(bench.folder, "capture") as folders:
         place = folders.make(WRITER)
         asked = ["--rate", f"{rate:g}"] if rate else []
         command = [*_workload_command(bench, WRITER, bench.scale * WRITER_LENGTH), *asked]
@@ -171,7 +151,7 @@ def _measure_writer(bench):
 
 def _program_once(bench, program, repetition):
     found, places = {}, []
-    with Folders(bench.folder) as folders:
+    with Folders(bench.folder, "capture") as folders:
         profilers, jobs = _turned(bench.installed(REAL_UNDER), repetition), []
         for profiler in profilers:
             places.append(folders.make(profiler.name))

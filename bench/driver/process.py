@@ -1,9 +1,11 @@
 """Runs processes and tells what they cost. A run that did not do its work has no cost: it raises."""
 import dataclasses
 import os
+import pathlib
 import re
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -188,6 +190,24 @@ class _Child:
     def _describe(self):
         settings = [f"{key}={value}" for key, value in sorted(self.environment.items()) if key != "PATH"]
         return " ".join(["env", *settings, *self.command])
+
+
+class Folders:
+    """A folder of its own for each job of a repetition, gone afterwards: traces are large."""
+
+    def __init__(self, parent, name):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def make(self, name):
+        folder = self.root / name
+        folder.mkdir()
+        return folder
 
 
 def run_in_turns(jobs, turn=None):

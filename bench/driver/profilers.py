@@ -61,16 +61,21 @@ class Profalloc(Plain):
         return job
 
     def profile(self, folder, outcome):
-        # As `profalloc run` does: a program that exits with threads of its own leaves the end to the tool.
-        subprocess.run([self.tool, "seal", *folder.glob("trace*.pa")], capture_output=True)
-        size = _left(folder, "trace*", outcome)  # with those of fork children, which are no part of what is checked
-        said = subprocess.run([self.tool, "check", folder / "trace.pa"], capture_output=True, text=True)
-        count = re.search(r": complete, ([\d,]+) allocations", said.stdout)
-        if said.returncode != 0 or count is None:
-            raise BenchFailure(f"profalloc check: exit code {said.returncode}: {said.stdout} {said.stderr}")
-        folded = re.search(r"note: ([\d,]+) deaths are counted but not listed", said.stdout)
-        return {"profile_bytes": size, "chunks": _number(count[1]),
-                "folded": _number(folded[1]) if folded else 0}
+        return trace_in(folder, self.tool, outcome)
+
+
+def trace_in(folder, tool, outcome):
+    """The trace that a run left in its folder, which has to be complete: its bytes, and what it tells of."""
+    # As `profalloc run` does: a program that exits with threads of its own leaves the end to the tool.
+    subprocess.run([tool, "seal", *folder.glob("trace*.pa")], capture_output=True)
+    size = _left(folder, "trace*", outcome)  # with those of fork children, which are no part of what is checked
+    said = subprocess.run([tool, "check", folder / "trace.pa"], capture_output=True, text=True)
+    count = re.search(r": complete, ([\d,]+) allocations", said.stdout)
+    if said.returncode != 0 or count is None:
+        raise BenchFailure(f"profalloc check: exit code {said.returncode}: {said.stdout} {said.stderr}")
+    folded = re.search(r"note: ([\d,]+) deaths are counted but not listed", said.stdout)
+    return {"profile_bytes": size, "chunks": _number(count[1]),
+            "folded": _number(folded[1]) if folded else 0}
 
 
 class Heaptrack(Plain):

@@ -14,13 +14,17 @@ class Variant:
     library: str  # path to preload, empty for the C library's own malloc
     conf: str = ""
 
-    def environment(self):
+    def environment(self, folder):
+        """Of a run that may leave something in a folder of its own."""
         settings = {}
         if self.library:
             settings["LD_PRELOAD"] = self.library
         if self.conf:
-            settings["PROFALLOC_CONF"] = self.conf
+            settings["PROFALLOC_CONF"] = self.conf.format(folder=folder)
         return settings
+
+    def leaves_trace(self):
+        return TRACE in self.conf
 
     def provides(self, library_name):
         """Is this the library that a program under the variant says its malloc came from?"""
@@ -47,8 +51,10 @@ def _installed(soname, package):
     return locate
 
 
-# What the allocator itself costs; stacks and the trace are for bench/run capture.
+# What the allocator itself costs; full recording with stacks and a trace is for bench/run capture.
 RECORDS_ONLY = ",stack_depth:0,out:none"
+# What one has in production: stacks, and a trace in the run's folder.
+TRACE = ",out:{folder}/trace.pa"
 
 # name: (what to preload, PROFALLOC_CONF); what to preload is found only when the variant is asked for
 CATALOGUE = {
@@ -59,7 +65,7 @@ CATALOGUE = {
     # How far it strays from the reference is what the machine's noise makes of a ratio of 1.
     CONTROL: (_built("bench/libmimalloc-bare.so"), ""),
     "off": (_built("libprofalloc.so"), ""),
-    "sampled": (_built("libprofalloc.so"), "prof:true,sample:512K" + RECORDS_ONLY),
+    "sampled": (_built("libprofalloc.so"), "prof:true,sample:512K" + TRACE),
     "full": (_built("libprofalloc.so"), "prof:true,sample:1" + RECORDS_ONLY),
 }
 

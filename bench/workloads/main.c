@@ -22,9 +22,10 @@
 #include "workloads.h"
 
 static const pfa_workload_t *const workloads[] = {
-    &pfa_workload_churn,  &pfa_workload_churn2, &pfa_workload_server,  &pfa_workload_prodcons,
-    &pfa_workload_regrow, &pfa_workload_mixed,  &pfa_workload_aligned, &pfa_workload_live10m,
-    &pfa_workload_deep,   &pfa_workload_deep2,  &pfa_workload_burst2,
+    &pfa_workload_churn, &pfa_workload_churn2,  &pfa_workload_server,    &pfa_workload_prodcons, &pfa_workload_regrow,
+    &pfa_workload_mixed, &pfa_workload_aligned, &pfa_workload_live10m,   &pfa_workload_relay,    &pfa_workload_pipe64,
+    &pfa_workload_tight, &pfa_workload_strewn,  &pfa_workload_bigblocks, &pfa_workload_orphans,  &pfa_workload_bignum,
+    &pfa_workload_deep,  &pfa_workload_deep2,   &pfa_workload_burst2,
 };
 static const size_t workload_count = sizeof workloads / sizeof workloads[0];
 
@@ -222,12 +223,13 @@ static int usage(FILE *to, int code)
     return code;
 }
 
-/* What the driver reads: name, threads, description, bench, separated by tabs. */
+/* What the driver reads: name, threads, description, bench, group, separated by tabs. */
 static int list(void)
 {
     for (size_t i = 0; i < workload_count; i++) {
         const char *bench = workloads[i]->bench != NULL ? workloads[i]->bench : "alloc";
-        printf("%s\t%u\t%s\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what, bench);
+        const char *group = workloads[i]->group != NULL ? workloads[i]->group : "-";
+        printf("%s\t%u\t%s\t%s\t%s\n", workloads[i]->name, workloads[i]->workers, workloads[i]->what, bench, group);
     }
     return 0;
 }

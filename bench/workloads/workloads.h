@@ -36,6 +36,7 @@ typedef struct {
     const char *name;
     const char *what;
     const char *bench; /* the sub-command of bench/run that it is for; NULL: alloc */
+    const char *group; /* of that bench's workloads, which --group and the verdicts go by; NULL: none */
     unsigned workers;
     uint64_t rounds; /* per worker at scale 1 */
     size_t state_bytes;
@@ -53,6 +54,13 @@ extern const pfa_workload_t pfa_workload_regrow;
 extern const pfa_workload_t pfa_workload_mixed;
 extern const pfa_workload_t pfa_workload_aligned;
 extern const pfa_workload_t pfa_workload_live10m;
+extern const pfa_workload_t pfa_workload_relay;
+extern const pfa_workload_t pfa_workload_pipe64;
+extern const pfa_workload_t pfa_workload_tight;
+extern const pfa_workload_t pfa_workload_strewn;
+extern const pfa_workload_t pfa_workload_bigblocks;
+extern const pfa_workload_t pfa_workload_orphans;
+extern const pfa_workload_t pfa_workload_bignum;
 extern const pfa_workload_t pfa_workload_deep;
 extern const pfa_workload_t pfa_workload_deep2;
 extern const pfa_workload_t pfa_workload_burst2;

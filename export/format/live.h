@@ -1,8 +1,10 @@
-/* The live table: a file beside the trace, mapped into the process, with all that is not in the trace yet. It is there when
- * the process was killed, and it is what the tool reads of a running one.
+/* The live table: a file, mapped into the process, with all that is not in the trace yet. It is there when the process was
+ * killed, and it is what the tool reads of a running one. It lies beside the trace, or in memory, with a link to it there.
  *
  *   page 0 and on: pfa_live_head_t, with the table of extents
  *   extents, each of one kind, anywhere behind the head; a file can be longer than its extents
+ *   extents whose offset has PFA_LIVE_MORE lie in a second file beside the trace. Two extents of records can be for the same
+ *   regions, one in each file; where one has data the other has a hole
  *
  * What the reader does with it once the process is gone:
  *   - nodes from the trace's last on, out of the extents of nodes up to node_count;
@@ -22,6 +24,8 @@
 
 #define PFA_LIVE_MAGIC 0x324556494c414650u /* "PFALIVE2" */
 #define PFA_LIVE_SUFFIX ".live"            /* behind the whole name of the trace */
+#define PFA_LIVE_MORE_SUFFIX ".more"       /* behind that, for the second file */
+#define PFA_LIVE_MORE ((uint64_t)1 << 63)
 #define PFA_LIVE_EXTENTS 32768u
 #define PFA_LIVE_WEIGHTS 64u
 #define PFA_LIVE_PAGE 65536u /* extents start and end on multiples of this */
@@ -99,8 +103,10 @@ typedef struct pfa_live_head {
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
     /* Older tables end here, or are zeros up to the first extent: */
     pfa_trace_times_t times; /* refreshed now and then */
+    uint64_t trace_identity; /* of the trace's file, so that it is known from another of its name: pfa_live_identity */
+    char trace[4096];        /* its name, with a 0 behind */
 } pfa_live_head_t;
-_Static_assert(sizeof(pfa_live_head_t) == 736 + 24 * PFA_LIVE_EXTENTS + 144, "layout as written");
+_Static_assert(sizeof(pfa_live_head_t) == 736 + 24 * PFA_LIVE_EXTENTS + 144 + 8 + 4096, "layout as written");
 
 /* A number may be another process's by now: it is the same one if it began at the same time of the same boot. The text of
  * /proc/PID/stat has that time in its field 22; the name in field 2 may have anything in it, but is in brackets. */

@@ -39,8 +39,9 @@ typedef enum pfa_block_kind {
     PFA_BLOCK_MARK = 12,    /* pfa_trace_mark_t and a text: something was said (recording stopped, disk full, ...) */
     PFA_BLOCK_END = 13,     /* pfa_trace_end_t, then pfa_trace_index_t for each block before it */
     PFA_BLOCK_SYMBOLS = 14, /* of `profalloc pack`: the tool's own (analyze/) */
-    PFA_BLOCK_MAPS = 15     /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
+    PFA_BLOCK_MAPS = 15,    /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
                              * stack and length counts */
+    PFA_BLOCK_TABLE = 20    /* where the live table lies, if not beside the trace: a path, not terminated */
 } pfa_block_kind_t;
 
 #define PFA_BLOCK_COMPRESSED 1u /* flag: the payload is a zstd frame */
@@ -165,6 +166,8 @@ typedef struct pfa_trace_counters {
     uint64_t merged; /* of these, modules whose accesses came joined to ranges: maps of words may have words between */
     /* Nor is this: */
     pfa_trace_times_t times; /* zeros: nothing was measured */
+    /* Nor this, which only `profalloc seal` writes: */
+    uint64_t lost; /* deaths that rings once had, and that are neither in EVENTS blocks nor in folds */
 } pfa_trace_counters_t;
 
 typedef struct pfa_trace_clock {
@@ -190,9 +193,10 @@ typedef struct pfa_trace_mark {
 } pfa_trace_mark_t;
 
 typedef enum pfa_end {
-    PFA_END_EXIT = 1,   /* by the process itself */
-    PFA_END_SEALED = 2, /* by the tool, after the process was gone */
-    PFA_END_STOPPED = 3 /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXIT = 1,    /* by the process itself */
+    PFA_END_SEALED = 2,  /* by the tool, after the process was gone */
+    PFA_END_STOPPED = 3, /* the process went on, recording did not (mprof_stop, another trace) */
+    PFA_END_EXEC = 4     /* by the process itself, before it became another program */
 } pfa_end_t;
 
 typedef struct pfa_trace_end {

@@ -22,7 +22,6 @@
 #define PFA_MODULE __attribute__((visibility("hidden")))
 
 extern PFA_MODULE pfa_access_view_t pfa_access_view;
-extern PFA_MODULE PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 /* For two words that lie side by side: the pointer to them is taken as it is, and both are loaded where that is said, which
  * compilers make one load of where there is such an instruction. A value that was taken as it is is not loaded again. */

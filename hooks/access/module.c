@@ -1,4 +1,4 @@
-/* Owns an instrumented module's view and its threads' state, and attaches the view to the library. Part of
+/* Owns an instrumented module's view, and attaches it to the library. Part of
  * libprofalloc_access.a, which is linked into every program and shared object that profalloc-cc makes: all of it is hidden,
  * each module has its own. */
 #include "hooks/access/access.h"
@@ -18,7 +18,6 @@ _Alignas(PFA_CACHE_LINE) pfa_access_view_t pfa_access_view = {.cell = PFA_NO_CEL
                                                               .version = PFA_ACCESS_VERSION,
                                                               .size = sizeof(pfa_access_view_t),
                                                               .window = PFA_ACCESS_ANYWHERE ? 0 : PFA_WINDOW_BASE};
-PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
 
 /* Seen by the library, which refers to it weakly. */
 __attribute__((visibility("default"), weak)) const char profalloc_instrumented = 1;

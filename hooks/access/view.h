@@ -34,12 +34,13 @@
 /* The upper bits of no address. */
 #define PFA_NO_CELL UINTPTR_MAX
 
-/* The thread as a module's callbacks know it. */
+/* The thread as the callbacks of all modules know it. It is the library's, which lends it by a name that modules import: static
+ * TLS of their own would run out when some forty of them were loaded by dlopen, and any other TLS is a call at each access. */
 typedef struct pfa_access_thread {
     uint64_t clock;  /* the time stamped on records, refreshed by the library */
     uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
     int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
-    uint64_t told;   /* the module's: the last two big ranges of callbacks (wraps.h) */
+    uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
 } pfa_access_thread_t;
 
 typedef struct pfa_access_view {
@@ -67,7 +68,10 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
  * their callback along, do not link with this one's archive. */
 #define pfa_access_view pfa_access_view_5
 
-/* Of the library, called by modules' constructors and destructors. */
+/* Of the library: each thread's state, */
+#define pfa_access_thread profalloc_access_thread
+extern PFA_EXPORT PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
+/* and what modules' constructors and destructors call. */
 void profalloc_access_attach(pfa_access_view_t *view);
 void profalloc_access_detach(pfa_access_view_t *view);
 

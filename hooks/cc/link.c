@@ -41,7 +41,7 @@ static void add_wraps(pfa_words_t *words, const pfa_place_t *place)
 
 static void add_static(pfa_additions_t *add, const pfa_request_t *request, const pfa_place_t *place)
 {
-    static const char *const needs[] = {"-lurcu-bp", "-lurcu-common", "-lzstd", "-lpthread", "-lm"};
+    static const char *const needs[] = {"-lzstd", "-lpthread", "-lm"};
     /* Also where only libc calls malloc; and what operator new needs to throw, which weak references do not bring. */
     pfa_words_add(&add->before, "-Wl,-u,malloc");
     if (request->cxx_library) {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 BUILD = Path(os.environ["PROFALLOC_BUILD_DIR"])
 CLANGS = ("clang-14", "clang-16")
-TIME_LIMIT = 300
+TIME_LIMIT = 1800
 
 
 def has_pass(clang):

@@ -129,13 +129,13 @@ def places(trouble):
 
 
 def times(trouble):
-    """The last of 40 rounds that take 5 ms each is what is told of nearly all."""
-    _, traces = trouble.run("lockstep")
+    """One of the last 5 of 40 rounds that take 5 ms each, or what the machine makes of it, is what is told of nearly all."""
+    printed, traces = trouble.run("lockstep")
     rows = chunks_of(traces[0], 2077)
     equal((len(rows), {row["writes"] for row in rows}), (2000, {40}), "chunks, and writes of each")
     first_free = min(row["freed"] for row in rows)
     late = sorted(first_free - row["last"] for row in rows)
-    check(late[len(late) * 9 // 10] < 0.025, f"last accesses, before the first free: {late[::200]}")
+    check(late[len(late) * 9 // 10] < 1e-9 * int(printed), f"last accesses, before the first free: {late[::200]}; 5 rounds: {printed} ns")
     # 64 of the other thread's turns, of 2 ms each, are what it may be late: a third of the time.
     row, = chunks_of(trouble.exact("turns_of_threads"), 2078)
     check(row["freed"] - row["last"] < 0.6 * (row["freed"] - row["first"]), f"last access of two threads: {row}")

@@ -71,7 +71,7 @@ def ended(folder):
         chunks = make("ended", folder / "t.pa", 5000, seed, "accesses", *words)
         data = report(folder / "t.pa")
         support.check_report(data, chunks, folded="folded" in words)
-        check(data["complete"] is True, f"complete: {data['complete']}")
+        check(data["complete"] is True, f"missing: {data['missing']}")
         equal(data["files"][0]["instrumented"], 2, "instrumented modules")
         check_all(data, chunks, **how)
         check(data["accesses"]["saturated"] > 0, "some counters are full")
@@ -114,7 +114,7 @@ def none(folder):
         make(form, folder / "t.pa", 1000, 1, *words)
         data = report(folder / "t.pa")
         check("accesses" in data and data["accesses"] is None, f"{words}: null")
-        check(data["complete"] is True, f"all else is there: {data['complete']}")
+        check(data["complete"] is True, f"all else is there: {data['missing']}")
         check(all(p["accesses"] is None and "map" not in p for p in data["points"]), "of points, too")
         out, _ = tool("report", folder / "t.pa")
         equal([line for line in out.splitlines() if "ccess" in line],

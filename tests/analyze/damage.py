@@ -46,8 +46,8 @@ def a_block_flipped(folder):
     result = report(folder / "t.pa")
     missing = len(chunks) - result["totals"]["allocations"]
     check(0 < missing < 4000, f"{missing} chunks are missing")
-    check(any(f": {missing} deaths" in line for line in result["complete"]), f"{missing} deaths are said to be missing: {result['complete']}")
-    check(any("damaged" in line for line in result["complete"]), "damage is said")
+    check(any(f": {missing} deaths" in line for line in result["missing"]), f"{missing} deaths are said to be missing: {result['missing']}")
+    check(any("damaged" in line for line in result["missing"]), "damage is said")
     tool("check", folder / "t.pa", status=1)
     not_packed(folder, "t.pa")
 
@@ -61,13 +61,36 @@ def a_block_cut_out(folder):
         victim = [b for b in blocks_of(folder / "t.pa") if b["kind"] == kind][-2:][0]  # of LIVE, the first of the final picture
         end = victim["offset"] + 32 + victim["stored_size"]
         (folder / "cut.pa").write_bytes(whole[:victim["offset"]] + whole[end:])
-        told = report(folder / "cut.pa")["complete"]
+        data = report(folder / "cut.pa")
+        told = data["missing"]
+        equal(data["complete"], False, f"complete without {kind}")
         for word in words:
-            check(told is not True and any(word in line for line in told), f"without {kind}, '{word}' is in {told}")
+            check(any(word in line for line in told), f"without {kind}, '{word}' is in {told}")
         out, _ = tool("check", folder / "cut.pa", status=1)
         equal([line.split(": ", 1)[1] for line in out.splitlines() if "missing: " in line],
               [line.split(": ", 1)[1] for line in told], "what check says is what report says")
         not_packed(folder, "cut.pa")
+
+
+def every_command_says_it(folder):
+    """`complete` is true or false, whichever command is asked, and `missing` has a reason if it is false."""
+    make("ended", folder / "whole.pa", 4000, 5)
+    whole = (folder / "whole.pa").read_bytes()
+    (folder / "cut.pa").write_bytes(whole[:blocks_of(folder / "whole.pa")[-2]["offset"]])
+    tool("gate", "--allow-incomplete", "--save", folder / "saved", folder / "cut.pa")
+    for command in ("report", "advise", "leaks", "excess", "mprof", "timeline", "flame"):
+        for name, complete in (("whole.pa", True), ("cut.pa", False)):
+            data = json.loads(tool(command, "--json", folder / name)[0])
+            equal(data["complete"], complete, f"{command}: complete")
+            check(all(name in line for line in data["missing"]), f"{command}: the file is named: {data['missing']}")
+            equal(len(data["missing"]) == 0, complete, f"{command}: missing: {data['missing']}")
+        data = json.loads(tool(command, "--json", folder / "whole.pa", folder / "absent", status=None)[0])
+        equal((data["complete"], len(data["missing"])), (False, 1), f"{command}: a file that is not there: {data['missing']}")
+    for command in (("diff",), ("gate", "--allow-incomplete", "--max-peak", "5%")):
+        for base in ("cut.pa", "saved"):
+            data = json.loads(tool(*command, "--json", folder / base, folder / "whole.pa", status=None)[0])
+            told = [(data[side][0]["complete"], len(data[side][0]["missing"]) == 0) for side in ("base", "new")]
+            equal(told, [(False, False), (True, True)], f"{command} {base}")
 
 
 def rows_without_sense(folder):
@@ -99,7 +122,7 @@ def nodes_lost(folder):
     check("the stacks of 2000 chunks" in out, out)
     data = report(folder / "t.pa")
     equal(data["totals"]["allocations"], 2000, "all chunks are counted without their stacks")
-    check(any("the stacks of 2000 chunks" in line for line in data["complete"]), str(data["complete"]))
+    check(any("the stacks of 2000 chunks" in line for line in data["missing"]), str(data["missing"]))
 
 
 def cut_anywhere(folder):
@@ -111,11 +134,11 @@ def cut_anywhere(folder):
     for end in bounds + [rng.randrange(300, len(data)) for _ in range(40)]:
         (folder / "cut.pa").write_bytes(data[:end])
         result = report(folder / "cut.pa")
-        check(result["complete"] is not True, f"cut at {end} of {len(data)} is incomplete")
+        check(result["complete"] is False and result["missing"] != [], f"cut at {end} of {len(data)} is incomplete")
         check(result["totals"]["allocations"] <= len(chunks), "no chunk twice")
         tool("check", folder / "cut.pa", status=1)
     tool("pack", folder / "cut.pa")
-    check(any("the end of the trace" in line for line in report(folder / "cut.packed.pa")["complete"]), "nor has the copy an end")
+    check(any("the end of the trace" in line for line in report(folder / "cut.packed.pa")["missing"]), "nor has the copy an end")
 
 
 def live_table_damaged(folder):
@@ -124,7 +147,7 @@ def live_table_damaged(folder):
     rng = random.Random(2)
     for size in (0, 100, 70000, 800000, len(table) // 2):
         (folder / "t.pa.live").write_bytes(table[:size])
-        check(report(folder / "t.pa")["complete"] is not True, f"live table cut at {size}")
+        check(report(folder / "t.pa")["complete"] is False, f"live table cut at {size}")
     for _ in range(60):
         bad = bytearray(table)
         for _ in range(rng.randrange(1, 30)):
@@ -150,6 +173,38 @@ def entries_overwritten(folder):
     check("deaths that were recorded and are not in the trace" in out, out)
 
 
+def deaths_in(path):
+    """Of the trace without its live table."""
+    rows = map(json.loads, tool("dump", "--json", "--events", path)[0].splitlines())
+    return sum(row["type"] == "death" and row["from"] == "trace" for row in rows)
+
+
+def lost_and_folded(folder):
+    """Deaths of a block that is cut off are lost where rings say that they were written, however many others are in totals; and a
+    sealed trace still says so."""
+    path, table = folder / "t.pa", folder / "t.pa.live"
+    for words in (("settled", "folds=50000"), ("settled", "folds=50000", "unwritten"), ("settled", "folds=50000", "sampled")):
+        make("killed", path, 20000, 4, *words)
+        tool("check", path)
+        whole, live = path.read_bytes(), table.read_bytes()
+        blocks = blocks_of(path)
+        last = [b for b in blocks if b["kind"] == "EVENTS"][-1]
+        deaths = deaths_in(path)
+        for end in (last["offset"], last["offset"] + 20, last["offset"] + 32 + last["stored_size"] - 1):
+            path.write_bytes(whole[:end])
+            table.write_bytes(live)
+            left = deaths_in(path)
+            check(left < deaths, f"{left} of {deaths} deaths are left in the trace")
+            sentence = f"{deaths - left} deaths that were recorded and are not in the trace"
+            for step in ("cut", "sealed"):
+                out, _ = tool("check", path, status=1)
+                check(sentence in out and "has what was in it" not in out, f"{words}, {step} at {end}: '{sentence}' in {out}")
+                check(any(sentence in line for line in report(path)["missing"]), f"{words}, {step}: report")
+                if step == "cut":
+                    tool("seal", path)
+                    check(not table.exists(), "the live table is gone")
+
+
 def bytes_flipped(folder):
     """Anywhere, and with checksums made right again, so that decoders meet it."""
     make("ended", folder / "t.pa", 3000, 8, "after", "folded")
@@ -167,6 +222,7 @@ def bytes_flipped(folder):
     support.check_report(report(folder / "bad.pa"), make("ended", folder / "t.pa", 3000, 8, "after", "folded"), folded=True)
 
 
-support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out,
+support.main(no_traces=no_traces, a_block_flipped=a_block_flipped, a_block_cut_out=a_block_cut_out, every_command_says_it=every_command_says_it,
              rows_without_sense=rows_without_sense, nodes_lost=nodes_lost, cut_anywhere=cut_anywhere,
-             live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, bytes_flipped=bytes_flipped)
+             live_table_damaged=live_table_damaged, entries_overwritten=entries_overwritten, lost_and_folded=lost_and_folded,
+             bytes_flipped=bytes_flipped)

@@ -3,8 +3,8 @@
 import json
 import os
 import random
+import resource
 import subprocess
-import time
 
 import sarif
 import support
@@ -12,6 +12,13 @@ from support import check, equal, make, stack_number, tool
 
 LIMITS = {"max-peak": "peak", "max-bytes": "bytes", "max-count": "count", "max-live": "live"}
 POINT_LIMITS = {"max-point-peak": "peak", "max-point-bytes": "bytes", "max-point-count": "count", "max-point-live": "live"}
+
+
+def processor_time():
+    """Of all that was run so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
 
 
 def run(*arguments):
@@ -280,9 +287,9 @@ def hostile(folder):
         for place in (2, 3, 12, len(lines) - 3):
             refused(b"\n".join(lines[:place] + [line] + lines[place:]), f"{line} in line {place}")
     bad.write_bytes(whole.replace(b"\nfile ", b"\nfile " + b"\\xff" * 250000 + b"\nfile ", 1))
-    began = time.monotonic()
+    began = processor_time()
     equal(run("gate", "--max-peak", "5%", bad, a)[0], 0, "a line of many marks")
-    check(time.monotonic() - began < 20, "which takes no time")
+    check(processor_time() - began < 20, "which takes no time")
     first = next(i for i, line in enumerate(lines) if line.startswith(b"point"))
     refused(b"\n".join(lines[:first] + lines[first:-3] + lines[first:-3] + lines[-3:]), "points twice")
     for _ in range(300):

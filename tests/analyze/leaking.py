@@ -11,8 +11,8 @@ import leaks_reference as reference
 import support
 from support import check, equal, tool
 
+HANGS = 1800  # seconds
 SOURCE = Path(os.environ["PROFALLOC_SOURCE_DIR"]) / "tests/analyze/leaking.c"
-TRIES = 4  # a machine that stalls in the middle of a program changes when its chunks are born
 
 
 def build(folder, *flags):
@@ -28,8 +28,9 @@ def run(program, trace, *words, conf="", status=0, preload=True):
     env["PROFALLOC_CONF"] = ",".join(filter(None, ("prof:true,sample:1", conf, f"out:{trace}")))
     if preload:
         env["LD_PRELOAD"] = os.environ["PROFALLOC_LIB"]
-    done = subprocess.run([program, *words], env=env, timeout=300)
+    done = subprocess.run([program, *words], env=env, timeout=HANGS, stdout=subprocess.PIPE, text=True)
     equal(done.returncode, status, f"status of {words}")
+    return "uneven" not in done.stdout
 
 
 def widgets(data):
@@ -38,15 +39,17 @@ def widgets(data):
 
 
 def told(program, trace, *words, reason, **options):
-    """Runs it until the machine let it run evenly; all figures are checked each time. Returns what is told of the widgets."""
-    for _ in range(TRIES):
-        run(program, trace, *words, **options)
-        data = json.loads(tool("leaks", "--json", trace)[0])
-        reference.check_leaks(data, trace)
-        point = widgets(data)
-        if point["reason"] == reason:
-            return point
-    check(False, f"{words}: {point['reason']}, expected {reason}: {point['births']}")
+    """Runs it and checks all figures and the verdict against the reference. Returns what is told of the widgets; None if the machine
+    did not let the program run evenly: its chunks were born at other times than it meant, and the verdict may be another."""
+    even = run(program, trace, *words, **options)
+    data = json.loads(tool("leaks", "--json", trace)[0])
+    reference.check_leaks(data, trace)
+    point = widgets(data)
+    if not even:
+        print(f"{words}: the machine was busy: {point['reason']}, as the reference has it")
+        return None
+    equal(point["reason"], reason, f"{words}: the reason; births: {point['births']}")
+    return point
 
 
 def verdicts(folder):
@@ -56,12 +59,15 @@ def verdicts(folder):
                                         ("young", "young", 50, 0), ("burst", "burst", 50, 0), ("bursts", "bursts", 150, 0),
                                         ("levels", "slower", 60, 0), ("single", "one-chunk", 1, 0), ("threads", "overdue", 75, 3)):
         point = told(program, trace, way, reason=reason)
+        if point is None:
+            continue
         equal(point["chunks"], chunks, f"chunks of {way}")
         tool("leaks", "--fail", "--fail-bytes", 1, trace, status=status)
         equal(point["leaked_bytes"] > 0, status == 3, f"{way}: bytes that are likely leaked")
 
 
 TABLE = r"""
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -72,14 +78,27 @@ __attribute__((noinline)) static char *copy_line(int number)
     memset(line, number, 100);
     return line;
 }
+static double seconds_between(const struct timespec *from, const struct timespec *to)
+{
+    return (double)(to->tv_sec - from->tv_sec) + 1e-9 * (double)(to->tv_nsec - from->tv_nsec);
+}
 int main(void)
 {
     static char *lines[400];
+    struct timespec times[401];
+    double longest = 0;
     table = lines;
+    clock_gettime(CLOCK_MONOTONIC, &times[0]);
     for (int i = 0; i < 400; i++) {
         struct timespec time = {.tv_nsec = 200000};
         lines[i] = copy_line(i);
         nanosleep(&time, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &times[i + 1]);
+        double took = seconds_between(&times[i], &times[i + 1]);
+        longest = took > longest ? took : longest;
+    }
+    if (longest > seconds_between(&times[0], &times[400]) / 40) {
+        puts("uneven");
     }
     return table[399][5] == 0;
 }
@@ -97,13 +116,12 @@ def everyday(folder):
         tool("gate", "--max-leak", "0", folder / "0.pa", trace)
     (folder / "table.c").write_text(TABLE)
     subprocess.run([os.environ["CC"], "-O1", "-g", "-o", folder / "table", folder / "table.c"], check=True)
-    for _ in range(TRIES):
-        run(folder / "table", folder / "t.pa")
-        data = json.loads(tool("leaks", "--json", folder / "t.pa")[0])
-        reference.check_leaks(data, folder / "t.pa")
-        point = next(p for p in data["points"] if p["chunks"] == 400)
-        if point["reason"] == "never-freed":
-            break
+    even = run(folder / "table", folder / "t.pa")
+    data = json.loads(tool("leaks", "--json", folder / "t.pa")[0])
+    reference.check_leaks(data, folder / "t.pa")
+    point = next(p for p in data["points"] if p["chunks"] == 400)
+    if not even:
+        return
     equal((point["reason"], point["fails"], point["bytes_per_hour"]), ("never-freed", True, None), "the table")
     check(0.5 <= point["sure"] < 0.795 and "leak likely (sure: medium" in tool("leaks", folder / "t.pa")[0], f"how sure: {point['sure']}")
     tool("leaks", "--fail", folder / "t.pa", status=3)
@@ -113,19 +131,20 @@ def everyday(folder):
 
 def siblings(folder):
     program, trace = build(folder), folder / "t.pa"
-    point = told(program, trace, "one-of-100", reason="overdue")
-    equal(point["siblings"]["freed"], 990, "siblings")
-    equal([s["name"].split()[0] for s in point["siblings"]["sites"]], ["consume_widget"], "where they are freed")
-    out, _ = tool("leaks", trace)
-    for wanted in ("siblings  990 are freed by consume_widget (leaking.c:", "by the thread that had allocated them", "10 of 10 are older than"):
-        check(wanted in out, f"'{wanted}' in\n{out}")
-    point = told(program, trace, "threads", reason="overdue")
-    owners = {t["name"]: (t["freed"], t["live"]) for t in point["allocating_threads"]}
-    equal(owners, {"leaky": (225, 75), "tidy": (300, 0)}, "whose chunks are kept")
-    check("leaky allocated 100 % of them" in tool("leaks", trace)[0], "which is said")
-    point = told(program, trace, "cousins", reason="never-freed")
-    equal((point["siblings"]["of_the_same_function"], point["siblings"]["freed"]), (True, 200), "freed elsewhere")
-    check("cousins" in tool("leaks", trace)[0], "which is said")
+    if (point := told(program, trace, "one-of-100", reason="overdue")) is not None:
+        equal(point["siblings"]["freed"], 990, "siblings")
+        equal([s["name"].split()[0] for s in point["siblings"]["sites"]], ["consume_widget"], "where they are freed")
+        out, _ = tool("leaks", trace)
+        for wanted in ("siblings  990 are freed by consume_widget (leaking.c:", "by the thread that had allocated them",
+                       "10 of 10 are older than"):
+            check(wanted in out, f"'{wanted}' in\n{out}")
+    if (point := told(program, trace, "threads", reason="overdue")) is not None:
+        owners = {t["name"]: (t["freed"], t["live"]) for t in point["allocating_threads"]}
+        equal(owners, {"leaky": (225, 75), "tidy": (300, 0)}, "whose chunks are kept")
+        check("leaky allocated 100 % of them" in tool("leaks", trace)[0], "which is said")
+    if (point := told(program, trace, "cousins", reason="never-freed")) is not None:
+        equal((point["siblings"]["of_the_same_function"], point["siblings"]["freed"]), (True, 200), "freed elsewhere")
+        check("cousins" in tool("leaks", trace)[0], "which is said")
 
 
 def endings(folder):
@@ -166,13 +185,13 @@ def touched(folder):
     env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_")}
     wrapper = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "profalloc-cc"
     subprocess.run([wrapper, "-g", "-O1", SOURCE, "-o", program, "-pthread"], check=True, env={**env, "PROFALLOC_CC": os.environ["CC"]})
-    point = told(program, trace, "used", reason="grows-in-use", preload=False)
-    check(point["accesses"]["used"] > 100, f"used: {point['accesses']}")
-    tool("leaks", "--fail", trace)
-    point = told(program, trace, "unused", reason="never-freed", preload=False)
-    equal(point["accesses"]["used"], 0, "nobody uses them")
-    check(point["accesses"]["stale"] > 50, f"stale: {point['accesses']}")
-    tool("leaks", "--fail", trace, status=3)
+    if (point := told(program, trace, "used", reason="grows-in-use", preload=False)) is not None:
+        check(point["accesses"]["used"] > 100, f"used: {point['accesses']}")
+        tool("leaks", "--fail", trace)
+    if (point := told(program, trace, "unused", reason="never-freed", preload=False)) is not None:
+        equal(point["accesses"]["used"], 0, "nobody uses them")
+        check(point["accesses"]["stale"] > 50, f"stale: {point['accesses']}")
+        tool("leaks", "--fail", trace, status=3)
 
 
 LIBRARY = r"""

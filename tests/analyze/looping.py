@@ -23,7 +23,7 @@ def record(folder, way, conf="sample:1", program=None):
     trace.unlink(missing_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith("PROFALLOC_") and k != "LD_PRELOAD"}
     env |= {"PROFALLOC_CONF": f"prof:true,{conf},out:{trace}", "LD_PRELOAD": os.environ["PROFALLOC_LIB"]}
-    subprocess.run([program or build(folder), way], env=env, timeout=300, check=True)
+    subprocess.run([program or build(folder), way], env=env, timeout=1800, check=True)
     return trace
 
 
@@ -39,7 +39,8 @@ def check_frequency(hit, data):
 def many_sizes(folder):
     """None of the sizes takes a tenth of the share, and all of them together are worth a change."""
     trace = record(folder, "sizes")
-    data = excess(trace, "--objects")
+    share = support.worth_it(trace, TURNS)
+    data = excess(trace, "--objects", *share)
     equal([h["caller"]["function"] for h in data["hits"]], ["render"], "the only hit")
     hit = data["hits"][0]
     check_frequency(hit, data)
@@ -49,7 +50,7 @@ def many_sizes(folder):
     least = data["min_share"] * data["run_ns"] / 10
     sizes = [o for o in data["objects"] if o["caller"]["function"] == "render"]
     check(all(o["frequency"] * data["pair_ns"] < least for o in sizes), "each by itself takes too little")
-    text = tool("excess", "--plain", trace)[0]
+    text = tool("excess", "--plain", *share, trace)[0]
     check(f"{hit['frequency']:,} times 16 to 1,024 bytes, 1,009 sizes, alive for" in text, text)
     check("use a local array, or keep one chunk of 1,024 bytes from call to call" in text, text)
     equal([c["function"] for c in hit["calls"][:3]], ["render", "run_job", "main"], "calls")
@@ -58,11 +59,12 @@ def many_sizes(folder):
 def one_size(folder):
     trace = record(folder, "one")
     for method in ("kmeans", "iqr"):
-        data = excess(trace, "--method", method)
+        share = support.worth_it(trace, TURNS)
+        data = excess(trace, "--method", method, *share)
         equal([(h["caller"]["function"], h["size_low"], h["size_high"], h["sizes"]) for h in data["hits"]], [("render", 48, 48, 1)],
               f"hits by {method}")
         check_frequency(data["hits"][0], data)
-        text = tool("excess", "--plain", "--method", method, trace)[0]
+        text = tool("excess", "--plain", "--method", method, *share, trace)[0]
         check(f"{data['hits'][0]['frequency']:,} times 48 bytes, alive for" in text, text)
 
 
@@ -70,7 +72,7 @@ def few_functions(folder):
     """All live for some nanoseconds, and which of them by the fewest is chance: the most frequent is excessive all the same."""
     for conf in ("sample:1", "sample:1,time_step:1"):
         trace = record(folder, "few", conf)
-        data = excess(trace)
+        data = excess(trace, *support.worth_it(trace, TURNS))
         equal(data["hits"][0]["caller"]["function"], "few_128", "the most frequent")
         check_frequency(data["hits"][0], data)
         most = next(c for c in data["kmeans"]["clusters"] if c["most_frequent"])
@@ -82,11 +84,12 @@ def few_functions(folder):
 def grown(folder):
     """What realloc moves on is not freed: of eight chunks of a list, only the last is."""
     trace = record(folder, "grow")
-    data = excess(trace)
+    share = support.worth_it(trace, TURNS)
+    data = excess(trace, *share)
     hit = data["hits"][0]
     equal((hit["caller"]["function"], hit["size_low"], hit["size_high"]), ("grow_list", 16, 128), "the list")
     check(abs(hit["moved"] / hit["frequency"] - 7 / 8) < 0.01, f"{hit['moved']} of {hit['frequency']} were moved")
-    text = tool("excess", "--plain", "--top", 1, trace)[0]
+    text = tool("excess", "--plain", "--top", 1, *share, trace)[0]
     check("realloced by grow_list" in text and "freed by" not in text, text)
     check("moved by realloc, not freed: if they grow, reserve at once what is needed in the end, at least 128 bytes." in text, text)
 
@@ -103,7 +106,8 @@ def sampled(folder):
     """Of samples of the same program, the true frequency is within its interval about 95 times of 100."""
     program, runs, right, total = build(folder), 40, 0, 0.0
     for _ in range(runs):
-        data = excess(record(folder, "sizes", "sample:64K", program), "--clusters", 1)
+        trace = record(folder, "sizes", "sample:64K", program)
+        data = excess(trace, "--clusters", 1, "--min-share", 0)
         hit = next(h for h in data["hits"] if h["caller"]["function"] == "render")
         check(0 < hit["within"]["frequency"] < hit["frequency"] / 4, f"an interval that says something: {hit['within']}")
         right += abs(hit["frequency"] - TURNS) <= hit["within"]["frequency"]

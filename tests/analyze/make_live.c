@@ -39,12 +39,16 @@ static void put_ring(int fd, pfa_live_head_t *head, const made_t *made, const he
         add_extent(head, PFA_EXTENT_RING, number,
                    PFA_LIVE_RING_ENTRIES + RING_CAPACITY * (sizeof(pfa_event_t) + sizeof(pfa_event_accesses_t)));
     uint64_t accesses = at + PFA_LIVE_RING_ENTRIES + RING_CAPACITY * sizeof(pfa_event_t);
-    /* The writer was killed after its block and before it told the ring: the tail is behind. */
+    bool folded = number == 0 && made->unwritten;
+    /* Unless it settled with the ring, the writer was killed after its block and before it told that: the tail is behind. */
     pfa_live_ring_t ring = {.number = number,
                             .entry_size = sizeof(pfa_event_t),
                             .capacity = RING_CAPACITY,
                             .head = count,
-                            .tail = number == 0 && made->unwritten ? in_trace + UNWRITTEN : in_trace / 2};
+                            .tail = folded          ? in_trace + UNWRITTEN
+                                    : made->settled ? in_trace
+                                                    : in_trace / 2,
+                            .folded_from = folded ? in_trace + 1 : 0};
     put(fd, at, &ring, sizeof ring);
     for (size_t i = count > RING_CAPACITY ? count - RING_CAPACITY : 0; i < count; i++) {
         put(fd, at + PFA_LIVE_RING_ENTRIES + i % RING_CAPACITY * sizeof(pfa_event_t), &heap->deaths[first + i].event,
@@ -113,6 +117,9 @@ static void put_folds(int fd, pfa_live_head_t *head, const made_t *made, const h
         folds[PFA_NODE_FIRST + 1] = (pfa_live_fold_t){.chunks = 1024 * 7, .bytes = 700};
         head->folded = 7;
     }
+    folds[PFA_NODE_FIRST].chunks += 1024 * made->folds;
+    folds[PFA_NODE_FIRST].bytes += 100 * made->folds;
+    head->folded += made->folds;
     for (size_t i = in_trace; made->unwritten && i < in_trace + UNWRITTEN; i++) {
         const pfa_event_t *event = &heap->deaths[heap->ring_start[0] + i].event;
         folds[event->stack].chunks += 1024;

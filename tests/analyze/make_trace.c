@@ -10,6 +10,8 @@
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
  *          unwritten (killed) a block of deaths could not be written: they are in totals, and in a ring before its tail
+ *          settled   (killed) tails of rings are where their deaths in the trace end, not behind
+ *          folds=N   (killed) so many more deaths, which never were in a ring, are only in totals
  *          folded    some deaths are only in totals
  *          sampled   half of the chunks are samples
  *          shift     times are cut by 6 bits
@@ -370,6 +372,7 @@ int main(int argc, char **argv)
         made.later = strncmp(*word, "later=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.later;
         made.shift = strncmp(*word, "shift=", 6) == 0 ? (uint32_t)strtoull(*word + 6, NULL, 0) : made.shift;
         made.bits = strncmp(*word, "bits=", 5) == 0 ? (unsigned)strtoull(*word + 5, NULL, 0) : made.bits;
+        made.folds = strncmp(*word, "folds=", 6) == 0 ? strtoull(*word + 6, NULL, 0) : made.folds;
         points = strncmp(*word, "points=", 7) == 0 ? (uint32_t)strtoull(*word + 7, NULL, 0) : points;
         made.boot = strncmp(*word, "boot=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.boot;
         made.slow = strncmp(*word, "slow=", 5) == 0 ? strtoull(*word + 5, NULL, 0) : made.slow;
@@ -383,6 +386,7 @@ int main(int argc, char **argv)
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
     made.unwritten = has(words, "unwritten");
+    made.settled = has(words, "settled");
     made.shift = has(words, "shift") ? 6 : made.shift;
     made.instrumented = has(words, "accesses");
     made.accesses = made.instrumented || has(words, "idle");

@@ -44,6 +44,8 @@ typedef struct made {
     bool sampled;
     bool now;
     bool unwritten;
+    bool settled;
+    uint64_t folds;
     bool accesses;     /* there is room for them, */
     bool instrumented; /* and something to tell */
     bool maps;

@@ -89,7 +89,7 @@ def unknown(folder):
     make("ended", path, 300, 3)
     for text in ("reads = 0", "not coverage > 1%", "shared or live", "point in (idle > 1ns)"):
         data = ask(path, "--where", text)
-        check(data["complete"] is not True and "no access data" in str(data["files"][0]["missing"]), f"{text}: {data['files']}")
+        check(data["complete"] is False and "no access data" in str(data["files"][0]["missing"]), f"{text}: {data['files']}")
         check("no access data" in tool("mprof", "--where", text, path)[0], text)
     data = ask(path, "--where", "live")
     check(data["complete"] is True and "no chunk" not in str(data["remarks"]), "nothing is missing")

@@ -84,7 +84,7 @@ def signals(folder):
                                    cwd=folder, start_new_session=True)
         equal(process.stdout.readline(), "ready\n", "the command is ready")
         process.send_signal(getattr(signal, "SIG" + name))
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=1800)
         equal((out, process.returncode), ("got\n", 5), f"after SIG{name}")
 
 
@@ -131,15 +131,18 @@ def listed(folder):
 def two_at_once(folder):
     """Two runs in one folder: each knows its own traces."""
     folder = folder.resolve()
-    longer = subprocess.Popen([support.TOOL, "run", "--list", "one", "--", "sh", "-c", "/bin/true; sleep 0.5"], cwd=folder,
+    os.mkfifo(folder / "gate")
+    longer = subprocess.Popen([support.TOOL, "run", "--list", "one", "--", "sh", "-c", "/bin/true; /bin/cat gate; exit"], cwd=folder,
                               stderr=subprocess.DEVNULL)
     for _ in range(3):
         tool("run", "--list", "other", "--", "sh", "-c", "/bin/ls >&2; /bin/true", cwd=folder)
         names = [os.path.basename(name) for name in (folder / "other").read_text().splitlines()]
         equal(sorted(name.split(".")[0] for name in names), ["dash", "ls", "true"], f"traces of the shorter: {names}")
+    check(longer.poll() is None, "the longer goes on")
+    (folder / "gate").write_text("")
     equal(longer.wait(), 0, "status of the longer")
     names = [os.path.basename(name) for name in (folder / "one").read_text().splitlines()]
-    equal(sorted(name.split(".")[0] for name in names), ["dash", "sleep", "true"], f"traces of the longer: {names}")
+    equal(sorted(name.split(".")[0] for name in names), ["cat", "dash", "true"], f"traces of the longer: {names}")
 
 
 def fixed_name(folder):

@@ -19,7 +19,7 @@ def says_the_same(folder):
             tool("seal", path)
             check(not (folder / "t.pa.live").exists(), "the live table is gone")
             after = report(path)
-            for key in ("totals", "live", "peak", "points", "sizes", "threads", "complete", "accesses"):
+            for key in ("totals", "live", "peak", "points", "sizes", "threads", "complete", "missing", "accesses"):
                 equal(after[key], before[key], f"{key} of a sealed trace ({words}, {count})")
             tool("check", path)
             whole = path.read_bytes()
@@ -53,7 +53,7 @@ def process_lives(folder):
         check((folder / "t.pa.live").exists(), "the live table stays")
         result = report(path)
         check(result["files"][0]["end"] == "running", "it is still running")
-        check(any("picture of a moment" in line for line in result["complete"]), "a moment's picture")
+        check(any("picture of a moment" in line for line in result["missing"]), "a moment's picture")
         equal((result["peak"]["exact"], result["files"][0]["peak"]["exact"]), (False, False), "exact")
         make("ended", folder / "other.pa", 500, 2)
         equal([f["peak"]["exact"] for f in report(path, folder / "other.pa")["files"]], [False, True], "exact of two")

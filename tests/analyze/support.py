@@ -7,8 +7,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+import folders
+
 TOOL = os.environ["PROFALLOC_TOOL"]
 MAKER = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/make_trace")
+
+
+SANITIZED = b"__asan_init" in Path(TOOL).read_bytes()
+
+
+def rounds(count):
+    """Of a test on so many random inputs, one after another: under a sanitizer a quarter of them. They are alike in kind, and the answers
+    are held against the truth on all of them without it. Not for damaged inputs, which sanitizers are there for."""
+    return range((count + 3) // 4 if SANITIZED else count)
 
 
 def check(condition, message):
@@ -22,13 +33,66 @@ def equal(ours, expected, what, tolerance=0):
     check(same, f"{what}: {str(ours)[:2000]}, expected {str(expected)[:2000]}")
 
 
+class Several:
+    """Under AddressSanitizer: one process of tests/analyze/several.c, which runs a command line of each kind again and looks for leaks at
+    its end. Without it there is nothing to do."""
+    PROGRAM = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/several")
+    ALTERING = {"run", "seal", "pack"}  # what they did cannot be done again
+
+    def __init__(self):
+        self.on, self.process, self.said, self.kinds = os.path.exists(self.PROGRAM), None, None, set()
+
+    def again(self, arguments, status, cwd=None, **others):
+        words = [str(word) for word in arguments]
+        if not self.on or not words or words[0] in self.ALTERING or others or not 0 <= status < 128:
+            return
+        kind = (words[0], *sorted({word.split("=")[0] for word in words if word.startswith("-")}), status)
+        if kind in self.kinds:
+            return
+        self.kinds.add(kind)
+        if self.process is None:
+            self.said = tempfile.TemporaryFile("w+", errors="replace")
+            self.process = subprocess.Popen([self.PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
+                                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+        text = "".join(f"{word}\0" for word in (os.path.abspath(cwd or os.getcwd()), len(words), *words))
+        self.process.stdin.write(text.encode(errors="surrogateescape"))
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().decode()
+        if answer == "":  # a command may end the process, which then looks for leaks
+            self.end(status)
+        else:
+            check(int(answer) == status, f"{words}: status {answer} in a process for several, {status} alone")
+
+    def end(self, status=0):
+        if self.process is None:
+            return
+        self.process.stdin.close()
+        found = self.process.wait()
+        self.process.stdout.close()
+        self.process = None
+        self.said.seek(0)
+        check(found == status, f"status {found}: leaks, or worse, of these:\n{sorted(map(str, self.kinds))}\n{self.said.read()[-8000:]}")
+        self.said.close()
+
+
+several = Several()
+
+
 def tool(*arguments, status=0, **options):
     """Runs the tool, checks its exit status, returns (stdout, stderr)."""
     done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", **options)
+    several.again(arguments, done.returncode, **options)
     if status is not None:
         check(done.returncode == status,
               f"profalloc {' '.join(map(str, arguments))}: status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
+
+
+def worth_it(trace, calls):
+    """Options of excess with which so many calls are worth a change. The usual share of the run time, unless the machine let the
+    program stand still for so long that they took less than twice that."""
+    data = json.loads(tool("excess", "--json", "--min-share", 0, trace)[0])
+    return "--min-share", min(0.03, 0.5 * calls * data["pair_ns"] / data["run_ns"])
 
 
 def report(*files):
@@ -177,7 +241,7 @@ def check_report(data, chunks, folded=False, tolerance=0, peak=True):
 
 
 def folder():
-    return tempfile.TemporaryDirectory(prefix="profalloc-")
+    return folders.Folder(prefix="profalloc-")
 
 
 def main(**tests):
@@ -186,3 +250,4 @@ def main(**tests):
         with folder() as path:
             test(Path(path))
             print(f"{name}: fine")
+    several.end()

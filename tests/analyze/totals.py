@@ -11,8 +11,8 @@ def ended(folder):
         chunks = make("ended", folder / "t.pa", 5000, seed, *words)
         data = report(folder / "t.pa")
         support.check_report(data, chunks, folded="folded" in words)
-        check(data["complete"] is True, f"complete: {data['complete']}")
-        check(data["schema"] == "profalloc-report" and data["version"] == 2, "schema")
+        check(data["complete"] is True, f"missing: {data['missing']}")
+        check(data["schema"] == "profalloc-report" and data["version"] == 3, "schema")
         tool("check", folder / "t.pa")
 
 
@@ -29,7 +29,7 @@ def killed(folder):
             chunks = make("killed", folder / "t.pa", count, seed, *words)
             data = report(folder / "t.pa")
             support.check_report(data, chunks, folded="folded" in words)
-            check(data["complete"] is True, f"complete: {data['complete']}")
+            check(data["complete"] is True, f"missing: {data['missing']}")
             check(data["files"][0]["end"] == "killed", "it was killed")
             names = {t["name"] for t in data["threads"]}
             check(names == {"worker-1", "worker-2", "worker-3"}, f"names of threads {names}")
@@ -43,7 +43,7 @@ def unwritten(folder):
         equal(data["totals"]["allocations"], len(chunks), "allocations")
         equal(data["totals"]["bytes_allocated"], sum(c.size for c in chunks), "bytes")
         equal(data["live"]["chunks"], sum(not c.died for c in chunks), "live chunks")
-        check(data["complete"] is True, f"complete: {data['complete']}")
+        check(data["complete"] is True, f"missing: {data['missing']}")
         check(any("40 deaths could not be written" in r for r in data["files"][0]["remarks"]), str(data["files"][0]["remarks"]))
         tool("check", folder / "t.pa")
         tool("seal", folder / "t.pa")
@@ -105,7 +105,7 @@ def same_twice(folder):
         data = json.loads(out)
         equal((data["totals"], data["peak"], data["points"]), (expected["totals"], expected["peak"], expected["points"]), f"{files}")
         equal(data["files"][0]["path"], str(kept), "the file that is told")
-        check(data["complete"] is True, str(data["complete"]))
+        check(data["complete"] is True, str(data["missing"]))
         check("is the same recording as" in said, said)
         check(any("a.pa is the same recording" in r for r in data["files"][0]["remarks"]), str(data["files"][0]["remarks"]))
     check("note: " + str(a) + " is the same recording" in tool("report", a, packed)[0], "the text says it")
@@ -127,7 +127,7 @@ def one_is_none(folder):
     for key in ("files", "totals", "peak", "points"):
         equal(data[key], good[key], key)
     for path in (paths[1], paths[3], paths[4]):
-        check(str(path) in said and any(str(path) in line for line in data["complete"]), f"{path} is named: {said} {data['complete']}")
+        check(str(path) in said and any(str(path) in line for line in data["missing"]), f"{path} is named: {said} {data['missing']}")
     out, _ = tool("report", *paths, status=2)
     check(f"MISSING: {paths[1]}" in out and "all together" in out, out)
     equal(tool("report", paths[1], paths[4], status=2)[0], "", "a report of nothing")

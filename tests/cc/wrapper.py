@@ -64,18 +64,18 @@ def has_pass(name):
 
 
 def unders():
-    """All that are here; at least one of each family."""
+    """All of them, or the one that PROFALLOC_TEST_UNDER names; clang-14-pass is clang-14 with the pass."""
     found = []
     for name, cxx in FAMILY.items():
-        if shutil.which(name) is None or shutil.which(cxx) is None:
-            print(f"skipped: {name}, {name} or {cxx} is not installed")
-            continue
+        check(shutil.which(name) is not None and shutil.which(cxx) is not None, f"{name} or {cxx} is missing: run scripts/setup.sh test")
         found.append(Under(name, "off"))
-        if name.startswith("clang") and has_pass(name):
+        if name.startswith("clang"):
+            check(has_pass(name), f"there is no pass for {name}: run scripts/setup.sh test, and build again")
             found.append(Under(name, "on"))
-    check(any(not under.clang for under in found), "there is no gcc: install gcc and g++")
-    check(any(under.clang for under in found), "there is no clang: install clang-14 or clang-16")
-    return found
+    wanted = os.environ.get("PROFALLOC_TEST_UNDER")
+    chosen = [under for under in found if wanted in (None, under.name + ("-pass" if under.pass_wish == "on" else ""))]
+    check(chosen, f"there is no compiler {wanted}")
+    return chosen
 
 
 def environment(under=None, **more):

@@ -28,7 +28,7 @@ BEGINNINGS = {"__tsan_": [], "__tsan_atomic": ATOMICS}
 VISIBLE = {"profalloc_instrumented"}
 # Besides __real_* and the archive's own parts: the library, the locale's table of lower case, and what libgcc or compiler-rt
 # have for atomics on arm64.
-MAY_ASK_FOR = re.compile(r"profalloc_access_(attach|detach)|_GLOBAL_OFFSET_TABLE_"
+MAY_ASK_FOR = re.compile(r"profalloc_access_(attach|detach|thread)|_GLOBAL_OFFSET_TABLE_"
                          r"|__ctype_tolower_loc|tolower|sched_yield|__aarch64_(cas|swp|ld(add|clr|eor|set))\d+_(relax|acq|rel|acq_rel)")
 
 

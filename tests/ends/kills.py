@@ -16,7 +16,7 @@ import support
 from capture import Notes, check
 
 CHURNER = capture.program("ends/churner")
-RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 400
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
 LONGEST = 0.040
 

@@ -7,11 +7,13 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static void work(unsigned long steps)
@@ -49,15 +51,24 @@ static void check_child(pid_t pid)
     }
 }
 
+/* With fork handlers or past them. */
+static pid_t make_child(const char *how)
+{
+    if (strcmp(how, "_Fork") == 0) {
+        return _Fork();
+    }
+    return strcmp(how, "clone") == 0 ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
+}
+
 /* Children inherit chunks, free some of those, allocate and free their own, and end in different ways. */
-static void fork_some(const char *notes)
+static void fork_some(const char *notes, const char *how)
 {
     void *shared[64];
     for (int i = 0; i < 64; i++) {
         shared[i] = noted_small(1000);
     }
     for (int child = 0; child < 4; child++) {
-        pid_t pid = fork();
+        pid_t pid = make_child(how);
         if (pid == 0) {
             char name[256];
             snprintf(name, sizeof name, "%s.%d", notes, (int)getpid());
@@ -186,7 +197,7 @@ int main(int argc, char **argv)
     noted_open(argv[1]);
     work(10000);
     if (strcmp(what, "fork") == 0) {
-        fork_some(argv[1]);
+        fork_some(argv[1], argc > 3 ? argv[3] : "fork");
     } else if (strcmp(what, "spawn") == 0) {
         spawn(argv + 3);
     } else if (strcmp(what, "load") == 0) {

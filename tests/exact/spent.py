@@ -16,7 +16,7 @@ def times_by_pid(said):
 def run(folder, mode, conf="", status=0):
     """Runs the program; returns what it measured, by process."""
     process = start(folder, [program("exact/spender"), mode], conf, stdout=subprocess.PIPE)
-    said, wrong = process.communicate(timeout=300)
+    said, wrong = process.communicate(timeout=1800)
     equal(process.returncode, status, f"spender {mode}: status ({wrong})")
     return times_by_pid(said)
 

@@ -1,9 +1,7 @@
-/* What fuzz targets share: files for inputs, commands as from a command line, and debug information that is not there, since it
- * would be of this machine's files. For one target each, which includes it once. */
+/* What fuzz targets share: files for inputs, and commands as from a command line. For one target each, which includes it once. */
 #ifndef PFA_TESTS_FUZZ_H
 #define PFA_TESTS_FUZZ_H
 
-#include "analyze/names/dwarf.h"
 #include "export/format/trace.h"
 
 #include <fcntl.h>
@@ -15,37 +13,6 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
-{
-    (void)path;
-    (void)build_id;
-    (void)build_id_size;
-    *why = "not here";
-    return NULL;
-}
-
-void pfa_dwarf_close(pfa_dwarf_t *dwarf)
-{
-    (void)dwarf;
-}
-
-void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol), void *to)
-{
-    (void)dwarf;
-    (void)address;
-    (void)visit;
-    (void)to;
-}
-
-bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left)
-{
-    (void)dwarf;
-    (void)visit;
-    (void)to;
-    (void)left;
-    return true;
-}
 
 /* Where files are quickest. */
 static const char *fuzz_folder(void)
@@ -62,7 +29,20 @@ static void write_file(const char *path, const uint8_t *bytes, size_t size)
     close(fd);
 }
 
-static void mend_checksums(uint8_t *bytes, size_t size)
+/* All of a file; the caller frees it. */
+__attribute__((unused)) static uint8_t *read_all(const char *path, size_t *size)
+{
+    FILE *from = fopen(path, "re");
+    uint8_t *bytes = malloc(1 << 22);
+    if (from == NULL || bytes == NULL) {
+        abort();
+    }
+    *size = fread(bytes, 1, 1 << 22, from);
+    fclose(from);
+    return bytes;
+}
+
+__attribute__((unused)) static void mend_checksums(uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; size - at >= sizeof(pfa_block_header_t);) {
         pfa_block_header_t header;
@@ -77,21 +57,25 @@ static void mend_checksums(uint8_t *bytes, size_t size)
     }
 }
 
-/* As from the command line. */
-static int run(int command(int argc, char **argv), const char *name, const char *option, const char *first,
-               const char *second)
+/* As from the command line; words may be NULL. */
+__attribute__((unused)) static int run_words(int command(int argc, char **argv), const char *const *words, size_t count)
 {
     char *arguments[8];
-    int count = 0;
-    const char *given[] = {name, option, first, second};
-    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
-        if (given[i] != NULL) {
-            arguments[count++] = (char *)(uintptr_t)given[i];
+    int given = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (words[i] != NULL) {
+            arguments[given++] = (char *)(uintptr_t)words[i];
         }
     }
-    arguments[count] = NULL;
+    arguments[given] = NULL;
     optind = 0; /* getopt begins anew */
-    return command(count, arguments);
+    return command(given, arguments);
+}
+
+__attribute__((unused)) static int run(int command(int argc, char **argv), const char *name, const char *option,
+                                       const char *first, const char *second)
+{
+    return run_words(command, (const char *const[]){name, option, first, second}, 4);
 }
 
 #endif

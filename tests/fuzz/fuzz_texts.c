@@ -28,19 +28,6 @@ static void remove_files(void)
     (void)unlink(again_path);
 }
 
-/* All of a file; the caller frees it. */
-static uint8_t *read_all(const char *path, size_t *size)
-{
-    FILE *from = fopen(path, "re");
-    uint8_t *bytes = malloc(1 << 22);
-    if (from == NULL || bytes == NULL) {
-        abort();
-    }
-    *size = fread(bytes, 1, 1 << 22, from);
-    fclose(from);
-    return bytes;
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const char *folder = fuzz_folder();

@@ -72,7 +72,7 @@ class Harness:
 
     def outcome(self, program, flags, way):
         """What it printed: its result, what has to be the same in all ways, and how many calls told it."""
-        status, output = run([*self.runner, self.build(program, flags, way)], timeout=60)
+        status, output = run([*self.runner, self.build(program, flags, way)], timeout=1800)
         if way is not None and status != 0:
             raise Failure(f"{program.name} {' '.join(flags)}, options '{way}': status {status}\n{output}")
         lines = output.splitlines()

@@ -4,7 +4,13 @@
  *
  * run: modes=off
  * run: modes=sampled,often,full arg=refuse-threads conf=out:none
- * run: modes=sampled,often,full arg=allow-files */
+ * run: modes=sampled,often,full arg=allow-files
+ *
+ * Without a trace nothing is asked for but memory, advice and futexes, and no thread. With one, a program that is refused all
+ * else, and not killed, goes on without being recorded.
+ *
+ * run: modes=off,sampled,often,full arg=memory-only conf=out:none
+ * run: modes=off,sampled,often,full arg=refuse-rest */
 #include "trap.h"
 
 #include <linux/filter.h>
@@ -65,10 +71,34 @@ static void shut_in(bool refuse_threads, bool allow_files)
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
+/* What every malloc needs, and nothing else. */
+static void shut_in_with_memory(uint32_t otherwise)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(exit_group),
+        ALLOW(futex),
+        ALLOW(madvise),
+        ALLOW(mmap),
+        ALLOW(mprotect),
+        ALLOW(munmap),
+        BPF_STMT(BPF_RET | BPF_K, otherwise),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
 int main(int argc, char **argv)
 {
-    bool allow_files = argc > 1 && strcmp(argv[1], "allow-files") == 0;
-    shut_in(argc > 1, allow_files);
+    const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "memory-only") == 0) {
+        shut_in_with_memory(SECCOMP_RET_KILL_PROCESS);
+    } else if (strcmp(how, "refuse-rest") == 0) {
+        shut_in_with_memory(SECCOMP_RET_ERRNO | EPERM);
+    } else {
+        shut_in(argc > 1, strcmp(how, "allow-files") == 0);
+    }
     for (unsigned round = 0; round < 5; round++) {
         void *chunks[400];
         for (unsigned i = 0; i < 400; i++) {
@@ -83,7 +113,7 @@ int main(int argc, char **argv)
             free(chunks[i]);
         }
     }
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 3000; i++) {
         free(malloc(150000));
     }
     malloc_trim(0);

@@ -62,14 +62,14 @@ static void release(void *memory)
 
 static void take(uintptr_t start)
 {
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     pfa_large_t *node = pfa_intervalmap_remove(&map, start);
     if (node != NULL) {
         check_whole(node, start);
         must(node->start == start);
     }
     race_reader_leaves(&grace);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     if (node != NULL) {
         pfa_intervalmap_retire(node);
         atomic_fetch_add(&removed, 1);
@@ -127,7 +127,7 @@ static void *read_cells(void *arg)
     for (unsigned i = 0; !atomic_load_explicit(&stop, memory_order_relaxed); i++) {
         uintptr_t address = cell_address((unsigned)random_below(&seed, WRITERS), (unsigned)random_below(&seed, CELLS)) +
                             random_below(&seed, CELL_GRANULES * GRANULE);
-        pfa_rcu_read_lock();
+        (void)pfa_rcu_enter(&pfa_tls);
         pfa_large_t *node = pfa_intervalmap_find(&map, address);
         if (node != NULL) {
             check_whole(node, address);
@@ -138,7 +138,7 @@ static void *read_cells(void *arg)
             hits++;
         }
         race_reader_leaves(&grace);
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
     }
     atomic_fetch_add(&found, hits);
     return NULL;
@@ -152,7 +152,7 @@ static void *remove_early(void *arg)
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         uintptr_t cell = cell_address((unsigned)random_below(&seed, WRITERS), (unsigned)random_below(&seed, CELLS));
         uintptr_t start = 0;
-        pfa_rcu_read_lock();
+        (void)pfa_rcu_enter(&pfa_tls);
         /* Every interval begins in the first granule of its cell, and most cover the last byte of that. */
         pfa_large_t *node = pfa_intervalmap_find(&map, cell + GRANULE - 1);
         if (node != NULL) {
@@ -160,7 +160,7 @@ static void *remove_early(void *arg)
             start = node->start;
         }
         race_reader_leaves(&grace);
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
         if (start != 0) {
             take(start);
         }
@@ -171,7 +171,7 @@ static void *remove_early(void *arg)
 static void *reclaim(void *arg)
 {
     while (!atomic_load(&stop)) {
-        pfa_intervalmap_reclaim(release);
+        (void)pfa_intervalmap_reclaim(release);
         usleep(100);
     }
     return arg;
@@ -237,7 +237,9 @@ int main(void)
     race_join(readers, READERS);
     race_join(&rival, 1);
     race_join(&reclaimer, 1);
-    pfa_intervalmap_reclaim(release);
+    while (pfa_intervalmap_retired() != 0) {
+        must(pfa_intervalmap_reclaim(release)); /* nobody reads any more */
+    }
     must(atomic_load(&inserted) == atomic_load(&removed)); /* guarantee 2: each removed once, by whomever */
     must(atomic_load(&found) > 0);
     must(pfa_intervalmap_retired() == 0);

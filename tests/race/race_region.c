@@ -7,6 +7,7 @@
 #include "alloc/lookup.h"
 #include "alloc/places.h"
 #include "tests/race/race.h"
+#include "tests/records.h"
 
 #include <sys/mman.h>
 
@@ -48,11 +49,12 @@ size_t pfa_backing_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-int pfa_backing_add_space(void *base, size_t size, bool exclusive)
+int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open)
 {
     (void)base;
     (void)size;
     (void)exclusive;
+    (void)open;
     return 1;
 }
 
@@ -164,8 +166,7 @@ static void look_up_anywhere(uint64_t *seed)
     pfa_hit_t hit = {0, NULL};
     if (pfa_lookup(address, &hit)) {
         must(hit.start <= address && address - hit.start <= PFA_REGION_CHUNK_MAX);
-        uint64_t record_at = (uintptr_t)hit.record - pfa_range.records;
-        must(record_at < pfa_places_size(&pfa_range) && record_at % pfa_range_record_size() == 0);
+        must(is_a_record(hit.record));
     }
 }
 
@@ -187,14 +188,12 @@ static void open_range(void)
     pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
     pfa_range.home_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
     pfa_range.region_span = pfa_range.total_span = SLICES * SLICE;
-    size_t record_bytes = pfa_places_size(&pfa_range);
     void *space = mmap(NULL, SLICES * SLICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    void *records = mmap(NULL, record_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    must(space != MAP_FAILED && records != MAP_FAILED);
+    must(space != MAP_FAILED);
     pfa_range.base = ((uintptr_t)space + SLICE - 1) & ~(SLICE - 1);
     pfa_range.slices = slices;
     pfa_range.units = units;
-    pfa_range.records = (uintptr_t)records;
+    pfa_range.group_units = 2;
     must(pfa_extents_open(NULL) == 0);
 }
 

@@ -91,7 +91,7 @@ int main(void)
     pfa_options_default(&pfa_options);
     pfa_options.buffers = 4 << 20; /* one big ring, and no more */
     must(pfa_extents_open(NULL) == 0);
-    atomic_store(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
     must(pthread_create(&consumer, NULL, consume, NULL) == 0);
     race_start(threads, THREADS, produce);
     race_join(threads, THREADS);

@@ -14,7 +14,7 @@ answers() {
 
 start_redis() {
     server_start redis.log redis-server --bind 127.0.0.1 --port "$port" --dir "$PWD" --daemonize no "$@"
-    wait_until 30 answers || { tail -n 5 redis.log >&2; return 1; }
+    wait_until 600 answers || { tail -n 5 redis.log >&2; return 1; }
     assert_mapped "$server_pid"
 }
 
@@ -86,11 +86,11 @@ with_persistence() {
     fill
     client bgsave
     under redis-benchmark -h 127.0.0.1 -p "$port" -q -n 10000 -c 10 -r 1000 -t set,lpush,hset >benchmark.log 2>&1
-    wait_until 30 background_jobs_done
+    wait_until 600 background_jobs_done
     client bgrewriteaof
     client unlink mylist key:__rand_int__
     under redis-benchmark -h 127.0.0.1 -p "$port" -q -n 10000 -c 10 -r 1000 -t set >benchmark.log 2>&1
-    wait_until 30 background_jobs_done
+    wait_until 600 background_jobs_done
     client info persistence | tr -d '\r' | grep -E '^(rdb_last_bgsave_status|aof_last_bgrewrite_status|rdb_saves):'
     client eval "for _, k in ipairs(redis.call('keys', 'key:*')) do redis.call('del', k) end
                  return redis.call('dbsize')" 0

@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 from driver import instrumented, leveldb, memcached  # noqa: E402
 from driver.process import BenchFailure, base_environment  # noqa: E402
 
-TEST_SECONDS = 300
+TEST_SECONDS = 1800
 GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
 
 # Of LevelDB's: those that write and compact for minutes on end.

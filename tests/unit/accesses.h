@@ -24,6 +24,8 @@ static _Alignas(64) char memory[3 * ROOM];
 static char *const range = memory + ROOM;          /* its middle is profiled */
 static __attribute__((unused)) char outside[ROOM]; /* is not */
 
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
+
 static access_t access_log[LOG_SIZE];
 static size_t logged;
 static bool watching;

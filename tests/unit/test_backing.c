@@ -283,6 +283,62 @@ static void a_heap_that_is_tended_takes_back_what_others_freed(void **state)
     pfa_backing_free(own);
 }
 
+/* One chunk of many, with room for all of them around it. */
+static void *leave_one_behind(void *unused)
+{
+    enum { MANY = 64 };
+    void *chunks[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        chunks[i] = pfa_backing_malloc(60 * KIB);
+        must(chunks[i] != NULL);
+        memset(chunks[i], 1, 60 * KIB);
+    }
+    for (size_t i = 1; i < MANY; i++) {
+        pfa_backing_free(chunks[i]);
+    }
+    pfa_backing_thread_end();
+    (void)unused;
+    return chunks[0];
+}
+
+static _Atomic unsigned advices;
+
+static int count_advices(pfa_sys_call_t call)
+{
+    (void)pfa_add_relaxed(&advices, call == PFA_SYS_MADVISE);
+    return 0;
+}
+
+/* A heap that looks for memory of dead threads leaves alone what only others can take: what is free there is not given back
+ * to the system, and the next who can take it does. */
+static void memory_left_by_threads_stays_with_its_kind(void **state)
+{
+    (void)state;
+    enum { MANY = 600 }; /* more than fits into a segment */
+    static void *chunks[MANY];
+    void *heap = pfa_backing_heap(pfa_range.region_arena);
+    pthread_t thread;
+    void *left;
+    assert_int_equal(pthread_create(&thread, NULL, leave_one_behind, NULL), 0);
+    assert_int_equal(pthread_join(thread, &left), 0);
+    pfa_sys_fault = count_advices;
+    for (size_t i = 0; i < MANY; i++) {
+        chunks[i] = pfa_backing_heap_malloc(heap, 60 * KIB, false);
+        assert_non_null(chunks[i]);
+    }
+    pfa_sys_fault = NULL;
+    assert_int_equal(pfa_load_relaxed(&advices), 0);
+    void *again;
+    assert_int_equal(pthread_create(&thread, NULL, leave_one_behind, NULL), 0);
+    assert_int_equal(pthread_join(thread, &again), 0);
+    assert_int_equal((uintptr_t)again / PFA_SEGMENT_SIZE, (uintptr_t)left / PFA_SEGMENT_SIZE);
+    pfa_backing_free(left);
+    pfa_backing_free(again);
+    for (size_t i = 0; i < MANY; i++) {
+        pfa_backing_free(chunks[i]);
+    }
+}
+
 static size_t distinct(uintptr_t *addresses, size_t count)
 {
     size_t seen = 0;
@@ -530,7 +586,7 @@ static void abandoned_pages_never_change_sides(void **state)
         (void)pfa_backing_trim();
         check_spaces(&seed);
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 
 /* Both directions at once, with the owner alive and allocating. */
@@ -643,6 +699,8 @@ static void use_in_child(void)
     uint64_t seed = 126;
     pfa_thread_list_after_fork(pfa_tls.thread);
     pfa_backing_after_fork();
+    pfa_rcu_after_fork();
+    pfa_intervalmap_after_fork();
     for (int i = 0; i < 3; i++) {
         check_spaces(&seed);
         (void)pfa_backing_trim();
@@ -662,17 +720,13 @@ static void a_fork_child_allocates_on(void **state)
     }
     for (int i = 0; i < 25; i++) {
         usleep(1000);
-        /* As hooks/fork.c does; RCU's own locks are taken around it too, since the chunks include large ones. */
-        urcu_bp_before_fork();
         fflush(stdout);
         pid_t child = fork();
         must(child >= 0);
         if (child == 0) {
-            urcu_bp_after_fork_child();
             use_in_child();
             _exit(0);
         }
-        urcu_bp_after_fork_parent();
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
@@ -686,6 +740,8 @@ static void a_fork_child_allocates_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* First: segments that other tests gave up are given back to the system after a while. */
+        cmocka_unit_test(memory_left_by_threads_stays_with_its_kind),
         cmocka_unit_test(chunks_hold_what_was_asked_for),
         cmocka_unit_test(calloc_gives_zeros_also_of_used_memory),
         cmocka_unit_test(every_alignment_is_met),

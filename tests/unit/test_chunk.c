@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #include "alloc/places.h"
 #include "alloc/sampler.h"
+#include "tests/records.h"
 #include "tests/unit/allocator.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static void live_then_freed(void)
             must(dead.alloc_time == finding.alloc_time && dead.thread == finding.thread);
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 RUN_IN_CHILD(live_then_freed)
 
@@ -89,7 +90,7 @@ static void neither_ours_nor_chunks(void)
     check_refused((void *)0xffff800000000000, PFA_CHUNK_FOREIGN);
     check_refused((void *)(pfa_range.base + 1 * GIB), PFA_CHUNK_FOREIGN); /* in R, where no region ever was */
     check_refused((void *)(pfa_range.base + pfa_range.region_span - 8), PFA_CHUNK_FOREIGN);
-    check_refused((void *)pfa_range.records, PFA_CHUNK_FOREIGN);
+    check_refused(pfa_range.units, PFA_CHUNK_FOREIGN);
     /* In L only recorded chunks live: what is not there any more was freed. */
     check_refused((void *)(pfa_range.base + pfa_range.region_span + 64 * KIB), PFA_CHUNK_FREED);
     munmap(mapped, 64 * MIB);
@@ -162,7 +163,7 @@ static void aligned_chunks(void)
             }
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 RUN_IN_CHILD(aligned_chunks)
 
@@ -208,7 +209,7 @@ static void zeroed_and_flagged(void)
                 }
             }
         }
-        pfa_chunk_reclaim();
+        (void)pfa_chunk_reclaim();
     }
 }
 RUN_IN_CHILD(zeroed_and_flagged)
@@ -240,7 +241,7 @@ static void errno_stays(void)
             check_refused(chunk, pfa_range_profiled((uintptr_t)chunk) ? PFA_CHUNK_FREED : PFA_CHUNK_FOREIGN);
         }
     }
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     must(errno == 1234);
 }
 RUN_IN_CHILD(errno_stays)
@@ -315,7 +316,7 @@ static void births_and_deaths_add_up(void)
             fill_pattern(live[i], size_of[i], i);
         }
         if (step % 1000 == 0) {
-            pfa_chunk_reclaim();
+            (void)pfa_chunk_reclaim();
         }
     }
     for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
@@ -405,9 +406,9 @@ static void resizing_into_silence(void)
             totals_t silent = totals_of(0, PFA_CLASS_COUNT);
             must(verdict_on(chunk) == PFA_CHUNK_SILENT);
             must(verdict_on((char *)chunk + 8) == PFA_CHUNK_INTERIOR);
-            pfa_rcu_read_lock();
+            (void)pfa_rcu_enter(&pfa_tls);
             must(!pfa_lookup((uintptr_t)chunk, &hit)); /* not a profiled chunk */
-            pfa_rcu_read_unlock();
+            pfa_rcu_leave(true);
             must(silent.frees - old.frees == PFA_COUNT_ONE && silent.freed_bytes - old.freed_bytes == pairs[i][0]);
             must(silent.allocations == old.allocations);
             if (i % 2 == 0) { /* comes back to life, or dies in silence */
@@ -430,13 +431,15 @@ RUN_IN_CHILD(resizing_into_silence)
 
 static size_t resident_record_pages(void)
 {
-    static unsigned char resident[1 << 22];
-    size_t pages = pfa_places_size(&pfa_range) / pfa_backing_page_size();
+    static unsigned char resident[1 << 16];
     size_t count = 0;
-    must(pages <= sizeof resident);
-    must(mincore((void *)pfa_range.records, pages * pfa_backing_page_size(), resident) == 0);
-    for (size_t i = 0; i < pages; i++) {
-        count += resident[i] & 1;
+    for (uint32_t extent = next_records(0); extent != UINT32_MAX; extent = next_records(extent + 1)) {
+        size_t size = pfa_extents_head->extents[extent].size;
+        must(size / pfa_backing_page_size() <= sizeof resident);
+        must(mincore(pfa_extents_at(extent), size, resident) == 0);
+        for (size_t i = 0; i < size / pfa_backing_page_size(); i++) {
+            count += resident[i] & 1;
+        }
     }
     return count;
 }
@@ -467,6 +470,24 @@ static void records_go_when_slots_grow(void)
     }
 }
 RUN_IN_CHILD(records_go_when_slots_grow)
+
+/* No room for records, for ever: of the heaps that are made to try again there are few. */
+static void heaps_left_behind_are_few(void)
+{
+    enum { TRIES = 5000000, FEW = 16 };
+    unsigned failures = 0;
+    uint32_t last = 0;
+    allocator_start(2 * GIB, 2 * GIB);
+    must(chunk_of(48) != NULL);
+    atomic_store(&pfa_extents_head->extent_count, PFA_LIVE_EXTENTS / 2);
+    for (unsigned i = 0; i < TRIES; i++) {
+        (void)chunk_of(i % 2 == 0 ? 48 : 100000); /* of which some need records that are not there */
+        failures += pfa_tls.region_backoff > last;
+        last = pfa_tls.region_backoff;
+    }
+    must(failures >= 2 && failures <= FEW);
+}
+RUN_IN_CHILD(heaps_left_behind_are_few)
 
 /* --- accesses ----------------------------------------------------------------------------------------------------- */
 
@@ -537,7 +558,7 @@ static void accesses_belong_to_one_life(void)
                 must(free_chunk(chunks[c]) == PFA_CHUNK_LIVE);
             }
         }
-        pfa_chunk_reclaim();
+        (void)pfa_chunk_reclaim();
     }
     void *small = chunk_of(100); /* resized in place, a life ends and another begins */
     void *large = chunk_of(300000);
@@ -575,13 +596,13 @@ static void records_show_the_death(void)
     for (int i = 0; i < SIZES; i++) {
         void *chunk = chunk_of(sizes[i]);
         pfa_hit_t hit = {0, NULL};
-        pfa_rcu_read_lock();
+        (void)pfa_rcu_enter(&pfa_tls);
         must(pfa_lookup((uintptr_t)chunk, &hit));
         must(pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
         must(free_chunk(chunk) == PFA_CHUNK_LIVE);
         must(!pfa_is_live(pfa_load_relaxed(&hit.record->size_flags)));
         must(pfa_size_of(pfa_load_relaxed(&hit.record->size_flags)) == sizes[i]);
-        pfa_rcu_read_unlock();
+        pfa_rcu_leave(true);
     }
 }
 RUN_IN_CHILD(records_show_the_death)
@@ -762,13 +783,82 @@ static void large_space_runs_out(void)
     }
     pfa_backing_free(plain);
     pfa_backing_free(big_plain);
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     char *again = chunk_of(1 * MIB); /* there is room again */
     must(again != NULL && pfa_range_profiled((uintptr_t)again));
     totals_t totals = totals_of(PFA_CLASS_LARGE, PFA_CLASS_COUNT);
     must(totals.allocations == (CHUNKS + 1) * PFA_COUNT_ONE && totals.frees == CHUNKS * PFA_COUNT_ONE);
 }
 RUN_IN_CHILD(large_space_runs_out)
+
+/* A large chunk from before a fork, whose record says nothing, stays one when it gets another size where it is. */
+static void inherited_large_chunk_is_resized(void)
+{
+    allocator_start(64 * MIB, 64 * MIB);
+    char *chunk = chunk_of(1 * MIB);
+    totals_t before = totals_of(PFA_CLASS_LARGE, PFA_CLASS_COUNT);
+    must(pfa_rcu_enter(&pfa_tls));
+    pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, (uintptr_t)chunk);
+    pfa_rcu_leave(true);
+    pfa_store_relaxed(&node->record->size_flags, 0); /* as in the child */
+    pfa_range.inherited = true;
+    pfa_chunk_resize(&pfa_tls, (uintptr_t)chunk, 900000, true, 0);
+    pfa_finding_t finding = finding_on(chunk);
+    must(finding.verdict == PFA_CHUNK_LIVE && pfa_size_of(finding.size_flags) == 900000);
+    must((finding.size_flags & PFA_FLAG_LARGE) != 0);
+    totals_t after = totals_of(PFA_CLASS_LARGE, PFA_CLASS_COUNT);
+    must(after.allocations == before.allocations + PFA_COUNT_ONE);
+    must(free_chunk(chunk) == PFA_CHUNK_LIVE);
+    must(totals_of(PFA_CLASS_LARGE, PFA_CLASS_COUNT).frees == before.frees + PFA_COUNT_ONE);
+}
+RUN_IN_CHILD(inherited_large_chunk_is_resized)
+
+/* A thread whose heap waits after a failure ends, and a later destructor allocates: the heap is gone. */
+static void thread_is_born_again(void)
+{
+    allocator_start(64 * MIB, 64 * MIB);
+    char *chunk = chunk_of(100);
+    pfa_tls.region_heap_aside = pfa_tls.region_heap;
+    pfa_tls.region_heap = NULL;
+    pfa_tls.region_backoff = 3;
+    pfa_chunk_thread_end(&pfa_tls);
+    pfa_backing_thread_end();
+    must(pfa_tls.region_heap_aside == NULL && pfa_tls.region_heap == NULL);
+    for (int i = 0; i < 10; i++) {
+        char *again = chunk_of(100);
+        must(again != NULL && verdict_on(again) == PFA_CHUNK_LIVE && free_chunk(again) == PFA_CHUNK_LIVE);
+    }
+    must(free_chunk(chunk) == PFA_CHUNK_LIVE);
+}
+RUN_IN_CHILD(thread_is_born_again)
+
+/* In a blind child every chunk is one, whatever a record that is the parent's says. */
+static void blind_child_frees(void)
+{
+    enum { CHUNKS = 30 };
+    char *chunks[CHUNKS];
+    allocator_start(64 * MIB, 64 * MIB);
+    for (int i = 0; i < CHUNKS; i++) {
+        request_t aligned = {5000, 256, PFA_FLAG_ALIGNED};
+        chunks[i] = i % 5 == 4 ? recorded(&aligned) : chunk_of(i % 3 == 0 ? 300000 : 100 * (size_t)i + 1);
+    }
+    for (int i = 0; i < CHUNKS; i++) { /* the parent frees them */
+        pfa_hit_t hit;
+        must(pfa_rcu_enter(&pfa_tls));
+        must(pfa_lookup((uintptr_t)chunks[i], &hit));
+        pfa_record_end(hit.record, pfa_load_relaxed(&hit.record->size_flags));
+        pfa_rcu_leave(true);
+        must(verdict_on(chunks[i]) == PFA_CHUNK_FREED);
+    }
+    pfa_range.blind = true;
+    for (int i = 0; i < CHUNKS; i++) {
+        must(verdict_on(chunks[i]) == PFA_CHUNK_SILENT);
+        must(usable_of(chunks[i]) >= (i % 5 == 4 ? 5000 : i % 3 == 0 ? 300000 : 100 * (size_t)i + 1));
+        must(free_chunk(chunks[i]) == PFA_CHUNK_LIVE);
+    }
+    must(pfa_backing_malloc(100) != NULL);
+}
+RUN_IN_CHILD(blind_child_frees)
 
 /* Freed large chunks whose nodes nobody reclaims do not pile up for ever. */
 static void nobody_reclaims(void)
@@ -791,7 +881,7 @@ static void nobody_reclaims(void)
     (void)capture_end(&said);
     must(lines_in(said.text) == 1);
     must(strstr(said.text, "wait for the background thread: some are not recorded") != NULL);
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     must(pfa_intervalmap_retired() == 0);
     must(refusals_until_recorded(150000, &chunk) < 20000);
     must(verdict_on(chunk) == PFA_CHUNK_LIVE);
@@ -890,6 +980,7 @@ int main(void)
         cmocka_unit_test(test_resizing_in_place),
         cmocka_unit_test(test_resizing_into_silence),
         cmocka_unit_test(test_records_go_when_slots_grow),
+        cmocka_unit_test(test_heaps_left_behind_are_few),
         cmocka_unit_test(test_accesses_belong_to_one_life),
         cmocka_unit_test(test_missed_chunks_are_counted),
         cmocka_unit_test(test_records_show_the_death),
@@ -897,6 +988,9 @@ int main(void)
         cmocka_unit_test(test_large_chunks_die_once),
         cmocka_unit_test(test_regions_run_out),
         cmocka_unit_test(test_large_space_runs_out),
+        cmocka_unit_test(test_inherited_large_chunk_is_resized),
+        cmocka_unit_test(test_thread_is_born_again),
+        cmocka_unit_test(test_blind_child_frees),
         cmocka_unit_test(test_nobody_reclaims),
         cmocka_unit_test(test_reclaim_is_asked_for),
         cmocka_unit_test(test_large_memory_is_used_again),

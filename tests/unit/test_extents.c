@@ -1,4 +1,5 @@
 /* The live table's memory: in a file or not, what is stored is there, in the file too, and after a change of files. */
+#include "base/options.h"
 #include "base/sys.h"
 #include "meta/depot.h"
 #include "meta/extents.h"
@@ -6,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 static char path[64];
@@ -14,6 +17,7 @@ static void choose_path(void)
 {
     (void)snprintf(path, sizeof path, "extents.%d.live", (int)getpid());
     (void)unlink(path);
+    strcpy(pfa_options.live, "beside");
 }
 
 static void check_file_has(uint32_t number, uint64_t at, const char *text)
@@ -86,6 +90,8 @@ static void change_files(void)
     /* And once more, without a file. */
     must(pfa_extents_reopen(NULL) == 0 && !pfa_extents_shared());
     must(((char *)records)[0] == '\0' && pfa_depot_node(node + 1)->pc == 4712);
+    must(pfa_extents_use(number, 0, PFA_LIVE_PAGE) == 0);
+    strcpy(records, "later");
     (void)unlink(path);
 }
 
@@ -169,6 +175,81 @@ static void a_lost_descriptor_is_found_again(void **state)
     in_child(lose_the_descriptor);
 }
 
+static char folder[] = "/dev/shm/profalloc-test-XXXXXX";
+
+/* In memory, for nobody else, with a link beside the trace that moves with it; all of it goes. */
+static void lie_in_memory(void)
+{
+    char target[256] = "";
+    char other[80];
+    struct stat status;
+    void *memory;
+    uint32_t number;
+    choose_path();
+    must(mkdtemp(folder) != NULL);
+    strcpy(pfa_options.live, folder);
+    must(pfa_extents_open(path) == 0 && pfa_extents_shared());
+    must(readlink(path, target, sizeof target - 1) > 0 && strcmp(target, pfa_extents_path()) == 0);
+    must(strncmp(target, folder, strlen(folder)) == 0);
+    must(lstat(target, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0777) == 0600);
+    must(status.st_blocks * 512 < 64 * 1024); /* not room for the entries of all extents there can be */
+    must(pfa_extents_add(PFA_EXTENT_NODES, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0);
+    strcpy(memory, "stored");
+    check_file_has(number, 0, "stored");
+    (void)snprintf(other, sizeof other, "%s.other", path);
+    pfa_extents_rename(other);
+    must(access(path, F_OK) != 0 && access(other, F_OK) == 0);
+    pfa_extents_unlink();
+    must(lstat(other, &status) != 0 && rmdir(folder) == 0);
+}
+
+static void a_table_in_memory_has_a_link_to_it(void **state)
+{
+    (void)state;
+    in_child(lie_in_memory);
+}
+
+/* The place that was named does not exist: beside the trace then. */
+static void find_no_place(void)
+{
+    struct stat status;
+    choose_path();
+    strcpy(pfa_options.live, "/nowhere/at/all");
+    must(pfa_extents_open(path) == 0 && pfa_extents_shared());
+    must(lstat(path, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0777) == 0600);
+    pfa_extents_unlink();
+    must(lstat(path, &status) != 0);
+}
+
+static void without_a_place_in_memory_it_is_beside_the_trace(void **state)
+{
+    (void)state;
+    in_child(find_no_place);
+}
+
+/* The count of extents is never beyond what there is room for, whoever reads it meanwhile; records leave some to others. */
+static void use_up_entries(void)
+{
+    void *memory;
+    uint32_t number;
+    must(pfa_extents_open(NULL) == 0);
+    atomic_store(&pfa_extents_head->extent_count, PFA_LIVE_EXTENTS / 2 - 1);
+    must(pfa_extents_add(PFA_EXTENT_RECORDS, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0);
+    must(pfa_extents_add(PFA_EXTENT_RECORDS, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == ENOSPC);
+    must(!pfa_extents_full() && !pfa_extents_said_no_room());
+    must(pfa_extents_add(PFA_EXTENT_NODES, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0);
+    atomic_store(&pfa_extents_head->extent_count, PFA_LIVE_EXTENTS - 1);
+    must(pfa_extents_add(PFA_EXTENT_NODES, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0);
+    must(pfa_extents_add(PFA_EXTENT_NODES, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == ENOSPC);
+    must(atomic_load(&pfa_extents_head->extent_count) == PFA_LIVE_EXTENTS);
+}
+
+static void a_full_table_of_extents_fails_small(void **state)
+{
+    (void)state;
+    in_child(use_up_entries);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +257,9 @@ int main(void)
         cmocka_unit_test(a_change_of_files_keeps_what_it_should),
         cmocka_unit_test(trouble_is_told_and_passes),
         cmocka_unit_test(a_lost_descriptor_is_found_again),
+        cmocka_unit_test(a_table_in_memory_has_a_link_to_it),
+        cmocka_unit_test(without_a_place_in_memory_it_is_beside_the_trace),
+        cmocka_unit_test(a_full_table_of_extents_fails_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,17 +30,17 @@ static void open_map(void)
 
 static pfa_large_t *find(uintptr_t address)
 {
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     pfa_large_t *node = pfa_intervalmap_find(&map, address);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     return node;
 }
 
 static pfa_large_t *take(uintptr_t start)
 {
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     pfa_large_t *node = pfa_intervalmap_remove(&map, start);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     return node;
 }
 
@@ -393,7 +393,7 @@ static void retired_nodes_come_back_once(void **state)
         assert_int_equal(pfa_intervalmap_retired(), i + 1);
     }
     assert_int_equal(atomic_load(&released_count), 0); /* retiring never frees */
-    pfa_intervalmap_reclaim(release);
+    (void)pfa_intervalmap_reclaim(release);
     assert_int_equal(atomic_load(&released_count), 100);
     assert_int_equal(pfa_intervalmap_retired(), 0);
     bool seen[100] = {false};
@@ -402,7 +402,7 @@ static void retired_nodes_come_back_once(void **state)
         assert_true(index >= 0 && index < 100 && !seen[index]);
         seen[index] = true;
     }
-    pfa_intervalmap_reclaim(release); /* nothing to do, and nothing to wait for */
+    (void)pfa_intervalmap_reclaim(release); /* nothing to do, and nothing to wait for */
     assert_int_equal(atomic_load(&released_count), 100);
 }
 
@@ -410,27 +410,20 @@ static _Atomic int reader_state; /* 1: inside a read section, 2: told to leave i
 
 static void *read_for_a_while(void *unused)
 {
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     atomic_store(&reader_state, 1);
     while (atomic_load(&reader_state) != 2) {
         sched_yield();
     }
     must(atomic_load(&released_count) == 0); /* what this reader may hold is still there */
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     return unused;
 }
 
-static void *reclaim(void *unused)
-{
-    pfa_intervalmap_reclaim(release);
-    return unused;
-}
-
-static void reclaiming_waits_for_readers_and_retiring_does_not(void **state)
+static void nothing_is_freed_that_a_reader_may_hold_and_nobody_waits(void **state)
 {
     (void)state;
     pthread_t reader;
-    pthread_t reclaimer;
     atomic_store(&released_count, 0);
     atomic_store(&reader_state, 0);
     assert_int_equal(pthread_create(&reader, NULL, read_for_a_while, NULL), 0);
@@ -443,14 +436,20 @@ static void reclaiming_waits_for_readers_and_retiring_does_not(void **state)
     assert_int_equal(pfa_intervalmap_insert(&map, &nodes[0]), 0);
     assert_ptr_equal(take(BASE), &nodes[0]); /* returns although there is a reader */
     pfa_intervalmap_retire(&nodes[0]);
-    assert_int_equal(pthread_create(&reclaimer, NULL, reclaim, NULL), 0);
-    usleep(50000);
+    for (int i = 0; i < 100; i++) {
+        assert_false(pfa_intervalmap_reclaim(release)); /* returns, too */
+    }
     assert_int_equal(atomic_load(&released_count), 0);
     assert_int_equal(pfa_intervalmap_retired(), 1);
+    pfa_intervalmap_retire(&nodes[1]); /* is not of the grace period under way */
     atomic_store(&reader_state, 2);
     assert_int_equal(pthread_join(reader, NULL), 0);
-    assert_int_equal(pthread_join(reclaimer, NULL), 0);
+    assert_true(pfa_intervalmap_reclaim(release));
     assert_int_equal(atomic_load(&released_count), 1);
+    assert_ptr_equal(released[0], &nodes[0]);
+    assert_true(pfa_intervalmap_reclaim(release));
+    assert_int_equal(atomic_load(&released_count), 2);
+    assert_int_equal(pfa_intervalmap_retired(), 0);
     pfa_intervalmap_close(&map);
 }
 
@@ -487,27 +486,39 @@ static void a_fork_child_counts_anew(void **state)
         pfa_intervalmap_retire(&nodes[i]);
     }
     in_child(recount_whole_list);
-    pfa_intervalmap_reclaim(release_and_fork);
+    (void)pfa_intervalmap_reclaim(release_and_fork);
     assert_int_equal(status_in_child, 0);
     assert_int_equal(pfa_intervalmap_retired(), 0);
 }
 
 /* --- the first read section of a thread ---------------------------------------------------------------------------- */
 
+/* Takes every reader that can be had without more memory; they stay taken. */
+static void use_up_readers(void)
+{
+    enum { MORE_THAN_A_CHUNK_HAS = 2000 };
+    static pfa_tls_t threads[MORE_THAN_A_CHUNK_HAS];
+    int count = 0;
+    while (pfa_rcu_register(&threads[count])) {
+        must(++count < MORE_THAN_A_CHUNK_HAS);
+    }
+}
+
 static void *enter_without_memory(void *arg)
 {
     memset(&pfa_tls, 0, sizeof pfa_tls);
     errno = 4711;
     pfa_sys_fault = refuse_all;
+    use_up_readers();
     bool refused = !pfa_rcu_enter(&pfa_tls);
     pfa_rcu_leave(false);
     pfa_sys_fault = NULL;
     must(refused);
     for (int i = 0; i < 3; i++) {
         must(pfa_rcu_enter(&pfa_tls)); /* as soon as there is memory, and from then on without asking for any */
-        must(urcu_bp_read_ongoing());
+        must(pfa_rcu_is_inside());
         pfa_rcu_leave(true);
-        must(!urcu_bp_read_ongoing());
+        must(!pfa_rcu_is_inside());
         pfa_sys_fault = refuse_all;
     }
     pfa_sys_fault = NULL;
@@ -534,7 +545,7 @@ int main(void)
         cmocka_unit_test(an_insert_without_memory_inserts_nothing),
         cmocka_unit_test(of_several_removers_one_wins),
         cmocka_unit_test(retired_nodes_come_back_once),
-        cmocka_unit_test(reclaiming_waits_for_readers_and_retiring_does_not),
+        cmocka_unit_test(nothing_is_freed_that_a_reader_may_hold_and_nobody_waits),
         cmocka_unit_test(a_fork_child_counts_anew),
         cmocka_unit_test(a_thread_that_cannot_be_registered_goes_without),
     };

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 20000 };
@@ -156,23 +157,14 @@ static void fork_leaves_the_child_with_free_locks(void **state)
         assert_int_equal(pthread_create(&thread[i], NULL, hammer, (void *)(i + 9)), 0);
     }
     for (int round = 0; round < 50; round++) {
-        pfa_locks_before_fork();
-        uint64_t frozen[PFA_LOCK_COUNT];
-        for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
-            frozen[rank] = counters[rank].plain;
-        }
         pid_t child = fork();
         must(child >= 0);
         if (child == 0) {
-            pfa_locks_after_fork_child();
-            for (int rank = 0; rank < PFA_LOCK_COUNT; rank++) {
-                must(counters[rank].plain == frozen[rank]); /* nobody was inside when the picture was taken */
-            }
+            pfa_locks_after_fork();
             use_all_locks();
             use_all_locks();
             _exit(0);
         }
-        pfa_locks_after_fork_parent();
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
@@ -184,27 +176,75 @@ static void fork_leaves_the_child_with_free_locks(void **state)
     }
 }
 
-static _Atomic bool forked;
+static unsigned handled;
 
-static void *fork_locks(void *unused)
+/* As an allocation does that is made here: it takes the lock that its thread has, others, and that one once more. */
+static void lock_in_handler(int signal)
 {
-    pfa_locks_before_fork();
-    atomic_store(&forked, true);
-    pfa_locks_after_fork_parent();
-    return unused;
+    (void)signal;
+    must(pfa_locks_held());
+    must(!pfa_try_lock(PFA_LOCK_RINGS));
+    pfa_lock(PFA_LOCK_RINGS);
+    pfa_lock(PFA_LOCK_DEPOT);
+    pfa_lock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_DEPOT);
+    pfa_unlock(PFA_LOCK_RINGS);
+    handled++;
+    if (handled == 1) {
+        must(raise(SIGUSR2) == 0); /* and in the middle of that */
+    }
 }
 
-static void fork_waits_for_whoever_is_inside(void **state)
+static void *try_rings(void *got)
+{
+    *(bool *)got = pfa_try_lock(PFA_LOCK_RINGS);
+    if (*(bool *)got) {
+        pfa_unlock(PFA_LOCK_RINGS);
+    }
+    return NULL;
+}
+
+static bool others_get_it(void)
+{
+    pthread_t thread;
+    bool got = false;
+    must(pthread_create(&thread, NULL, try_rings, &got) == 0 && pthread_join(thread, NULL) == 0);
+    return got;
+}
+
+static void a_handler_does_not_wait_for_its_own_thread(void **state)
 {
     (void)state;
-    pthread_t thread;
-    pfa_lock(PFA_LOCK_THREADS);
-    assert_int_equal(pthread_create(&thread, NULL, fork_locks, NULL), 0);
-    usleep(20000);
-    assert_false(atomic_load(&forked));
-    pfa_unlock(PFA_LOCK_THREADS);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_true(atomic_load(&forked));
+    struct sigaction action = {.sa_handler = lock_in_handler};
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
+    pfa_lock(PFA_LOCK_RINGS);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_int_equal(handled, 2);
+    assert_false(others_get_it()); /* it is still the thread's */
+    pfa_unlock(PFA_LOCK_RINGS);
+    assert_false(pfa_locks_held());
+    assert_true(others_get_it());
+}
+
+static void unlock_in_child(void)
+{
+    pfa_locks_after_fork();
+    must(pfa_locks_held());
+    must(!others_get_it());
+    pfa_unlock(PFA_LOCK_RINGS);
+    must(!pfa_locks_held());
+    must(others_get_it());
+}
+
+/* A handler that forks returns, in the child too, to where its thread has a lock and will let go of it. */
+static void a_fork_child_keeps_the_locks_of_its_thread(void **state)
+{
+    (void)state;
+    pfa_lock(PFA_LOCK_RINGS);
+    in_child(unlock_in_child);
+    pfa_unlock(PFA_LOCK_RINGS);
 }
 
 int main(void)
@@ -215,7 +255,8 @@ int main(void)
         cmocka_unit_test(sleepers_wake_one_after_another),
         cmocka_unit_test(ranks_are_independent),
         cmocka_unit_test(fork_leaves_the_child_with_free_locks),
-        cmocka_unit_test(fork_waits_for_whoever_is_inside),
+        cmocka_unit_test(a_handler_does_not_wait_for_its_own_thread),
+        cmocka_unit_test(a_fork_child_keeps_the_locks_of_its_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,9 @@ static bool is_hit(uintptr_t address)
     uintptr_t begin;
     pfa_wide_record_t copy;
     pfa_hit_t hit = {0, NULL};
-    pfa_rcu_read_lock();
+    (void)pfa_rcu_enter(&pfa_tls);
     bool found = pfa_lookup(address, &hit);
-    pfa_rcu_read_unlock();
+    pfa_rcu_leave(true);
     bool copied = pfa_lookup_copy(address, &begin, &copy);
     must(found == copied);
     must(!found || begin == hit.start);
@@ -57,8 +57,8 @@ static void check_nothing_is_hit_elsewhere(void)
                                 range_end,
                                 range_end - 1,
                                 pfa_range.base + pfa_range.region_span - 1,
-                                pfa_range.records,
-                                pfa_range.records + 12345,
+                                (uintptr_t)pfa_range.units,
+                                (uintptr_t)pfa_range.units + 12345,
                                 (uintptr_t)pfa_range.slices,
                                 (uintptr_t)pfa_range.large.granules,
                                 pfa_range.plain_base,
@@ -171,7 +171,7 @@ static void still_total_with_chunks_outside(void **state)
     check_nothing_is_hit_elsewhere();
     check_chunk(100, 0);
     check_chunk(1 * MIB, 0);
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
 }
 
 int main(void)

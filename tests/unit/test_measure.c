@@ -16,7 +16,7 @@ static pfa_tls_t begin_thread(void)
     memset(&tls.thread->measure, 0, sizeof tls.thread->measure);
     tls.clock_may_skip = 1;
     tls.region_heap = &heap;
-    pfa_store_relaxed(&pfa_ring_closed, false);
+    pfa_ring_set_open(true);
     pfa_measure_enter(&tls);
     return tls;
 }
@@ -134,7 +134,7 @@ static void nothing_is_measured_without_a_trace(void **state)
         pfa_tls_t tls = begin_thread();
         pfa_trace_times_t before = tls.thread->counters.times;
         tls.clock_may_skip = lacking != 0;
-        pfa_store_relaxed(&pfa_ring_closed, lacking == 1);
+        pfa_ring_set_open(lacking != 1);
         for (int i = 0; i < 100000; i++) {
             assert_false(allocate(&tls));
             assert_false(release(&tls));

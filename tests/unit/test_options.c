@@ -61,8 +61,9 @@ static void defaults_are_those_of_the_list(void **state)
         assert_true(value_of(&options, i) == rows[i].standard);
     }
     assert_true(options.prof == 0 && options.sample == 512 * 1024 && options.summary == 0);
-    assert_int_equal(sizeof options, ROWS * sizeof(uint64_t) + sizeof options.out);
+    assert_int_equal(sizeof options, ROWS * sizeof(uint64_t) + sizeof options.out + sizeof options.live);
     assert_string_equal(options.out, "%e.%p.pa");
+    assert_string_equal(options.live, "auto");
 }
 
 static void check_value(size_t row, const char *text, uint64_t expected)
@@ -246,7 +247,7 @@ static void an_unknown_key_is_named_with_all_that_are_known(void **state)
     for (size_t i = 0; i < ROWS; i++) {
         strcat(strcat(expected, i == 0 ? "" : ", "), rows[i].name);
     }
-    strcat(expected, ", out\n");
+    strcat(expected, ", out, live\n");
     capture_t said;
     pfa_options_t options = standard();
     assert_int_equal(parse(&options, "porf:true", &said), 1);

@@ -2,9 +2,11 @@
 #include "alloc/inherit.h"
 #include "alloc/places.h"
 #include "alloc/region.h"
+#include "base/options.h"
 #include "meta/extents.h"
 #include "tests/unit/allocator.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { SLICES = 64, LEAD_MAX = 26 };
@@ -34,8 +36,7 @@ static void be_each_in_its_place(void)
         uint64_t most = PFA_RECORDS_PER_SLICE >> random_below(&seed, 10);
         uint64_t before = random_below(&seed, LEAD_MAX + 1);
         place_t place = get_place(slice, before, 1 + random_below(&seed, most));
-        must(place.begin >= pfa_range.records && place.end <= pfa_range.records + pfa_places_size(&pfa_range));
-        must((place.records - pfa_range.records) % pfa_range_record_size() == 0);
+        must(place.records % pfa_range_record_size() == 0);
         for (uint64_t other = 0; other < SLICES; other++) {
             must(other == slice || place.end <= places[other].begin || place.begin >= places[other].end);
         }
@@ -106,6 +107,7 @@ static void choose_path(void)
 {
     (void)snprintf(path, sizeof path, "places.%d.live", (int)getpid());
     (void)unlink(path);
+    strcpy(pfa_options.live, "beside");
 }
 
 static void have_room_in_a_child(void)
@@ -122,6 +124,7 @@ static void have_room_in_a_child(void)
         }
     }
     must(pfa_inherit(path) == 0 && pfa_extents_shared());
+    must(strcmp(pfa_extents_path(), path) == 0);
     for (size_t i = 0; i < SIZES; i++) {
         for (size_t j = 0; j < CHUNKS; j += 50) {
             store_to_records(chunks[i][j]);
@@ -164,13 +167,59 @@ static void have_room_after_changes(void)
 }
 RUN_IN_CHILD(have_room_after_changes)
 
+static char *make_folder(void)
+{
+    static char folder[] = "/dev/shm/profalloc-test-XXXXXX";
+    must(mkdtemp(folder) != NULL);
+    strcpy(pfa_options.live, folder);
+    return folder;
+}
+
+/* Memory gets short in the middle: the units from there on are in the second file, those before stay, in a child too. */
+static void go_on_where_memory_is_short(void)
+{
+    enum { CHUNKS = 400000 };
+    static void *chunks[CHUNKS];
+    char more[80];
+    struct stat status;
+    choose_path();
+    char *folder = make_folder();
+    pfa_options.live_size = 8 * MIB * (wide_records() ? 2 : 1);
+    (void)snprintf(more, sizeof more, "%s.more", path);
+    must(pfa_extents_open(path) == 0 && pfa_extents_shared());
+    must(strncmp(pfa_extents_path(), folder, strlen(folder)) == 0);
+    allocator_start(4 * GIB, 2 * GIB);
+    for (size_t i = 0; i < CHUNKS; i++) {
+        chunks[i] = chunk_of(48);
+        must(chunks[i] != NULL);
+    }
+    must(stat(more, &status) == 0 && status.st_blocks * 512 > CHUNKS / 2 * 32 && (status.st_mode & 0777) == 0600);
+    must(look_at_file().st_blocks * 512 <= (blkcnt_t)pfa_options.live_size && (look_at_file().st_mode & 0777) == 0600);
+    for (size_t i = 0; i < CHUNKS; i += 3) {
+        must(free_chunk(chunks[i]) == PFA_CHUNK_LIVE);
+    }
+    pfa_extents_unlink();
+    must(access(path, F_OK) != 0 && access(more, F_OK) != 0);
+    /* As a child, with memory short from the start of the records on, and then without. */
+    for (int round = 0; round < 2; round++) {
+        pfa_options.live_size = round == 0 ? 8 * MIB : 1 * GIB;
+        must(pfa_inherit(path) == 0 && pfa_extents_shared());
+        must((access(more, F_OK) == 0) == (round == 0));
+        for (size_t i = 1 + (size_t)round; i < CHUNKS; i += 3) {
+            must(free_chunk(chunks[i]) != PFA_CHUNK_FREED);
+        }
+        pfa_extents_unlink();
+    }
+    must(rmdir(folder) == 0);
+}
+RUN_IN_CHILD(go_on_where_memory_is_short)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_be_each_in_its_place),
-        cmocka_unit_test(test_share_pages),
-        cmocka_unit_test(test_have_room_in_a_child),
-        cmocka_unit_test(test_have_room_after_changes),
+        cmocka_unit_test(test_be_each_in_its_place),        cmocka_unit_test(test_share_pages),
+        cmocka_unit_test(test_have_room_in_a_child),        cmocka_unit_test(test_have_room_after_changes),
+        cmocka_unit_test(test_go_on_where_memory_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void run_with_a_stop(void)
     run_workload();
     give_back_all(live, LIVE);
     check_counts_balance();
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     if (stop_at == 0) {
         *calls_in_all = atomic_load(&calls);
     }
@@ -234,7 +234,7 @@ static void reenter_when_asked_to_reclaim(void)
     give_back_all(live, LIVE);
     must(reentries > 10);
     check_counts_balance();
-    pfa_chunk_reclaim();
+    (void)pfa_chunk_reclaim();
     must(pfa_intervalmap_retired() == 0);
 }
 

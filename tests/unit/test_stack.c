@@ -29,9 +29,9 @@ static PFA_NOINLINE void take(void)
     pfa_unwind_end_t end;
     pfa_unwind_start_t start;
     PFA_UNWIND_HERE(&start);
-    int32_t luck = pfa_tls.thread->trail_luck;
+    uint32_t walks = pfa_tls.thread->trail_walks;
     uint32_t stack = pfa_stack_take(&pfa_tls, &start);
-    remembered += pfa_tls.thread->trail_luck > luck || luck == PFA_TRAIL_LUCK;
+    remembered += pfa_tls.thread->trail_walks == walks;
     unsigned count = pfa_unwind(&pfa_tls, &start, pcs, DEPTH, &end);
     must(count > 3);
     check_frames(stack, pcs, count);

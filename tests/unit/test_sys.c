@@ -81,7 +81,10 @@ static void every_call_can_be_made_to_fail(void **state)
     CHECK_INJECTED(PFA_SYS_MAP_FILE, pfa_sys_map_file(NULL, 4096, -1, 0), AS_TOLD);
     CHECK_INJECTED(PFA_SYS_PWRITE, pfa_sys_pwrite(-1, &byte, 1, 0), AS_TOLD);
     CHECK_INJECTED(PFA_SYS_UNLINK, pfa_sys_unlink("/nowhere/at/all"), AS_TOLD);
-    assert_int_equal(PFA_SYS_COUNT, 21); /* a call that is added to the list belongs here too */
+    pfa_sys_space_t space;
+    CHECK_INJECTED(PFA_SYS_SPACE, pfa_sys_space("/", &space), AS_TOLD);
+    CHECK_INJECTED(PFA_SYS_CREATE, pfa_sys_create_private("/nowhere/at/all"), AS_TOLD);
+    assert_int_equal(PFA_SYS_COUNT, 22); /* a call that is added to the list belongs here too */
 }
 
 static void real_errors_come_as_negative_numbers(void **state)

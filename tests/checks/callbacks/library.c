@@ -6,6 +6,7 @@
 
 extern char memory[4096];
 _Alignas(64) char memory[4096];
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 static uint64_t total;
 static int modules;
 

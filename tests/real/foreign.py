@@ -1,0 +1,192 @@
+"""What the test suites of others share that run with the library preloaded (glibc_malloc.py, mimalloc_tests.py, stress_ng.py): the
+ways to run a program, and the list beside each suite that says how each test ends in each way.
+
+A list has a line for each test: its name, what is expected in the ways off, sampled and full, and a reason where one of these is
+not "pass". A line that begins with spaces goes on with the reason before it; # begins a comment.
+  pass   ends as with glibc, the library reports nothing, its traces are complete
+  says   ends as with glibc, and the library reports what the reason says
+  lacks  ends as with glibc, and its trace says that something is missing, which the reason tells
+  fail   ends otherwise than with glibc: the reason says why that is as it should be
+  out    is not run
+What does not come as listed is a failure, a pass in place of a "fail" as well: the list tells the truth or the test fails."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+LIBRARY = os.environ["PROFALLOC_LIB"]
+TOOL = os.environ["PROFALLOC_TOOL"]
+ROOT = Path(os.environ["PROFALLOC_SOURCE_DIR"])
+HERE = Path(__file__).resolve().parent
+
+WAYS = {"off": "", "sampled": "prof:true,sample:4096", "full": "prof:true,sample:1"}
+WORDS = ("pass", "says", "lacks", "fail", "out")
+GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
+SAYS = re.compile(r"^profalloc: .*", re.MULTILINE)
+
+
+class Listed:
+    """One line of a list."""
+
+    def __init__(self, name, words, reason):
+        self.name, self.reason = name, reason
+        self.expected = dict(zip(WAYS, words))
+
+
+def read_list(path):
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = line.split("#")[0].rstrip()
+        if line.startswith(" ") and entries:
+            entries[-1].reason += " " + line.strip()
+        elif line:
+            name, *rest = line.split()
+            if len(rest) < len(WAYS) or any(word not in WORDS for word in rest[:len(WAYS)]):
+                sys.exit(f"{path}:{number}: a name, three of {', '.join(WORDS)}, and a reason are expected")
+            entries.append(Listed(name, rest[:len(WAYS)], " ".join(rest[len(WAYS):])))
+    for entry in entries:
+        if not entry.reason and set(entry.expected.values()) != {"pass"}:
+            sys.exit(f"{path}: {entry.name} has no reason")
+    names = [entry.name for entry in entries]
+    if len(set(names)) != len(names):
+        sys.exit(f"{path}: a test is there twice")
+    return entries
+
+
+def environment(way, traces, more=None, conf=""):
+    """Of a run; way None is glibc."""
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(("PROFALLOC_", "MALLOC_", "MIMALLOC_")) and key not in ("LD_PRELOAD", "GLIBC_TUNABLES")}
+    env.update({"LC_ALL": "C.UTF-8", "LANGUAGE": "C"})
+    if way is not None:
+        env["LD_PRELOAD"] = LIBRARY
+        settings = ",".join(filter(None, (WAYS[way], conf, f"out:{traces}/%e.%p.pa" if WAYS[way] and "out:" not in conf else "")))
+        if settings:
+            env["PROFALLOC_CONF"] = settings
+    return {**env, **(more or {})}
+
+
+class Ending:
+    """How a run ended, what it said, and what is wrong with its traces."""
+
+    def __init__(self, status, output, wrong=(), seconds=0.0):
+        self.status, self.output, self.wrong, self.seconds = status, output, list(wrong), seconds
+        self.said = SAYS.findall(output)
+
+
+def end_session(process):
+    """Kills all that is left of what a test began, which is a session of its own; its process groups may be several."""
+    for entry in os.listdir("/proc"):
+        try:
+            fields = Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")[2].split() if entry.isdigit() else []
+            if fields and int(fields[3]) == process.pid and fields[0] != "Z":
+                os.kill(int(entry), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+
+
+def first_to_go():
+    """Where a limit on memory does not hold, the kernel is to end the test and nothing else."""
+    Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def run(command, folder, way=None, more=None, conf="", limit=300, traces_expected=True):
+    """Runs a command in an empty folder of its own, which is removed; `limit` seconds are so many that only a hang takes them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    traces = folder / "traces"
+    traces.mkdir(parents=True)
+    began = time.monotonic()
+    with open(folder / "output", "w+b") as output:
+        process = subprocess.Popen([str(word) for word in command], cwd=folder, env=environment(way, traces, more, conf),
+                                   stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=first_to_go)
+        try:
+            status = process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            status = f"no end after {limit} s"
+        end_session(process)
+        process.wait()
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    recorded = way is not None and WAYS[way] and "out:" not in conf
+    wrong = check_traces(traces, traces_expected) if recorded else []
+    shutil.rmtree(folder, ignore_errors=True)
+    return Ending(status, text, wrong, time.monotonic() - began)
+
+
+def check_traces(folder, expected=True):
+    """What is wrong with them. A process that was killed with its group leaves its end to the tool."""
+    wrong, found = [], sorted(folder.glob("*.pa"))
+    if expected and not found:
+        wrong.append("no trace was left")
+    for start in range(0, len(found), 64):
+        some = [trace for trace in found[start:start + 64] if trace.stat().st_size != 0]  # empty: killed before the first block
+        if not some:
+            continue
+        done = subprocess.run([TOOL, "check", *some], capture_output=True, text=True, errors="replace", check=False)
+        for said in re.split(r"^(?=/)", done.stdout, flags=re.MULTILINE):
+            missing = re.findall(r"^  missing:.*", said, re.MULTILINE)
+            if missing and not (len(missing) == 1 and GOES_ON.search(said)):
+                wrong.append(f"check: {said.strip()}")
+        if done.stderr:
+            wrong.append(f"check: {done.stderr.strip()}")
+    return wrong
+
+
+def judge(reference, ending):
+    """The word that this ending deserves, and what there is to see if that is not the one listed."""
+    seen = f"status {ending.status}, with glibc {reference.status}\n{ending.output[-2000:]}"
+    if ending.status != reference.status:
+        return "fail", seen
+    if ending.wrong:
+        return "lacks", "\n".join(ending.wrong[:5])
+    return ("says" if ending.said else "pass"), seen
+
+
+def run_test(entry, scratch, command_for):
+    """One test of a list in all its ways; complaints, and a line that tells of it. command_for(entry): the command and a dictionary
+    of settings of `run`."""
+    if set(entry.expected.values()) == {"out"}:
+        return [], None
+    command, settings = command_for(entry)
+    folder = scratch / f"run-{entry.name}"
+    reference = run(command, folder, None, settings.get("more"), limit=settings.get("limit", 300))
+    if reference.status != 0:
+        return [f"{entry.name}: fails with glibc itself: status {reference.status}\n{reference.output[-2000:]}"], None
+    complaints, times = [], [f"{reference.seconds:.1f}"]
+    for way, expected in entry.expected.items():
+        if expected == "out":
+            continue
+        ending = run(command, folder, way, **settings)
+        word, seen = judge(reference, ending)
+        times.append(f"{ending.seconds:.1f}")
+        if word != expected:
+            complaints.append(f"{entry.name}: {way}: {word}, and the list says {expected}: {seen}")
+    return complaints, f"{entry.name}: {' '.join(entry.expected.values())}; s: {' '.join(times)}"
+
+
+def run_list(entries, scratch, command_for, at_once=2):
+    """All of a list; the status to end with."""
+    only = os.environ.get("REAL_ONLY", "").split()  # to repeat some
+    entries = [entry for entry in entries if not only or entry.name in only]
+    failed = 0
+    with ThreadPoolExecutor(at_once) as pool:
+        for complaints, told in pool.map(lambda entry: run_test(entry, scratch, command_for), entries):
+            if told:
+                print(told, flush=True)
+            for complaint in complaints:
+                failed += 1
+                print(f"NOT AS LISTED: {complaint}", flush=True)
+    print(f"{len(entries)} tests, {sum(set(e.expected.values()) == {'out'} for e in entries)} of them out; {failed} not as listed")
+    return 1 if failed else 0
+
+
+def build(command, what):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"cannot build {what}: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
