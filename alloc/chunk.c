@@ -213,9 +213,6 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     if (size <= region_max && align <= PFA_REGION_CHUNK_MAX - size) {
         return region_alloc(tls, size, align, flags);
     }
-    if (size > PFA_SIZE_MAX >> 1 || align > PFA_SIZE_MAX >> 1) {
-        return NULL;
-    }
     pfa_tls_begin_busy(tls);
     void *chunk = pfa_large_alloc(tls, size, align, flags);
     pfa_tls_end_busy(tls);

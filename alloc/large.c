@@ -13,9 +13,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Allocations to let pass after a failure, and nodes that may wait for the background thread. */
+/* Allocations to let pass where there was no record to be had, since asking costs system calls each time; and nodes that may
+ * wait for the background thread. */
 enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_NS = 200000, PAUSES_MAX = 1000 };
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
+/* A chunk has an entry in the interval map for each of its granules: of a larger one that would be gigabytes. */
+#define MOST ((size_t)1 << 40)
 
 void (*pfa_chunk_want_reclaim)(void);
 void (*pfa_chunk_went_outside)(void);
@@ -34,6 +37,8 @@ static void count_birth(pfa_tls_t *tls, uint64_t size_flags)
     }
 }
 
+/* There is no record for it, and hardly for the next. Memory for the chunk itself is another matter: a size that cannot be had
+ * says nothing of other sizes, and where there is none the program will hear of it. */
 static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
 {
     static _Atomic bool said;
@@ -222,6 +227,9 @@ static void wait_for_reclaim(void)
 
 void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
 {
+    if (size > MOST || align > MOST) {
+        return NULL;
+    }
     if (tls->large_backoff != 0) {
         tls->large_backoff--;
         return NULL;
@@ -239,7 +247,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     }
     if (!get_memory(tls, node, size, align, (flags & PFA_FLAG_ZEROED) != 0)) {
         drop_node(node);
-        return failed(tls, "no memory where it could be recorded: some large chunks are not recorded");
+        return NULL;
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
     uint64_t now = pfa_clock_now(tls);
@@ -288,6 +296,9 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
         }
         return finding->verdict;
     }
+    pfa_rcu_leave(entered);
+    /* It is nobody else's now, and stays until it is retired. Telling its death may mean waiting for the background thread,
+     * which may itself wait for those who are in a read section. */
     publish(node, false);
     uint64_t size_flags = PFA_LIKELY(!pfa_range.blind) ? pfa_load_relaxed(&node->record->size_flags) : 0;
     if (pfa_is_live(size_flags)) {
@@ -298,7 +309,6 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     if (PFA_LIKELY(!pfa_range.blind)) {
         pfa_record_end(node->record, size_flags);
     }
-    pfa_rcu_leave(entered);
     if (pfa_is_live(size_flags)) {
         pfa_life_count_death(tls, pfa_large_class(pfa_size_of(size_flags)), size_flags);
     }

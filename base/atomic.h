@@ -15,6 +15,7 @@
 #define pfa_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define pfa_add_release(p, v) atomic_fetch_add_explicit((p), (v), memory_order_release)
 #define pfa_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define pfa_sub_release(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_release)
 #define pfa_swap_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 #define pfa_cas_acq_rel(p, expected, v)                                                                                \
     atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_acq_rel, memory_order_acquire)

@@ -1,5 +1,9 @@
-/* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only. malloc and free
- * take none, but for a thread's first allocation and for the frees of one that is gone.
+/* Locks of the slow paths, in one ranked list (STYLE, habit 9). A thread takes locks in ascending rank only.
+ *
+ * malloc and free take none, whatever the number of threads, and whether a thread allocates, only frees, or is past its
+ * destructors. The exceptions are rare by nature: the beginning and the end of a thread (PFA_LOCK_THREADS, PFA_LOCK_TAGS), a
+ * call stack that is met for the first time (PFA_LOCK_DEPOT), the first chunk after a fork (PFA_LOCK_PROCESS, PFA_LOCK_WRITER),
+ * and a death that is folded because the writer did not come in time (PFA_LOCK_FOLDS).
  *
  *   1. fork takes none of them: the C library holds the locks of its streams while it forks, and a thread that reads a line
  *      holds one and asks for memory. The child finds free every lock that another thread holds (pfa_locks_after_fork
@@ -20,7 +24,6 @@ typedef enum pfa_lock_rank {
     PFA_LOCK_VIEWS,   /* the views of instrumented modules */
     PFA_LOCK_THREADS, /* the list of threads */
     PFA_LOCK_REPORTS, /* which places were reported already */
-    PFA_LOCK_RINGS,   /* which thread has which ring, and the ring of those without */
     PFA_LOCK_TAGS,    /* the names of tags */
     PFA_LOCK_DEPOT,   /* adding nodes to the depot */
     PFA_LOCK_EXTENTS, /* the live table's head, where there is no session */

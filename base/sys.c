@@ -442,6 +442,11 @@ int pfa_sys_tid(void)
     return (int)pfa_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
+bool pfa_sys_is_gone(int tid)
+{
+    return pfa_raw_syscall(SYS_tgkill, pfa_sys_pid(), tid, 0, 0, 0, 0) == -ESRCH;
+}
+
 static uint64_t clock_nanoseconds(int clock)
 {
     struct timespec now = {0, 0};

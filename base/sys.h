@@ -121,6 +121,8 @@ uint64_t pfa_sys_random(void);
 long pfa_sys_getrandom(void *buf, size_t size);
 int pfa_sys_pid(void);
 int pfa_sys_tid(void);
+/* Is there no thread of this process with that number any more? */
+bool pfa_sys_is_gone(int tid);
 uint64_t pfa_sys_nanoseconds(void);
 /* Since 1970. */
 uint64_t pfa_sys_unix_nanoseconds(void);

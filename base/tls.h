@@ -60,8 +60,9 @@ typedef struct pfa_tls {
     uint8_t is_main;
     uint8_t in_depot;     /* is it adding a node? */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
-    uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below), */
-    uint64_t locks_again; /* and how often it has taken each once more, in handlers */
+    uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below) */
+    uint8_t freed;        /* chunks that it has freed without ever having allocated, up to a few (hooks/thread.c) */
+    uint64_t locks_again; /* how often it has taken each lock once more, in handlers */
 } pfa_tls_t;
 
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;

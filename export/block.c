@@ -2,6 +2,7 @@
 #include "export/block.h"
 #include "base/clock.h"
 #include "base/sys.h"
+#include "meta/ring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include <zstd.h>
 
 enum { LEVEL_MAX = 6, WORTH_PACKING = 128, PATH_SIZE = 4096 };
-#define INDEX_SIZE (PFA_BLOCK_RAW_MAX / 4)
+#define INDEX_SIZE PFA_BLOCK_SCRATCH /* no longer one can be written */
 #define STORED_SIZE (sizeof(pfa_block_header_t) + ZSTD_COMPRESSBOUND(PFA_BLOCK_SCRATCH))
 
 static struct {
@@ -23,7 +24,7 @@ static struct {
     char *scratch;
     char *stored;
     pfa_trace_index_t *index; /* behind a pfa_trace_end_t */
-    uint32_t blocks;
+    uint32_t blocks;          /* written; those beyond the room of the index are counted all the same */
     ZSTD_CCtx *packer;
     void *packer_memory;
     char path[PATH_SIZE];
@@ -130,14 +131,18 @@ static size_t pack(pfa_block_header_t *header, const void *payload, size_t size)
     return size;
 }
 
+static size_t end_size(uint32_t blocks)
+{
+    return sizeof(pfa_trace_end_t) + blocks * sizeof(pfa_trace_index_t);
+}
+
 static void note(uint32_t kind, size_t size)
 {
-    size_t room = (INDEX_SIZE - sizeof(pfa_trace_end_t)) / sizeof *trace.index;
-    if (trace.blocks < room) {
+    if (end_size(trace.blocks + 1) <= INDEX_SIZE) {
         pfa_trace_index_t entry = {.offset = trace.offset, .kind = kind, .size = (uint32_t)size};
-        memcpy((char *)trace.index + sizeof(pfa_trace_end_t) + trace.blocks * sizeof entry, &entry, sizeof entry);
-        trace.blocks++;
+        memcpy((char *)trace.index + end_size(trace.blocks), &entry, sizeof entry);
     }
+    trace.blocks++;
 }
 
 int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
@@ -155,7 +160,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
     memcpy(trace.stored, &header, sizeof header);
     size_t length = sizeof header + header.stored_size;
     int err = own_descriptor();
+    pfa_ring_goes_to_disk();
     long written = err == 0 ? pfa_sys_pwrite(trace.fd, trace.stored, length, trace.offset) : -err;
+    pfa_ring_comes_from_disk();
     if (written < 0) {
         trace.failed = (int)-written;
         if (err == 0) {
@@ -171,9 +178,9 @@ int pfa_block_write(pfa_block_kind_t kind, const void *payload, size_t size)
 int pfa_block_end(pfa_end_t how)
 {
     pfa_trace_end_t end = {.how = (uint32_t)how, .blocks = trace.blocks};
-    size_t size = sizeof end + trace.blocks * sizeof(pfa_trace_index_t);
+    size_t size = end_size(trace.blocks);
     memcpy(trace.index, &end, sizeof end);
-    int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= PFA_BLOCK_SCRATCH ? size : sizeof end);
+    int err = pfa_block_write(PFA_BLOCK_END, trace.index, size <= INDEX_SIZE ? size : sizeof end);
     pfa_block_forget();
     return err;
 }

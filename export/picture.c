@@ -1,16 +1,21 @@
 /* Owns pictures: all chunks that are alive, read from the live table while the program goes on. Each record is taken as a
- * whole or not at all; the picture as a whole is of no single moment, but of the time it took. */
+ * whole or not at all; the picture as a whole is of no single moment, but of the time it took.
+ *
+ * That may be seconds. Rings that get full meanwhile are emptied between two slices of it, so blocks of deaths lie between the
+ * blocks of a picture. Those between the blocks of the final one are told as all that come behind it: with PFA_BATCH_AFTER_LIVE
+ * and whole times, by which a reader knows the chunks that died and are in the picture all the same. */
 #include "base/clock.h"
 #include "export/block.h"
 #include "export/writer.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
 #include "meta/record.h"
+#include "meta/ring.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 255 };
+enum { NAME_MAX_SIZE = 255, SLICE = 4096 };
 
 typedef struct picture {
     pfa_trace_live_t head;
@@ -19,6 +24,8 @@ typedef struct picture {
     size_t batch_at; /* where in the payload it begins */
     uint32_t shift;  /* of times, once there are many */
     uint64_t rows;
+    uint32_t looked_at; /* records, in this slice */
+    bool alone;         /* there is nobody to fill rings, or whoever does undoes it */
     int err;
 } picture_t;
 
@@ -85,9 +92,21 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event, pfa_even
            __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
 }
 
+/* Between two slices. */
+static void make_way(picture_t *picture)
+{
+    picture->looked_at = 0;
+    if (!picture->alone && pfa_ring_any_urgent()) {
+        pfa_writer_drain_urgent((picture->head.flags & PFA_LIVE_FINAL) != 0 ? PFA_BATCH_AFTER_LIVE : 0);
+    }
+}
+
 static void add_records(picture_t *picture, const char *at, uint64_t size, uint64_t step)
 {
     for (uint64_t offset = 0; offset + step <= size; offset += step) {
+        if (++picture->looked_at == SLICE) {
+            make_way(picture);
+        }
         pfa_event_t event;
         pfa_event_accesses_t accesses;
         if (read_record((const pfa_record_t *)(const void *)(at + offset), &event, &accesses) &&
@@ -109,17 +128,29 @@ static void add_extent(picture_t *picture, uint32_t number, uint64_t step)
     }
 }
 
+/* More are counted for a moment when there is no room for another. */
+static uint32_t extent_count(void)
+{
+    uint32_t count = pfa_load_acquire(&pfa_extents_head->extent_count);
+    return count < PFA_LIVE_EXTENTS ? count : PFA_LIVE_EXTENTS;
+}
+
 int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
 {
     static uint32_t count; /* under the writer's lock */
-    picture_t picture = {.name = name, .batch = pfa_writer_batch(), .shift = whole_times ? 0 : pfa_writer_shift()};
+    picture_t picture = {.name = name, .batch = pfa_writer_picture_batch()};
+    if (picture.batch == NULL) {
+        return ENOMEM;
+    }
+    picture.shift = whole_times ? 0 : pfa_writer_shift();
+    picture.alone = (flags & PFA_LIVE_FINAL) != 0 && !whole_times;
     picture.head.number = ++count;
     picture.head.flags = flags;
     picture.head.time = pfa_counter();
     picture.head.name_size = (uint32_t)strnlen(name, NAME_MAX_SIZE);
     picture.batch_at = (sizeof picture.head + picture.head.name_size + 7) & ~(size_t)7;
     begin_batch(picture.batch);
-    uint32_t extents = pfa_load_acquire(&pfa_extents_head->extent_count);
+    uint32_t extents = extent_count();
     for (uint32_t i = 0; i < extents; i++) {
         pfa_extent_kind_t kind = pfa_extents_kind(i);
         if (kind == PFA_EXTENT_RECORDS) {

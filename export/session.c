@@ -13,6 +13,7 @@
 #include "meta/depot.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
+#include "meta/fold.h"
 #include "meta/orphans.h"
 #include "meta/ring.h"
 
@@ -23,7 +24,8 @@ enum { WORTH_A_BLOCK = 16384 };
 
 static struct {
     _Atomic bool open;
-    bool lost; /* it was told what */
+    bool lost;          /* it was told what */
+    uint64_t looked_ns; /* when all rings were looked at last */
     char trace[PFA_NAMES_SIZE];
     char live[PFA_NAMES_SIZE];
 } session;
@@ -124,7 +126,7 @@ static void begin(pfa_trace_origin_t origin)
     }
     session.lost = false;
     pfa_triggers_reset();
-    pfa_ring_prepare();
+    pfa_fold_prepare();
     if (origin == PFA_ORIGIN_NEXT) { /* chunks that were born since the last one have no stacks: they are of neither */
         __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     }
@@ -183,7 +185,9 @@ static int final_picture_alone(void)
 {
     bool urgent;
     pfa_writer_drain(0);
-    pfa_ring_settle(); /* threads that have not allocated yet are not known, and may free */
+    if (!pfa_ring_settle()) { /* threads whose destructors have run are not known, and may free */
+        return final_picture();
+    }
     int err = pfa_writer_picture("", PFA_LIVE_FINAL, false);
     return pfa_ring_backlog(&urgent) == 0 ? err : final_picture();
 }
@@ -313,17 +317,31 @@ static void remove_orphans(void)
     }
 }
 
+/* Of thousands of rings, most of the time only those that ask for it are looked at. */
+static void drain_some(void)
+{
+    enum { FEW = 256, ALL_AFTER_NS = 100000000 };
+    bool urgent;
+    uint64_t now = pfa_sys_nanoseconds();
+    if (pfa_ring_count() > FEW && now - session.looked_ns < ALL_AFTER_NS) {
+        pfa_writer_drain_urgent(0);
+        return;
+    }
+    session.looked_ns = now;
+    pfa_ring_forget_urgent();
+    if (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
+        pfa_writer_drain(0);
+    }
+}
+
 static void round_locked(void)
 {
-    bool urgent;
     const char *picture;
     if (pfa_session_is_open()) {
         remove_orphans();
+        drain_some();
         pfa_writer_clock();
         pfa_writer_modules();
-        if (pfa_ring_backlog(&urgent) >= WORTH_A_BLOCK || urgent) {
-            pfa_writer_drain(0);
-        }
         picture = pfa_triggers_due();
         if (picture != NULL) {
             int err;
@@ -336,13 +354,13 @@ static void round_locked(void)
 void pfa_session_round(void)
 {
     enum { AT_MOST = 64 };
-    bool urgent = true;
-    for (int i = 0; i < AT_MOST && urgent; i++) {
+    bool more = true;
+    for (int i = 0; i < AT_MOST && more; i++) {
         pfa_lock(PFA_LOCK_WRITER);
         round_locked();
         pfa_unlock(PFA_LOCK_WRITER);
         pfa_sys_yield();
-        (void)pfa_ring_backlog(&urgent);
+        more = pfa_ring_any_urgent();
     }
 }
 

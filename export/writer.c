@@ -10,6 +10,7 @@
 #include "meta/accesses.h"
 #include "meta/depot.h"
 #include "meta/extents.h"
+#include "meta/fold.h"
 #include "meta/names.h"
 #include "meta/ring.h"
 #include "meta/stack.h"
@@ -31,6 +32,7 @@ static struct {
     uint32_t shift;
     bool fast; /* less than FAST_NS for each death since the last drain? */
     uint64_t drained_ns;
+    uint64_t urgent_rows; /* how many deaths were in the rings that had asked for it, the last time */
     uint32_t rows_max;    /* of the batch that is being filled */
     uint32_t sizes_apart; /* how many batches more are to have sizes in a column of their own */
     pfa_figures_t before; /* what was counted before the trace began: by a parent, or for another trace */
@@ -56,9 +58,13 @@ uint32_t pfa_writer_shift(void)
     return writer.shift;
 }
 
-pfa_batch_t *pfa_writer_batch(void)
+pfa_batch_t *pfa_writer_picture_batch(void)
 {
-    return writer.batch;
+    static void *memory; /* under the writer's lock; only who takes pictures needs it */
+    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+        memory = NULL;
+    }
+    return memory;
 }
 
 static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
@@ -166,7 +172,7 @@ void pfa_writer_nodes(void)
 static void fold_sources(void)
 {
     for (uint32_t i = 0; i < source_count; i++) {
-        pfa_ring_fold_pending(sources[i].ring, sources[i].to);
+        pfa_fold_pending(sources[i].ring, sources[i].to);
     }
 }
 
@@ -247,6 +253,7 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
 static void drain(uint32_t flags, uint64_t kept)
 {
     writer.start = pfa_extents_head->start_counter;
+    pfa_ring_forget_urgent();
     begin_batch(flags);
     for (uint32_t i = 0; i < pfa_ring_count(); i++) {
         drain_ring(i, flags, kept);
@@ -254,15 +261,36 @@ static void drain(uint32_t flags, uint64_t kept)
     flush_batch();
 }
 
-void pfa_writer_drain(uint32_t flags)
+/* By how many deaths there are since the last time. */
+static void choose_effort(uint64_t deaths)
 {
     uint64_t now = pfa_sys_nanoseconds();
-    bool urgent;
-    writer.fast = now - writer.drained_ns < pfa_ring_backlog(&urgent) * FAST_NS;
+    writer.fast = now - writer.drained_ns < deaths * FAST_NS;
     writer.drained_ns = now;
     pfa_block_effort(writer.fast ? 1 : EFFORT);
-    pfa_ring_prepare();
+}
+
+void pfa_writer_drain(uint32_t flags)
+{
+    bool urgent;
+    choose_effort(pfa_ring_backlog(&urgent));
+    pfa_fold_prepare();
     drain(flags, 0);
+}
+
+void pfa_writer_drain_urgent(uint32_t flags)
+{
+    uint64_t before = writer.rows_written;
+    writer.start = pfa_extents_head->start_counter;
+    choose_effort(writer.urgent_rows);
+    pfa_fold_prepare();
+    begin_batch(flags);
+    pfa_ring_take_urgent();
+    for (const pfa_ring_t *ring = pfa_ring_next_urgent(); ring != NULL; ring = pfa_ring_next_urgent()) {
+        drain_ring(ring->number, flags, 0);
+    }
+    flush_batch();
+    writer.urgent_rows = writer.rows_written - before;
 }
 
 void pfa_writer_drain_before_final(void)
@@ -378,16 +406,13 @@ static void write_maps(void)
 }
 
 /* All members are counters of one type. */
-static pfa_trace_times_t times_since(void)
+static void count_from_start(pfa_trace_times_t *times)
 {
-    pfa_trace_times_t times;
-    pfa_times_sum(&times);
-    uint64_t *counts = (uint64_t *)&times;
+    uint64_t *counts = (uint64_t *)times;
     const uint64_t *before = (const uint64_t *)&writer.times_before;
-    for (size_t i = 0; i < sizeof times / sizeof *counts; i++) {
+    for (size_t i = 0; i < sizeof *times / sizeof *counts; i++) {
         counts[i] -= before[i];
     }
-    return times;
 }
 
 static void write_counters(void)
@@ -395,6 +420,8 @@ static void write_counters(void)
     pfa_counters_sum(&sum);
     pfa_figures_t total = pfa_counters_figures(&sum, 0, PFA_CLASS_COUNT);
     const pfa_figures_t *before = &writer.before;
+    pfa_trace_times_t times = sum.times;
+    count_from_start(&times);
     pfa_trace_counters_t counters = {.allocations = total.allocations - before->allocations,
                                      .frees = total.frees - before->frees,
                                      .bytes_allocated = total.bytes - before->bytes,
@@ -406,7 +433,7 @@ static void write_counters(void)
                                      .inherited = pfa_load_relaxed(&pfa_extents_head->inherited),
                                      .instrumented = pfa_load_relaxed(&pfa_accesses_modules),
                                      .merged = pfa_load_relaxed(&pfa_accesses_merged),
-                                     .times = times_since()};
+                                     .times = times};
     (void)pfa_writer_block(PFA_BLOCK_COUNTERS, &counters, sizeof counters);
 }
 
@@ -416,7 +443,11 @@ void pfa_writer_clock(void)
     pfa_extents_head->last_monotonic_ns = pfa_sys_nanoseconds();
     pfa_store_relaxed(&pfa_extents_head->instrumented, pfa_load_relaxed(&pfa_accesses_modules));
     pfa_store_relaxed(&pfa_extents_head->merged, pfa_load_relaxed(&pfa_accesses_merged));
-    pfa_extents_head->times = times_since();
+    pfa_trace_times_t times;
+    if (pfa_times_try_sum(&times)) {
+        count_from_start(&times);
+        pfa_extents_head->times = times;
+    }
 }
 
 void pfa_writer_particulars(void)

@@ -74,6 +74,8 @@ PFA_COLD void pfa_process_make_background_thread(void);
 /* --- hooks/thread.c */
 /* Sets the calling thread up; false: not now, or not any more. */
 bool pfa_thread_enter(pfa_tls_t *tls);
+/* The same, after a few times, for one that frees a recorded chunk and has never allocated. */
+PFA_COLD void pfa_thread_enter_to_free(pfa_tls_t *tls);
 int pfa_thread_make_key(void);
 /* Notes the calling thread's name, if there is a trace. */
 void pfa_thread_say_name(pfa_tls_t *tls);

@@ -13,6 +13,7 @@
 #include "hooks/hooks.h"
 #include "include/profalloc.h"
 #include "meta/extents.h"
+#include "meta/fold.h"
 #include "meta/ring.h"
 #include "meta/stack.h"
 #include "meta/thread.h"

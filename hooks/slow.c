@@ -300,9 +300,12 @@ static PFA_NOINLINE void free_otherwise(void *chunk)
     pfa_tls_t *tls = &pfa_tls;
     if (PFA_UNLIKELY(tls->short_free == NULL) && chunk != NULL && pfa_measure_is_armed(tls)) {
         free_measured(chunk);
-    } else {
-        FREE_OTHERWISE(tls, chunk);
+        return;
     }
+    if (PFA_UNLIKELY(tls->thread == NULL) && chunk != NULL) {
+        pfa_thread_enter_to_free(tls);
+    }
+    FREE_OTHERWISE(tls, chunk);
 }
 
 /* Recording everything, this is free: kept short, all that is rare a tail call. */

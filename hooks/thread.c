@@ -1,5 +1,5 @@
-/* Owns the birth and death of threads as the allocator sees them. A thread is born at its first allocation and dies in a
- * destructor of thread-specific data. Other destructors may run after ours and allocate: the thread is then born again,
+/* Owns the birth and death of threads as the allocator sees them. A thread is born at its first allocation, or when it has
+ * freed more than a few chunks, and dies in a destructor of thread-specific data. Other destructors may run after ours and allocate: the thread is then born again,
  * with another destructor to come, as often as the C library has rounds of destructors left. What comes after those is
  * served without counting. */
 #include "base/clock.h"
@@ -26,6 +26,10 @@ static void leave(void *arg)
     pfa_tls_t *tls = arg;
     pfa_thread_t *thread = tls->thread;
     pfa_wiped_check();
+    if (thread == NULL) {
+        return; /* the C library has taken this memory from a thread that freed when its destructors had run */
+    }
+    bool has_heaps = thread->tls != NULL;
     /* In the last round nothing would call us again. */
     tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
     pfa_measure_leave(tls);
@@ -41,7 +45,7 @@ static void leave(void *arg)
     tls->countdown = tls->state == PFA_THREAD_GONE ? PFA_COUNTDOWN_OFF : -1;
     /* The main thread's heap stays: giving up its heaps would put recorded regions into its default heap, which lives
      * on. */
-    if (!tls->is_main) {
+    if (!tls->is_main && has_heaps) {
         pfa_backing_thread_end();
     }
 }
@@ -86,20 +90,30 @@ static uint64_t seed(const pfa_tls_t *tls)
     return (mixed ^ mixed >> 29) | 1;
 }
 
+static void set_up(pfa_tls_t *tls)
+{
+    tls->record_tail = pfa_record_tail(tls->thread->number, 0);
+    tls->is_main = is_main(tls);
+    tls->random = seed(tls);
+    pfa_measure_enter(tls);
+}
+
 bool pfa_thread_enter(pfa_tls_t *tls)
 {
     if (tls->state != PFA_THREAD_NEW) {
         return tls->state == PFA_THREAD_READY;
     }
     tls->state = PFA_THREAD_ENTERING;
+    if (tls->thread != NULL) { /* it has freed before */
+        pfa_thread_list_stay(tls->thread, tls);
+        tls->state = PFA_THREAD_READY;
+        return true;
+    }
     if (!pfa_process_enter() || (tls->thread = pfa_thread_list_join(tls)) == NULL) {
         tls->state = PFA_THREAD_NEW;
         return false;
     }
-    tls->record_tail = pfa_record_tail(tls->thread->number, 0);
-    tls->is_main = is_main(tls);
-    tls->random = seed(tls);
-    pfa_measure_enter(tls);
+    set_up(tls);
     /* May allocate: it then comes back here and is turned away above. */
     if (!pfa_load_acquire(&has_key) || pthread_setspecific(key, tls) != 0) {
         /* Nobody would tell us when it ends, and its block would outlive its memory. */
@@ -110,6 +124,33 @@ bool pfa_thread_enter(pfa_tls_t *tls)
     }
     tls->state = PFA_THREAD_READY;
     return true;
+}
+
+/* It may be past its destructors already, where the C library frees what it had for it. Then nobody tells us of its end: so it
+ * takes more than that frees, nobody else touches its memory, and its block is taken back when the thread is seen to be gone
+ * (meta/thread.c). A key beyond those for which a thread has room would take memory that then nobody frees. */
+void pfa_thread_enter_to_free(pfa_tls_t *tls)
+{
+    enum { A_FEW = 16, KEYS_AT_HAND = 32 };
+    if (tls->state != PFA_THREAD_NEW || tls->leaves != 0 || tls->thread != NULL) {
+        return;
+    }
+    if (tls->freed < A_FEW) {
+        tls->freed++;
+        return;
+    }
+    if (!pfa_load_acquire(&has_key) || key >= KEYS_AT_HAND) {
+        return;
+    }
+    tls->freed = 0;
+    tls->state = PFA_THREAD_ENTERING;
+    tls->thread = pfa_thread_list_join_to_free(tls);
+    if (tls->thread != NULL) {
+        set_up(tls);
+        pfa_thread_say_name(tls);
+        (void)pthread_setspecific(key, tls);
+    }
+    tls->state = PFA_THREAD_NEW;
 }
 
 /* The number behind a word of /proc/self/status. */

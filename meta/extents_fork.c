@@ -12,7 +12,8 @@
 /* In a fork child: rings and folds are not, they tell of the parent. */
 static bool is_kept(const pfa_live_extent_t *extent)
 {
-    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_FOLDS && extent->kind != PFA_EXTENT_NONE;
+    return extent->kind != PFA_EXTENT_RING && extent->kind != PFA_EXTENT_RINGS && extent->kind != PFA_EXTENT_FOLDS &&
+           extent->kind != PFA_EXTENT_NONE;
 }
 
 /* These only grow, so what the child sees of the parent's is what it knew at the fork, and more. */

@@ -1,97 +1,69 @@
-/* Owns the rings, and the totals of what did not fit into them. See meta/ring.h. */
+/* Owns how events get into rings and out of them. See meta/ring.h; meta/ringpool.c has the rings themselves. */
 #include "meta/ring.h"
 #include "base/clock.h"
-#include "base/lock.h"
-#include "base/options.h"
+#include "base/message.h"
 #include "base/sys.h"
-#include "meta/accesses.h"
-#include "meta/extents.h"
+#include "meta/fold.h"
+#include "meta/ringpool.h"
 #include "meta/thread.h"
 
 #include <string.h>
 
-enum { BIG_RINGS = 4, BIG = 65536, SMALL = 4096, FOLD_CHUNKS = 4096 };
-#define FOLDS_SIZE (PFA_LIVE_NODES * sizeof(pfa_live_fold_t))
-
 void (*pfa_ring_want_writer)(void);
 bool (*pfa_ring_write_here)(void);
-void (*pfa_fold_share)(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes);
 
-static pfa_ring_t rings[PFA_RINGS];
-static _Atomic uint32_t ring_count;
-static uint64_t memory_used;
-static _Atomic(pfa_ring_t *) of_orphans; /* of all threads without one; under PFA_LOCK_RINGS */
-static _Atomic uint32_t progress;        /* counts what the writer has emptied; those who wait sleep on it */
-static _Atomic(pfa_live_fold_t *) folds[FOLD_CHUNKS];
+static _Atomic uint64_t
+    disk_since;              /* when the writer began a system call that may wait for the disk; 0: it is in none */
+static _Atomic int disk_tid; /* which thread that is */
+static _Atomic uint32_t borrowers; /* threads that store an event in a ring they borrow */
+static _Atomic uint32_t urgent;    /* the last ring that asked for the writer: its number and 1 */
+static uint32_t urgent_now;        /* the same of those that the writer has taken from there: each ring is there once */
 
-/* What readers of the live table are told. */
-static void describe(const pfa_ring_t *ring)
+/* --- the writer is wanted ---------------------------------------------------------------------------------------- */
+
+void pfa_ring_wake(pfa_ring_t *ring)
 {
-    ring->shared->number = ring->number;
-    ring->shared->entry_size = sizeof(pfa_event_t);
-    ring->shared->capacity = ring->mask + 1;
-}
-
-static size_t size_of(uint64_t capacity)
-{
-    size_t entry = sizeof(pfa_event_t) + (pfa_accesses_kept ? sizeof(pfa_event_accesses_t) : 0);
-    size_t size = PFA_LIVE_RING_ENTRIES + capacity * entry;
-    return (size + PFA_LIVE_PAGE - 1) & ~(size_t)(PFA_LIVE_PAGE - 1);
-}
-
-static bool make_ring(pfa_ring_t *ring, uint32_t number)
-{
-    bool big = number < BIG_RINGS && memory_used + size_of(BIG) <= pfa_options.buffers;
-    uint64_t capacity = big ? BIG : SMALL;
-    size_t size = size_of(capacity);
-    void *memory;
-    uint32_t extent;
-    if (memory_used + size > pfa_options.buffers) {
-        return false;
+    if (pfa_swap_acq_rel(&ring->urgent, 1) == 0) {
+        uint32_t next = pfa_load_relaxed(&urgent);
+        do {
+            pfa_store_relaxed(&ring->next_urgent, next);
+        } while (!pfa_cas_weak_acq_rel(&urgent, &next, ring->number + 1)); /* partner: pfa_ring_next_urgent */
     }
-    if (pfa_extents_add(PFA_EXTENT_RING, number, size, NULL, &memory, &extent) != 0 ||
-        pfa_extents_make_room(extent, 0, size) != 0) {
-        return false;
-    }
-    memory_used += size;
-    pfa_live_ring_t *shared = memory;
-    *ring = (pfa_ring_t){.limit = capacity,
-                         .mask = capacity - 1,
-                         .entries = (pfa_event_t *)((char *)memory + PFA_LIVE_RING_ENTRIES),
-                         .shared = shared,
-                         .wake_mask = capacity / 4 - 1,
-                         .number = number};
-    if (pfa_accesses_kept) {
-        ring->accesses = (pfa_event_accesses_t *)(void *)(ring->entries + capacity);
-    }
-    describe(ring);
-    return true;
-}
-
-/* A ring that nobody has, or another. */
-static pfa_ring_t *find_ring(void)
-{
-    uint32_t count = pfa_load_relaxed(&ring_count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!rings[i].taken) {
-            rings[i].taken = true;
-            return &rings[i];
-        }
-    }
-    if (count == PFA_RINGS || !make_ring(&rings[count], count)) {
-        return NULL;
-    }
-    rings[count].taken = true;
-    pfa_store_release(&ring_count, count + 1); /* partner: pfa_ring_count */
-    return &rings[count];
-}
-
-void pfa_ring_wake(void)
-{
     if (pfa_ring_want_writer != NULL) {
         pfa_ring_want_writer();
     }
 }
+
+bool pfa_ring_any_urgent(void)
+{
+    return pfa_load_relaxed(&urgent) != 0;
+}
+
+void pfa_ring_take_urgent(void)
+{
+    urgent_now = pfa_swap_acq_rel(&urgent, 0);
+}
+
+pfa_ring_t *pfa_ring_next_urgent(void)
+{
+    pfa_ring_t *ring = urgent_now != 0 ? pfa_ringpool_at(urgent_now - 1) : NULL;
+    if (ring != NULL) {
+        urgent_now = pfa_load_relaxed(&ring->next_urgent);
+        /* From here on it may ask again. One that finds the 1 just now is seen to have more by whoever drains it now, or asks
+         * when another quarter is full. */
+        (void)pfa_swap_acq_rel(&ring->urgent, 0);
+    }
+    return ring;
+}
+
+void pfa_ring_forget_urgent(void)
+{
+    pfa_ring_take_urgent();
+    while (pfa_ring_next_urgent() != NULL) {
+    }
+}
+
+/* --- waiting for it ---------------------------------------------------------------------------------------------- */
 
 static bool has_room(pfa_ring_t *ring)
 {
@@ -106,24 +78,60 @@ static bool has_room(pfa_ring_t *ring)
     return true;
 }
 
-/* Waits for the writer, for a moment at most. */
+/* The writer has been in a system call for long. Does it wait there, or is it that it gets no processor? */
+static bool waits_for_disk(int tid)
+{
+    char path[64];
+    char text[256];
+    pfa_text_t name = {path, sizeof path, 0};
+    pfa_text_add(&name, "/proc/self/task/%d/stat", tid);
+    if (pfa_sys_is_filtered() || !pfa_sys_read_text(path, text, sizeof text)) {
+        return true; /* nobody can tell */
+    }
+    const char *behind = strrchr(text, ')');
+    return behind == NULL || behind[1] != ' ' || behind[2] != 'R';
+}
+
+static bool is_worth_waiting(uint64_t waited, uint64_t now)
+{
+    uint64_t since = pfa_load_relaxed(&disk_since);
+    bool long_there = since != 0 && now >= since + PFA_RING_DISK_NS;
+    return waited < PFA_RING_PATIENCE_NS && !(long_there && waits_for_disk(pfa_load_relaxed(&disk_tid)));
+}
+
+void pfa_ring_goes_to_disk(void)
+{
+    pfa_store_relaxed(&disk_tid, pfa_sys_tid());
+    pfa_store_relaxed(&disk_since, pfa_sys_nanoseconds());
+}
+
+void pfa_ring_comes_from_disk(void)
+{
+    pfa_store_relaxed(&disk_since, 0);
+}
+
+/* Waits for the writer, within reason. */
 static bool wait_for_room(pfa_ring_t *ring)
 {
     if (ring->impatient) {
         return false;
     }
-    if (ring != pfa_load_relaxed(&of_orphans) && pfa_ring_write_here != NULL && pfa_ring_write_here() &&
-        has_room(ring)) {
-        return true;
-    }
-    uint64_t until = pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS;
-    for (uint64_t now = until - PFA_RING_PATIENCE_NS; now < until; now = pfa_sys_nanoseconds()) {
-        uint32_t seen = pfa_load_acquire(&progress);
+    uint64_t began = pfa_sys_nanoseconds();
+    uint64_t nap =
+        PFA_RING_DISK_NS; /* longer each time: thousands that look again and again would take all processors */
+    for (uint64_t now = began; is_worth_waiting(now - began, now); now = pfa_sys_nanoseconds()) {
+        if (pfa_ring_write_here != NULL) {
+            (void)pfa_ring_write_here();
+        }
+        uint32_t seen = pfa_load_acquire(&ring->progress);
+        pfa_store_relaxed(&ring->waiting, 1);
+        pfa_fence_seq_cst(); /* partner: the one in pfa_ring_done: one of the two sees what the other has stored */
         if (has_room(ring)) {
             return true;
         }
-        pfa_ring_wake();
-        pfa_sys_futex_wait(&progress, seen, until - now);
+        pfa_ring_wake(ring);
+        pfa_sys_futex_wait(&ring->progress, seen, nap);
+        nap = 2 * nap < PFA_RING_PATIENCE_NS / 8 ? 2 * nap : nap;
     }
     ring->impatient = !has_room(ring);
     return !ring->impatient;
@@ -147,135 +155,71 @@ static void tell_waited(pfa_thread_t *thread, pfa_ring_t *ring)
     }
 }
 
-/* Is it of a chunk from before the trace? */
-static bool is_before(const pfa_event_t *event)
-{
-    return event->alloc_time < __atomic_load_n(&pfa_extents_head->start_counter, __ATOMIC_RELAXED);
-}
+/* --- storing ----------------------------------------------------------------------------------------------------- */
 
-static pfa_live_fold_t *folds_of(uint32_t stack)
+/* A handler that interrupts the thread and frees finds a ring that is the thread's, or none. */
+static void have_ring(pfa_tls_t *tls, pfa_ring_t *ring)
 {
-    uint32_t chunk = stack / PFA_LIVE_NODES;
-    if (chunk >= FOLD_CHUNKS) {
-        return NULL;
-    }
-    pfa_live_fold_t *memory = pfa_load_acquire(&folds[chunk]);
-    if (memory != NULL) {
-        return memory;
-    }
-    void *fresh = NULL;
-    uint32_t extent;
-    pfa_lock(PFA_LOCK_DEPOT);
-    memory = pfa_load_acquire(&folds[chunk]);
-    bool made = memory == NULL && pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0;
-    if (made && pfa_extents_make_room(extent, 0, FOLDS_SIZE) != 0) {
-        /* That was the moment when the disk was found full: once more, in memory. */
-        made = pfa_extents_add(PFA_EXTENT_FOLDS, chunk, FOLDS_SIZE, NULL, &fresh, &extent) == 0;
-    }
-    if (made) {
-        memory = fresh;
-        pfa_store_release(&folds[chunk], memory);
-    }
-    pfa_unlock(PFA_LOCK_DEPOT);
-    return memory;
-}
-
-/* What the totals become is noted first: a kill in the middle leaves a fold that is either added or not (live.h). */
-static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
-{
-    pfa_live_folded_t chunk = {event->alloc_time, event->size_flags, event->stack, event->thread};
-    pfa_live_fold_log_t *log = &pfa_extents_head->fold_log;
-    uint64_t chunks = 1024;
-    uint64_t bytes = event->size_flags >> PFA_RECORD_SIZE_SHIFT;
-    if (pfa_fold_share != NULL) {
-        pfa_fold_share(event->size_flags, &chunks, &bytes);
-    }
-    pfa_store_relaxed(&log->state, 0);
-    pfa_fence_compiler(); /* the partner of all of these is a reader after the process's death */
-    log->stack = event->stack;
-    log->chunks = fold->chunks + chunks;
-    log->bytes = fold->bytes + bytes;
-    log->chunk = chunk;
-    log->ring = ring != NULL ? ring->number : 0;
-    log->tail = tail;
-    pfa_store_release(&log->state, 1);
-    pfa_fence_compiler();
-    __atomic_store_n(&fold->chunks, log->chunks, __ATOMIC_RELAXED);
-    __atomic_store_n(&fold->bytes, log->bytes, __ATOMIC_RELAXED);
-    pfa_add_relaxed(&pfa_extents_head->folded, 1);
-    if (tail != 0) {
-        pfa_store_release(&ring->shared->tail, tail);
-    } else {
-        *(ring != NULL ? &ring->shared->folded_last : &pfa_extents_head->folded_last) = chunk;
+    pfa_ring_t *old = tls->ring;
+    tls->ring = ring;
+    if (tls->thread != NULL) {
+        tls->thread->ring = ring;
     }
     pfa_fence_compiler();
-}
-
-/* Adds a death to the totals of its stack; `tail`, if not 0, is what the ring's becomes by that. */
-static void fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
-{
-    if (is_before(event)) {
-        if (tail != 0) { /* it was counted when it was tried to write it */
-            pfa_store_release(&ring->shared->tail, tail);
-        } else {
-            pfa_add_relaxed(&pfa_extents_head->inherited, 1);
-        }
-        return;
-    }
-    pfa_live_fold_t *folds_near = folds_of(event->stack);
-    if (folds_near == NULL) {
-        pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);
-        return;
-    }
-    pfa_lock(PFA_LOCK_FOLDS);
-    add_fold(&folds_near[event->stack % PFA_LIVE_NODES], event, ring, tail);
-    pfa_unlock(PFA_LOCK_FOLDS);
-}
-
-void pfa_ring_fold_pending(pfa_ring_t *ring, uint64_t to)
-{
-    uint64_t from = pfa_load_relaxed(&ring->shared->tail);
-    if (ring->shared->folded_from == 0) {
-        ring->shared->folded_from = from + 1;
-        pfa_fence_compiler();
-    }
-    for (uint64_t at = from; at < to; at++) {
-        fold_event(&ring->entries[at & ring->mask], ring, at + 1);
+    if (old != NULL) {
+        pfa_ringpool_give(old);
     }
 }
 
 static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
 {
     if (ring->head == ring->limit && !has_room(ring) && !wait_measured(ring)) {
-        fold_event(event, ring, 0);
+        pfa_fold_event(event, ring, 0);
         return;
     }
     ring->entries[ring->head & ring->mask] = *event;
     if (ring->accesses != NULL) {
         *pfa_ring_next_accesses(ring) = *accesses;
     }
-    pfa_store_release(&ring->shared->head, ++ring->head); /* partner: pfa_ring_pending */
-    if ((ring->head & ring->wake_mask) == 0) {
-        pfa_ring_wake();
-    }
+    pfa_ring_commit(ring);
 }
 
-static void push_as_orphan(const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
+/* All that are to be lent may be in use for a moment. */
+static pfa_ring_t *borrow(void)
+{
+    pfa_ring_t *ring = pfa_ringpool_borrow();
+    uint64_t until = ring == NULL ? pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS : 0;
+    while (ring == NULL && pfa_ringpool_lends() && pfa_sys_nanoseconds() < until) {
+        pfa_sys_yield();
+        ring = pfa_ringpool_borrow();
+    }
+    return ring == NULL || has_room(ring) ? ring : pfa_ringpool_borrow_larger(ring);
+}
+
+static void push_borrowing(const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
                            uint64_t ended)
 {
-    pfa_lock(PFA_LOCK_RINGS);
-    pfa_ring_t *ring = pfa_load_relaxed(&of_orphans);
-    if (ring == NULL) {
-        ring = find_ring();
-        pfa_store_relaxed(&of_orphans, ring);
-    }
+    pfa_add_relaxed(&borrowers, 1); /* whoever finds the event in the ring finds this too: see pfa_ring_settle */
+    pfa_ring_t *ring = borrow();
     if (ring != NULL) {
         put(ring, event, accesses);
     } else {
-        fold_event(event, NULL, 0);
+        pfa_fold_event(event, NULL, 0);
     }
     pfa_store_relaxed(word, ended);
-    pfa_unlock(PFA_LOCK_RINGS);
+    if (ring != NULL) {
+        pfa_ringpool_give(ring);
+    }
+    pfa_sub_release(&borrowers, 1); /* partner: pfa_ring_settle */
+}
+
+/* One that the thread keeps, if it can; larger than the one it has, if that is full. */
+static void find_ring(pfa_tls_t *tls)
+{
+    pfa_ring_t *ring = tls->ring == NULL ? pfa_ringpool_take() : pfa_ringpool_take_larger(tls->ring);
+    if (ring != NULL) {
+        have_ring(tls, ring);
+    }
 }
 
 void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
@@ -284,13 +228,11 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_ev
     if (!pfa_ring_is_open()) {
         return;
     }
-    if (tls->ring == NULL && tls->thread != NULL) {
-        pfa_lock(PFA_LOCK_RINGS);
-        tls->ring = find_ring();
-        pfa_unlock(PFA_LOCK_RINGS);
+    if (tls->thread != NULL && (tls->ring == NULL || !has_room(tls->ring))) {
+        find_ring(tls);
     }
     if (tls->ring == NULL) {
-        push_as_orphan(event, accesses, word, ended);
+        push_borrowing(event, accesses, word, ended);
     } else {
         put(tls->ring, event, accesses);
         tell_waited(tls->thread, tls->ring);
@@ -299,97 +241,87 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_ev
 
 void pfa_ring_leave(pfa_tls_t *tls)
 {
-    if (tls->ring == NULL) {
-        return;
-    }
-    pfa_lock(PFA_LOCK_RINGS);
-    tls->ring->taken = false;
-    pfa_unlock(PFA_LOCK_RINGS);
-    tls->ring = NULL;
+    have_ring(tls, NULL);
 }
+
+void pfa_ring_leave_behind(pfa_ring_t *ring)
+{
+    pfa_ringpool_give(ring);
+}
+
+/* --- the writer's ------------------------------------------------------------------------------------------------ */
 
 uint32_t pfa_ring_count(void)
 {
-    return pfa_load_acquire(&ring_count);
+    return pfa_ringpool_count();
 }
 
 pfa_ring_t *pfa_ring_pending(uint32_t number, uint64_t *from, uint64_t *to)
 {
-    pfa_ring_t *ring = &rings[number];
-    *from = pfa_load_relaxed(&ring->shared->tail);
-    *to = pfa_load_acquire(&ring->shared->head);
+    pfa_ring_t *ring = pfa_ringpool_at(number);
+    *from = ring != NULL ? pfa_load_relaxed(&ring->shared->tail) : 0;
+    *to = ring != NULL ? pfa_load_acquire(&ring->shared->head) : 0;
     return ring;
 }
 
 void pfa_ring_done(pfa_ring_t *ring, uint64_t to)
 {
     pfa_store_release(&ring->shared->tail, to); /* partner: has_room() */
-    pfa_add_release(&progress, 1);
-    pfa_sys_futex_wake(&progress, INT32_MAX);
-}
-
-void pfa_ring_prepare(void)
-{
-    uint32_t nodes = pfa_load_acquire(&pfa_extents_head->node_count);
-    for (uint32_t stack = 0; stack < nodes; stack += PFA_LIVE_NODES) {
-        (void)folds_of(stack);
+    pfa_add_release(&ring->progress, 1);
+    pfa_fence_seq_cst(); /* partner: wait_for_room */
+    if (pfa_load_relaxed(&ring->waiting) != 0) {
+        pfa_store_relaxed(&ring->waiting, 0);
+        pfa_sys_futex_wake(&ring->progress, INT32_MAX);
     }
 }
 
-void pfa_ring_settle(void)
+bool pfa_ring_settle(void)
 {
-    pfa_lock(PFA_LOCK_RINGS);
-    pfa_unlock(PFA_LOCK_RINGS);
+    enum { AT_MOST_NS = 100000000 };
+    uint64_t until = pfa_sys_nanoseconds() + AT_MOST_NS;
+    while (pfa_load_acquire(&borrowers) != 0 && pfa_sys_nanoseconds() < until) {
+        pfa_sys_yield();
+    }
+    return pfa_load_acquire(&borrowers) == 0;
 }
 
-uint64_t pfa_ring_backlog(bool *urgent)
+uint64_t pfa_ring_backlog(bool *is_urgent)
 {
     uint64_t sum = 0;
-    *urgent = false;
+    *is_urgent = false;
     for (uint32_t i = 0; i < pfa_ring_count(); i++) {
         uint64_t from;
         uint64_t to;
         const pfa_ring_t *ring = pfa_ring_pending(i, &from, &to);
         sum += to - from;
-        *urgent = *urgent || to - from > ring->mask / 4;
+        *is_urgent = *is_urgent || (ring != NULL && to - from > ring->mask / 4);
     }
     return sum;
 }
 
-const pfa_live_fold_t *pfa_fold_at(uint32_t stack)
-{
-    uint32_t chunk = stack / PFA_LIVE_NODES;
-    const pfa_live_fold_t *memory = chunk < FOLD_CHUNKS ? pfa_load_acquire(&folds[chunk]) : NULL;
-    return memory != NULL ? &memory[stack % PFA_LIVE_NODES] : NULL;
-}
-
 void pfa_ring_after_fork(pfa_tls_t *tls)
 {
-    memset(rings, 0, pfa_ring_count() * sizeof *rings);
-    memset(folds, 0, sizeof folds);
-    pfa_store_relaxed(&ring_count, 0);
-    memory_used = 0;
-    pfa_store_relaxed(&of_orphans, (pfa_ring_t *)NULL);
+    pfa_ringpool_after_fork();
+    pfa_fold_after_fork();
+    pfa_store_relaxed(&urgent, 0);
+    urgent_now = 0;
+    pfa_store_relaxed(&borrowers, 0);
+    pfa_store_relaxed(&disk_since, 0);
     tls->ring = NULL;
+    if (tls->thread != NULL) {
+        tls->thread->ring = NULL;
+    }
 }
 
 void pfa_ring_begin_again(void)
 {
-    pfa_lock(PFA_LOCK_FOLDS);
-    for (uint32_t i = 0; i < FOLD_CHUNKS; i++) {
-        pfa_live_fold_t *memory = pfa_load_relaxed(&folds[i]);
-        if (memory != NULL) {
-            memset(memory, 0, FOLDS_SIZE);
+    pfa_fold_begin_again();
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        uint64_t from;
+        uint64_t to;
+        pfa_ring_t *ring = pfa_ring_pending(i, &from, &to);
+        if (ring != NULL) {
+            ring->shared->base = from;
         }
     }
-    pfa_extents_head->folded_last = (pfa_live_folded_t){.alloc_time = 0};
-    pfa_store_relaxed(&pfa_extents_head->fold_log.state, 0);
-    pfa_store_relaxed(&pfa_extents_head->folded, 0);
-    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
-        pfa_live_ring_t *shared = rings[i].shared;
-        shared->folded_last = (pfa_live_folded_t){.alloc_time = 0};
-        shared->folded_from = 0;
-        shared->base = pfa_load_relaxed(&shared->tail);
-    }
-    pfa_unlock(PFA_LOCK_FOLDS);
 }

@@ -2,18 +2,29 @@
 #include "meta/thread.h"
 #include "base/lock.h"
 #include "base/sys.h"
+#include "meta/ring.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCKS_PER_MAP = 16 };
+enum { BLOCKS_PER_MAP = 16, SWEEP_LEAST = 64 };
 
 static struct {
     pfa_thread_t *living;
     pfa_thread_t *spare;    /* blocks without a thread, linked by next */
+    uint32_t count;         /* of the living, */
+    uint32_t freeing;       /* and of those among them that have only freed */
+    uint32_t sweep_at;      /* so many of those are looked through for threads that are gone */
     pfa_counters_t of_dead; /* what threads that ended had counted */
     _Atomic uint16_t last_number;
 } list;
+
+/* What threads without a block have counted. */
+static struct {
+    _Atomic uint64_t frees;
+    _Atomic uint64_t freed_bytes;
+} of_orphans[PFA_CLASS_COUNT];
+static _Atomic uint64_t bad_frees_of_orphans;
 
 static _Atomic(pfa_thread_t *) maps; /* all blocks there are */
 static _Atomic int64_t live_bytes;
@@ -64,30 +75,6 @@ static void give_number(pfa_thread_t *thread, const pfa_tls_t *tls)
     }
 }
 
-pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
-{
-    pfa_lock(PFA_LOCK_THREADS);
-    if (list.spare == NULL) {
-        add_spare_blocks();
-    }
-    pfa_thread_t *thread = list.spare;
-    if (thread != NULL) {
-        list.spare = thread->next;
-        give_number(thread, tls);
-        memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
-        thread->trail_busy = false; /* as a thread may have been that a fork left behind */
-        thread->tls = tls;
-        thread->previous = NULL;
-        thread->next = list.living;
-        if (list.living != NULL) {
-            list.living->previous = thread;
-        }
-        list.living = thread;
-    }
-    pfa_unlock(PFA_LOCK_THREADS);
-    return thread;
-}
-
 static void add_all(pfa_counter_t *to, const pfa_counter_t *from, size_t size)
 {
     for (size_t i = 0; i < size / sizeof *to; i++) {
@@ -106,15 +93,17 @@ static void retire(pfa_thread_t *thread)
     add_counters(&list.of_dead, &thread->counters);
     memset(&thread->counters, 0, sizeof thread->counters);
     thread->tls = NULL;
+    thread->tid = 0;
     thread->tag_depth = 0;
     thread->previous = NULL;
     thread->next = list.spare;
     list.spare = thread;
 }
 
-void pfa_thread_list_leave(pfa_thread_t *thread)
+static void take_off(pfa_thread_t *thread)
 {
-    pfa_lock(PFA_LOCK_THREADS);
+    list.count--;
+    list.freeing -= thread->tls == NULL;
     if (thread->previous != NULL) {
         thread->previous->next = thread->next;
     } else {
@@ -124,6 +113,79 @@ void pfa_thread_list_leave(pfa_thread_t *thread)
         thread->next->previous = thread->previous;
     }
     retire(thread);
+}
+
+/* Takes the blocks back of threads that have only freed and are gone without a word: the C library may free what it had for a
+ * thread after the last destructors. */
+static void sweep(void)
+{
+    pfa_thread_t *thread = list.living;
+    while (thread != NULL) {
+        pfa_thread_t *next = thread->next;
+        if (thread->tls == NULL && pfa_sys_is_gone(thread->tid)) {
+            if (thread->ring != NULL) {
+                pfa_ring_leave_behind(thread->ring);
+                thread->ring = NULL;
+            }
+            take_off(thread);
+        }
+        thread = next;
+    }
+    list.sweep_at = 2 * list.freeing + SWEEP_LEAST;
+}
+
+static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    if (list.spare == NULL && list.freeing >= list.sweep_at) {
+        sweep();
+    }
+    if (list.spare == NULL) {
+        add_spare_blocks();
+    }
+    pfa_thread_t *thread = list.spare;
+    if (thread != NULL) {
+        list.spare = thread->next;
+        give_number(thread, tls);
+        memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
+        thread->trail_busy = false; /* as a thread may have been that a fork left behind */
+        thread->tls = known_as;
+        thread->tid = known_as == NULL ? pfa_sys_tid() : 0;
+        list.count++;
+        list.freeing += known_as == NULL;
+        thread->previous = NULL;
+        thread->next = list.living;
+        if (list.living != NULL) {
+            list.living->previous = thread;
+        }
+        list.living = thread;
+    }
+    pfa_unlock(PFA_LOCK_THREADS);
+    return thread;
+}
+
+pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls)
+{
+    return join(tls, tls);
+}
+
+pfa_thread_t *pfa_thread_list_join_to_free(const pfa_tls_t *tls)
+{
+    return join(tls, NULL);
+}
+
+void pfa_thread_list_stay(pfa_thread_t *thread, pfa_tls_t *tls)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    list.freeing -= thread->tls == NULL;
+    thread->tls = tls;
+    pfa_unlock(PFA_LOCK_THREADS);
+}
+
+void pfa_thread_list_leave(pfa_thread_t *thread)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    take_off(thread);
     pfa_unlock(PFA_LOCK_THREADS);
 }
 
@@ -135,7 +197,8 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
             if (thread == survivor) {
                 continue;
             }
-            if (thread->tls != NULL) {
+            thread->ring = NULL;
+            if (thread->tls != NULL || thread->tid != 0) {
                 retire(thread);
             } else {
                 thread->next = list.spare;
@@ -147,13 +210,27 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     if (survivor != NULL) {
         survivor->next = NULL;
         survivor->previous = NULL;
+        survivor->tid = survivor->tls == NULL ? pfa_sys_tid() : 0;
     }
+    list.count = survivor != NULL;
+    list.freeing = survivor != NULL && survivor->tls == NULL;
+}
+
+/* Is nobody there but `thread`? Looking through many for those that are gone is slow, so it is done only where it matters. */
+static bool is_nobody_but(const pfa_thread_t *thread)
+{
+    if (list.count - list.freeing <= 1 && list.freeing != 0) {
+        sweep();
+    }
+    return list.count == 0 || (list.count == 1 && list.living == thread);
 }
 
 bool pfa_thread_list_empty(void)
 {
-    pfa_lock(PFA_LOCK_THREADS);
-    bool empty = list.living == NULL;
+    if (!pfa_try_lock(PFA_LOCK_THREADS)) {
+        return false; /* somebody comes or goes, or counts */
+    }
+    bool empty = is_nobody_but(NULL);
     pfa_unlock(PFA_LOCK_THREADS);
     return empty;
 }
@@ -161,7 +238,7 @@ bool pfa_thread_list_empty(void)
 bool pfa_thread_list_alone(const pfa_thread_t *thread)
 {
     pfa_lock(PFA_LOCK_THREADS);
-    bool alone = list.living == NULL || (list.living == thread && list.living->next == NULL);
+    bool alone = is_nobody_but(thread);
     pfa_unlock(PFA_LOCK_THREADS);
     return alone;
 }
@@ -171,6 +248,9 @@ static bool interrupt_once(uint32_t epoch)
 {
     bool pending = false;
     for (pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
+        if (thread->tls == NULL) {
+            continue; /* its first allocation leaves the fast path anyway */
+        }
         int64_t *countdown = &thread->tls->countdown;
         /* Relaxed: see pfa_thread_list_interrupt. */
         if (pfa_load_relaxed(&thread->tls->epoch) != epoch && __atomic_load_n(countdown, __ATOMIC_RELAXED) >= 0) {
@@ -204,9 +284,10 @@ void pfa_thread_list_interrupt(uint32_t epoch)
 
 void pfa_thread_list_remind(uint32_t epoch)
 {
-    pfa_lock(PFA_LOCK_THREADS);
-    (void)interrupt_once(epoch);
-    pfa_unlock(PFA_LOCK_THREADS);
+    if (pfa_try_lock(PFA_LOCK_THREADS)) {
+        (void)interrupt_once(epoch);
+        pfa_unlock(PFA_LOCK_THREADS);
+    }
 }
 
 void pfa_counters_sum(pfa_counters_t *sum)
@@ -214,29 +295,47 @@ void pfa_counters_sum(pfa_counters_t *sum)
     memset(sum, 0, sizeof *sum);
     pfa_lock(PFA_LOCK_THREADS);
     add_counters(sum, &list.of_dead);
+    for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
+        sum->by_class[class].frees += pfa_load_relaxed(&of_orphans[class].frees);
+        sum->by_class[class].freed_bytes += pfa_load_relaxed(&of_orphans[class].freed_bytes);
+    }
+    sum->bad_frees += pfa_load_relaxed(&bad_frees_of_orphans);
     for (const pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
         add_counters(sum, &thread->counters);
     }
     pfa_unlock(PFA_LOCK_THREADS);
 }
 
-void pfa_times_sum(pfa_trace_times_t *sum)
+static void sum_times(pfa_trace_times_t *sum)
 {
     memset(sum, 0, sizeof *sum);
-    pfa_lock(PFA_LOCK_THREADS);
     add_all((pfa_counter_t *)sum, (const pfa_counter_t *)&list.of_dead.times, sizeof *sum);
     for (const pfa_thread_t *thread = list.living; thread != NULL; thread = thread->next) {
         add_all((pfa_counter_t *)sum, (const pfa_counter_t *)&thread->counters.times, sizeof *sum);
     }
+}
+
+void pfa_times_sum(pfa_trace_times_t *sum)
+{
+    pfa_lock(PFA_LOCK_THREADS);
+    sum_times(sum);
     pfa_unlock(PFA_LOCK_THREADS);
+}
+
+bool pfa_times_try_sum(pfa_trace_times_t *sum)
+{
+    bool locked = pfa_try_lock(PFA_LOCK_THREADS);
+    if (locked) {
+        sum_times(sum);
+        pfa_unlock(PFA_LOCK_THREADS);
+    }
+    return locked;
 }
 
 void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes)
 {
-    pfa_lock(PFA_LOCK_THREADS);
-    pfa_own_add(&list.of_dead.by_class[class].frees, chunks);
-    pfa_own_add(&list.of_dead.by_class[class].freed_bytes, bytes);
-    pfa_unlock(PFA_LOCK_THREADS);
+    pfa_add_relaxed(&of_orphans[class].frees, chunks);
+    pfa_add_relaxed(&of_orphans[class].freed_bytes, bytes);
     pfa_add_relaxed(&live_bytes, -(int64_t)bytes);
 }
 
@@ -244,11 +343,9 @@ void pfa_count_bad_free(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
         pfa_own_add(&tls->thread->counters.bad_frees, 1);
-        return;
+    } else {
+        pfa_add_relaxed(&bad_frees_of_orphans, 1);
     }
-    pfa_lock(PFA_LOCK_THREADS);
-    pfa_own_add(&list.of_dead.bad_frees, 1);
-    pfa_unlock(PFA_LOCK_THREADS);
 }
 
 static uint64_t difference(uint64_t more, uint64_t less)

@@ -1,10 +1,12 @@
 /* Threads and their counters.
  *
- * Each thread that allocates has a pfa_thread_t: a number, and counters by size class that it alone writes and anyone may
- * read. When a thread ends its counters are added to the process's and the block is reused. Guarantees:
- *   1. pfa_thread_list_*, pfa_counters_sum and pfa_count_orphan* take PFA_LOCK_THREADS; nothing else here blocks.
+ * Each thread that allocates, or frees more than a few chunks, has a pfa_thread_t: a number, and counters by size class that it
+ * alone writes and anyone may read. When a thread ends its counters are added to the process's and the block is reused.
+ * Guarantees:
+ *   1. pfa_thread_list_* and the sums take PFA_LOCK_THREADS: at a thread's beginning and end, never for a chunk. Nothing else
+ *      here blocks.
  *   2. A block's memory is never unmapped, so a stale pointer to one reads old numbers, never faults.
- *   3. Counting is one plain add per counter: no atomics, no locks. */
+ *   3. Counting is one plain add per counter: no atomics, no locks. A thread without a block counts with atomic adds. */
 #ifndef PFA_META_THREAD_H
 #define PFA_META_THREAD_H
 
@@ -109,8 +111,10 @@ typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
-    struct pfa_thread *next_map; /* of the first block of a map, the first of another */
-    pfa_tls_t *tls;
+    struct pfa_thread *next_map;    /* of the first block of a map, the first of another */
+    pfa_tls_t *tls;                 /* NULL: it has only freed so far, and its end may come without a word */
+    int tid;                        /* of such a thread, by which it is known to be gone */
+    struct pfa_ring *ring;          /* that the thread has (meta/ring.h), if any */
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
     uint32_t tag_depth;             /* also counts those that found no room */
@@ -134,13 +138,17 @@ typedef struct pfa_thread {
 uint16_t pfa_thread_number(pfa_tls_t *tls);
 /* Gives the calling thread a block and puts it on the list; NULL if there is no memory for one. */
 pfa_thread_t *pfa_thread_list_join(pfa_tls_t *tls);
+/* The same for a thread that has only freed so far: its TLS is left alone by everyone else. */
+pfa_thread_t *pfa_thread_list_join_to_free(const pfa_tls_t *tls);
+/* It allocates from now on, and its end will be told. */
+void pfa_thread_list_stay(pfa_thread_t *thread, pfa_tls_t *tls);
 /* Takes the calling thread's block off the list and keeps its counts. */
 void pfa_thread_list_leave(pfa_thread_t *thread);
 /* In a fork child, alone: only the caller lives on. Whatever another thread was in the middle of, all blocks are found by the
  * maps they came in; of a thread that was just ending, what it had counted may be there twice or not at all. */
 void pfa_thread_list_after_fork(pfa_thread_t *survivor);
 
-/* Has every thread that ever allocated ended? */
+/* Has every thread that ever allocated ended? At once: false also while another thread has the list. */
 bool pfa_thread_list_empty(void);
 /* Has every one but this? */
 bool pfa_thread_list_alone(const pfa_thread_t *thread);
@@ -155,6 +163,8 @@ void pfa_counters_sum(pfa_counters_t *sum);
 
 /* The same of the times alone. */
 void pfa_times_sum(pfa_trace_times_t *sum);
+/* False, and nothing, if somebody else has the list. Where thousands of threads begin at once, it may take long to come to it. */
+bool pfa_times_try_sum(pfa_trace_times_t *sum);
 
 /* Counts in whole chunks; what is live is never negative, see above. */
 typedef struct pfa_figures {
@@ -176,7 +186,7 @@ pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned firs
 void pfa_live_settle(pfa_tls_t *tls);
 uint64_t pfa_live_peak(void);
 
-/* For a thread without a block (it has not allocated, or its destructors have run): slower, under the lock. */
+/* For a thread without a block (it has freed no more than a few chunks, or its destructors have run). */
 PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
 PFA_COLD void pfa_count_bad_free(pfa_tls_t *tls);
 

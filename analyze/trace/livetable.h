@@ -81,11 +81,13 @@ bool pfa_livetable_has_maps(const pfa_livetable_t *table);
 /* Whether there is room for accesses in records, and in rings. */
 bool pfa_livetable_has_accesses(const pfa_livetable_t *table);
 
-/* The number of extents that are rings, and the ring of one extent: its entries from `first` on, where *first is what
- * first_of says for the ring's number. The caller calls pfa_live_span_free. */
-bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent);
-uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent);
-int pfa_livetable_ring(const pfa_livetable_t *table, size_t extent, uint64_t first, pfa_live_span_t *span);
+/* How many rings an extent holds; and one of them, as if it had an extent of its own. */
+size_t pfa_livetable_rings_in(const pfa_livetable_t *table, size_t extent);
+pfa_live_extent_t pfa_livetable_ring_at(const pfa_livetable_t *table, size_t extent, size_t i);
+/* Its entries from `first` on: where the trace's end for the ring, whose number is the extent's index. The caller calls
+ * pfa_live_span_free. */
+int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *ring, uint64_t first,
+                       pfa_live_span_t *span);
 void pfa_live_span_free(pfa_live_span_t *span);
 
 /* A chunk that is alive as a row: with the free time UINT64_MAX. */

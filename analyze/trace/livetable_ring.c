@@ -9,23 +9,52 @@
 #include <string.h>
 #include <unistd.h>
 
-bool pfa_livetable_is_ring(const pfa_livetable_t *table, size_t extent)
+/* Where the entries of a ring begin. */
+static uint64_t entries_of(const pfa_live_extent_t *extent)
 {
-    return table->extents[extent].kind == PFA_EXTENT_RING;
+    return extent->kind == PFA_EXTENT_RINGS ? sizeof(pfa_live_ring_t) : PFA_LIVE_RING_ENTRIES;
 }
 
-uint32_t pfa_livetable_ring_number(const pfa_livetable_t *table, size_t extent)
+/* From one ring of an extent to the next; 0: that makes no sense, or none is made yet. */
+static uint64_t stride_of(const pfa_livetable_t *table, const pfa_live_extent_t *extent)
 {
-    return table->extents[extent].index;
+    pfa_live_ring_t first;
+    if (extent->size < sizeof first ||
+        pfa_file_read(pfa_livetable_fd(table, extent), &first, sizeof first, pfa_livetable_offset(extent)) != 0) {
+        return 0;
+    }
+    return first.stride > sizeof first && first.stride <= extent->size ? first.stride : 0;
+}
+
+size_t pfa_livetable_rings_in(const pfa_livetable_t *table, size_t extent)
+{
+    const pfa_live_extent_t *whole = &table->extents[extent];
+    if (whole->kind != PFA_EXTENT_RINGS) {
+        return whole->kind == PFA_EXTENT_RING;
+    }
+    uint64_t stride = stride_of(table, whole);
+    uint64_t count = stride != 0 ? whole->size / stride : 0;
+    return count < PFA_LIVE_RINGS_MAX ? (size_t)count : PFA_LIVE_RINGS_MAX;
+}
+
+pfa_live_extent_t pfa_livetable_ring_at(const pfa_livetable_t *table, size_t extent, size_t i)
+{
+    pfa_live_extent_t part = table->extents[extent];
+    if (part.kind == PFA_EXTENT_RINGS) {
+        part.size = stride_of(table, &part);
+        part.index += (uint32_t)i;
+        part.offset += i * part.size;
+    }
+    return part;
 }
 
 static int read_ring_head(const pfa_livetable_t *table, const pfa_live_extent_t *extent, pfa_live_ring_t *ring)
 {
-    if (extent->size < PFA_LIVE_RING_ENTRIES) {
+    if (extent->size < entries_of(extent)) {
         return EBADMSG;
     }
     int error = pfa_file_read(pfa_livetable_fd(table, extent), ring, sizeof *ring, pfa_livetable_offset(extent));
-    uint64_t most = (extent->size - PFA_LIVE_RING_ENTRIES) / sizeof(pfa_event_t);
+    uint64_t most = (extent->size - entries_of(extent)) / sizeof(pfa_event_t);
     if (error == 0 && (ring->entry_size != sizeof(pfa_event_t) || ring->capacity > most || ring->capacity == 0 ||
                        (ring->capacity & (ring->capacity - 1)) != 0)) {
         error = EBADMSG;
@@ -85,19 +114,19 @@ static int read_array(const pfa_livetable_t *table, const pfa_live_extent_t *ext
 static int read_entries(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
                         uint64_t first, pfa_event_t *events, size_t count)
 {
-    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES, sizeof *events, first, events, count);
+    return read_array(table, extent, ring, entries_of(extent), sizeof *events, first, events, count);
 }
 
 /* Those of the entries of the span, if the ring has room for them. */
 static int read_accesses(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
                          uint64_t first, pfa_live_span_t *span)
 {
-    uint64_t room = (extent->size - PFA_LIVE_RING_ENTRIES) / (sizeof(pfa_event_t) + sizeof *span->accesses);
+    uint64_t room = (extent->size - entries_of(extent)) / (sizeof(pfa_event_t) + sizeof *span->accesses);
     if (!pfa_livetable_has_accesses(table) || ring->capacity > room) {
         return 0;
     }
     span->accesses = pfa_memory_get(span->count, sizeof *span->accesses);
-    return read_array(table, extent, ring, PFA_LIVE_RING_ENTRIES + ring->capacity * sizeof(pfa_event_t),
+    return read_array(table, extent, ring, entries_of(extent) + ring->capacity * sizeof(pfa_event_t),
                       sizeof *span->accesses, first, span->accesses, span->count);
 }
 
@@ -149,14 +178,14 @@ static uint64_t data_in(const pfa_livetable_t *table, const pfa_live_extent_t *e
     return sum;
 }
 
-int pfa_livetable_ring(const pfa_livetable_t *table, size_t number, uint64_t first, pfa_live_span_t *span)
+int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *extent, uint64_t first,
+                       pfa_live_span_t *span)
 {
-    const pfa_live_extent_t *extent = &table->extents[number];
     pfa_live_ring_t ring;
     pfa_live_ring_t later;
     *span = (pfa_live_span_t){.ring = extent->index, .first = first};
     int error = read_ring_head(table, extent, &ring);
-    if (error == EBADMSG && extent->size >= PFA_LIVE_RING_ENTRIES && is_unused(&ring)) {
+    if (error == EBADMSG && extent->size >= entries_of(extent) && is_unused(&ring)) {
         return 0;
     }
     if (error != 0) {

@@ -8,6 +8,8 @@
 
 /* Chunks that died while the final picture was taken: as many as rings have room for, never so many. */
 enum { DIED_MAX = 16 << 20 };
+/* More than a process has. */
+enum { RINGS_MAX = 65536 };
 
 /* Where the ring is, or where it is to be put: they are sorted by number, and mostly met in order. */
 static size_t find_ring(const pfa_trace_t *trace, uint32_t number)
@@ -49,8 +51,7 @@ static bool add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
     if (segment->rows == 0) {
         return true;
     }
-    /* A process has no more rings than its live table has extents. */
-    bool too_many = trace->ring_count >= PFA_LIVE_EXTENTS && !has_ring(trace, segment->ring);
+    bool too_many = trace->ring_count >= RINGS_MAX && !has_ring(trace, segment->ring);
     if (segment->first > UINT64_MAX - segment->rows || too_many) {
         return false;
     }
@@ -264,6 +265,22 @@ static void merge_gap(pfa_ring_t *ring, const pfa_live_span_t *span)
     ring->missing += span->missing + span->folded_to - span->folded_from - folded;
 }
 
+/* False: it cannot be read. */
+static bool merge_last_entry(pfa_trace_t *trace, pfa_live_extent_t ring)
+{
+    pfa_live_span_t span;
+    if (pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) != 0) {
+        return false;
+    }
+    if (span.has_last) {
+        pfa_trace_put_died(trace, &span.last);
+    }
+    put_folded(trace, &span.folded);
+    merge_gap(pfa_trace_ring(trace, span.ring), &span);
+    pfa_live_span_free(&span);
+    return true;
+}
+
 static void merge_last_entries(pfa_trace_t *trace)
 {
     uint64_t unread = 0;
@@ -273,21 +290,9 @@ static void merge_last_entries(pfa_trace_t *trace)
         put_folded(trace, &trace->live->head->fold_log.chunk);
     }
     for (size_t i = 0; i < trace->live->extent_count; i++) {
-        pfa_live_span_t span;
-        if (!pfa_livetable_is_ring(trace->live, i)) {
-            continue;
+        for (size_t ring = 0; ring < pfa_livetable_rings_in(trace->live, i); ring++) {
+            unread += !merge_last_entry(trace, pfa_livetable_ring_at(trace->live, i, ring));
         }
-        uint64_t end = pfa_trace_ring(trace, pfa_livetable_ring_number(trace->live, i))->end;
-        if (pfa_livetable_ring(trace->live, i, end, &span) != 0) {
-            unread++;
-            continue;
-        }
-        if (span.has_last) {
-            pfa_trace_put_died(trace, &span.last);
-        }
-        put_folded(trace, &span.folded);
-        merge_gap(pfa_trace_ring(trace, span.ring), &span);
-        pfa_live_span_free(&span);
     }
     if (unread != 0) {
         pfa_notes_add(&trace->lacks, "%" PRIu64 " ring%s of events that cannot be read", unread,

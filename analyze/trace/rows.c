@@ -188,18 +188,22 @@ bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa
     return walk_block(&walk, block, true);
 }
 
-void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
+static void walk_rings_of(pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)
 {
-    for (size_t i = 0; trace->live != NULL && i < trace->live->extent_count; i++) {
+    for (size_t i = 0; i < pfa_livetable_rings_in(trace->live, extent); i++) {
+        pfa_live_extent_t ring = pfa_livetable_ring_at(trace->live, extent, i);
         pfa_live_span_t span;
-        if (!pfa_livetable_is_ring(trace->live, i)) {
-            continue;
-        }
-        uint64_t end = pfa_trace_ring(trace, pfa_livetable_ring_number(trace->live, i))->end;
-        if (pfa_livetable_ring(trace->live, i, end, &span) == 0) {
+        if (pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) == 0) {
             visit(to, &span);
             pfa_live_span_free(&span);
         }
+    }
+}
+
+void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
+{
+    for (size_t i = 0; trace->live != NULL && i < trace->live->extent_count; i++) {
+        walk_rings_of(trace, i, visit, to);
     }
 }
 

@@ -128,8 +128,8 @@ void pfa_tracefile_nodes(pfa_tracefile_t *writer, uint64_t time, uint32_t first,
 void pfa_tracefile_end(pfa_tracefile_t *writer, pfa_end_t how, uint64_t time)
 {
     size_t most = (PFA_BLOCK_RAW_MAX - sizeof(pfa_trace_end_t)) / sizeof *writer->index;
-    size_t count = writer->count < most ? writer->count : most;
-    pfa_trace_end_t end = {.how = how, .blocks = (uint32_t)count};
+    size_t count = writer->count <= most ? writer->count : 0; /* of the index */
+    pfa_trace_end_t end = {.how = how, .blocks = (uint32_t)writer->count};
     size_t size = sizeof end + count * sizeof *writer->index;
     char *payload = pfa_memory_get(size, 1);
     memcpy(payload, &end, sizeof end);

@@ -36,10 +36,11 @@ typedef enum pfa_extent_kind {
     PFA_EXTENT_LARGES = 2,  /* cells of PFA_LIVE_LARGE_CELL bytes that begin with a record (64 bytes, with accesses) */
     PFA_EXTENT_NODES = 3,   /* pfa_live_node_t; index says which PFA_LIVE_NODES of them */
     PFA_EXTENT_FOLDS = 4,   /* pfa_live_fold_t by node number; index as for nodes */
-    PFA_EXTENT_RING = 5,    /* pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index is the ring's number */
+    PFA_EXTENT_RING = 5,    /* one pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index: the ring's number */
     PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t; index says which PFA_LIVE_THREADS of them; number 0: none */
     PFA_EXTENT_TAGS = 7, /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
-    PFA_EXTENT_MAPS = 8  /* pfa_access_map_t one behind the other, each with its counters; words 0: no more */
+    PFA_EXTENT_MAPS = 8, /* pfa_access_map_t one behind the other, each with its counters; words 0: no more */
+    PFA_EXTENT_RINGS = 9 /* up to PFA_LIVE_RINGS_MAX rings, each with its entries behind it; index: the first number */
 } pfa_extent_kind_t;
 
 typedef struct pfa_live_extent {
@@ -319,12 +320,14 @@ static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *
 
 /* The entries of a ring, then, where record_size is 64, the pfa_event_accesses_t of each, in the same order. */
 #define PFA_LIVE_RING_ENTRIES 4096u
+#define PFA_LIVE_RINGS_MAX 64u
 typedef struct pfa_live_ring {
     uint32_t number;
     uint32_t entry_size; /* sizeof(pfa_event_t); accesses are in an array behind the entries */
     uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
     uint64_t base;       /* the entry that the trace began with: EVENTS blocks count from it */
-    uint64_t padding0[5];
+    uint64_t stride;     /* of several in an extent: bytes from one to the next, the same for all; else 0 */
+    uint64_t padding0[4];
     _Atomic uint64_t head; /* entries stored so far; the owner's */
     pfa_live_folded_t folded_last;
     uint64_t padding1[4];

@@ -37,7 +37,8 @@ typedef enum pfa_block_kind {
     PFA_BLOCK_TAGS = 10,    /* pfa_trace_tag_t each, with its name */
     PFA_BLOCK_WEIGHTS = 11, /* u64 each: the mean bytes between samples, by weight class; 0: every chunk */
     PFA_BLOCK_MARK = 12,    /* pfa_trace_mark_t and a text: something was said (recording stopped, disk full, ...) */
-    PFA_BLOCK_END = 13,     /* pfa_trace_end_t, then pfa_trace_index_t for each block before it */
+    PFA_BLOCK_END =
+        13, /* pfa_trace_end_t, then pfa_trace_index_t for each block before it, or for none if that is too long */
     PFA_BLOCK_SYMBOLS = 14, /* of `profalloc pack`: the tool's own (analyze/) */
     PFA_BLOCK_MAPS = 15,    /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
                              * stack and length counts */

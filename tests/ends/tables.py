@@ -188,5 +188,22 @@ def orphans(folder):
     shutil.rmtree(place)
 
 
-support.main(killed=killed, found_without_its_link=found_without_its_link, short=short, tiny_and_full=tiny_and_full, absent=absent,
+def sealed_meanwhile(folder):
+    """`profalloc run` ends the traces of processes that are gone while others go on: their tables take memory."""
+    place = shelf(folder)
+    os.mkfifo(folder / "gate")
+    script = f"for i in 1 2 3; do /bin/true; done; read line < {folder}/gate"
+    process = capture.start(folder, ["/bin/bash", "-c", script], f"live:{place}", run=True)
+    names = lambda: {link.name.split(".")[0] for link in folder.glob("*.live")}  # noqa: E731
+    capture.wait_for(lambda: len(list(folder.glob("true.*.pa"))) == 3 and names() == {"bash"}, "the commands' tables are gone")
+    equal(len(list(place.iterdir())), 1, "tables in memory")
+    (folder / "gate").write_text("go\n")
+    capture.finish(process, 0)
+    for path in capture.traces(folder):
+        tool("check", path)
+    equal(list(place.iterdir()), [], "what is left in memory")
+    place.rmdir()
+
+
+support.main(sealed_meanwhile=sealed_meanwhile, killed=killed, found_without_its_link=found_without_its_link, short=short, tiny_and_full=tiny_and_full, absent=absent,
              no_major_faults=no_major_faults, orphans=orphans)

@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "base/options.h"
 #include "meta/extents.h"
+#include "meta/fold.h"
 #include "meta/ring.h"
 #include "meta/thread.h"
 #include "tests/race/race.h"

@@ -183,24 +183,24 @@ static void lock_in_handler(int signal)
 {
     (void)signal;
     must(pfa_locks_held());
-    must(!pfa_try_lock(PFA_LOCK_RINGS));
-    pfa_lock(PFA_LOCK_RINGS);
+    must(!pfa_try_lock(PFA_LOCK_TAGS));
+    pfa_lock(PFA_LOCK_TAGS);
     pfa_lock(PFA_LOCK_DEPOT);
-    pfa_lock(PFA_LOCK_RINGS);
-    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_lock(PFA_LOCK_TAGS);
+    pfa_unlock(PFA_LOCK_TAGS);
     pfa_unlock(PFA_LOCK_DEPOT);
-    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_TAGS);
     handled++;
     if (handled == 1) {
         must(raise(SIGUSR2) == 0); /* and in the middle of that */
     }
 }
 
-static void *try_rings(void *got)
+static void *try_tags(void *got)
 {
-    *(bool *)got = pfa_try_lock(PFA_LOCK_RINGS);
+    *(bool *)got = pfa_try_lock(PFA_LOCK_TAGS);
     if (*(bool *)got) {
-        pfa_unlock(PFA_LOCK_RINGS);
+        pfa_unlock(PFA_LOCK_TAGS);
     }
     return NULL;
 }
@@ -209,7 +209,7 @@ static bool others_get_it(void)
 {
     pthread_t thread;
     bool got = false;
-    must(pthread_create(&thread, NULL, try_rings, &got) == 0 && pthread_join(thread, NULL) == 0);
+    must(pthread_create(&thread, NULL, try_tags, &got) == 0 && pthread_join(thread, NULL) == 0);
     return got;
 }
 
@@ -219,11 +219,11 @@ static void a_handler_does_not_wait_for_its_own_thread(void **state)
     struct sigaction action = {.sa_handler = lock_in_handler};
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
     assert_int_equal(sigaction(SIGUSR2, &action, NULL), 0);
-    pfa_lock(PFA_LOCK_RINGS);
+    pfa_lock(PFA_LOCK_TAGS);
     assert_int_equal(raise(SIGUSR1), 0);
     assert_int_equal(handled, 2);
     assert_false(others_get_it()); /* it is still the thread's */
-    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_TAGS);
     assert_false(pfa_locks_held());
     assert_true(others_get_it());
 }
@@ -233,7 +233,7 @@ static void unlock_in_child(void)
     pfa_locks_after_fork();
     must(pfa_locks_held());
     must(!others_get_it());
-    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_TAGS);
     must(!pfa_locks_held());
     must(others_get_it());
 }
@@ -242,9 +242,9 @@ static void unlock_in_child(void)
 static void a_fork_child_keeps_the_locks_of_its_thread(void **state)
 {
     (void)state;
-    pfa_lock(PFA_LOCK_RINGS);
+    pfa_lock(PFA_LOCK_TAGS);
     in_child(unlock_in_child);
-    pfa_unlock(PFA_LOCK_RINGS);
+    pfa_unlock(PFA_LOCK_TAGS);
 }
 
 int main(void)

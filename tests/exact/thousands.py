@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Thousands of threads at once, within the default of `buffers`: every death is told one by one, and once."""
+import os
+import tempfile
+
+import capture
+from capture import equal
+import support
+
+THOUSANDS = capture.program("exact/thousands")
+
+
+def run(folder, kind, threads, steps):
+    capture.capture(folder, [THOUSANDS, kind, threads, steps])
+    data = capture.check_trace(capture.trace(folder))
+    equal(capture.summed(data, "thousands_get", "frees"), threads * steps, "deaths")
+    equal(capture.summed(data, "thousands_get", "live_chunks"), 0, "chunks alive")
+    equal(data["files"][0]["folded"], 0, "deaths folded")
+
+
+def own(folder):
+    """Of threads that allocate, so many as have place for a heap each in the profiled range."""
+    run(folder, "own", 1500, 200)
+
+
+def given(folder):
+    """10 000 that only free."""
+    run(folder, "given", 10000, 100)
+
+
+if os.access("/dev/shm", os.W_OK):  # deaths are folded when the disk keeps the writer waiting
+    tempfile.tempdir = "/dev/shm"
+support.main(own=own, given=given)
