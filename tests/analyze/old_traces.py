@@ -26,7 +26,7 @@ CHUNK_KEYS = ("type", "size", "weight", "stack", "thread", "tag", "type_id", "fl
               "free_time", "freed", "free_thread", "free_stack", "moved_to", "reads", "writes", "shared", "low", "high",
               "first_time", "last_time", "from")
 # Where the trace lies, and what says the same in another form now.
-CHANGED = ("path", "complete")
+CHANGED = ("path", "version", "complete")
 # Those that have no names of their own are not asked for what depends on the files of this machine.
 NAMELESS = ("killed", "killed_told")
 NUMBERS = ("files", "totals", "live", "peak", "group_ns", "scores")
