@@ -69,6 +69,15 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
+/* Each failure leaves a heap behind, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
+static uint32_t longer_backoff(void)
+{
+    enum { DOUBLINGS = 19 };
+    static _Atomic uint32_t failures; /* of all threads */
+    uint32_t times = pfa_add_relaxed(&failures, 1);
+    return (uint32_t)BACKOFF << (times < DOUBLINGS ? times : DOUBLINGS);
+}
+
 static bool publish(pfa_tls_t *tls, void *chunk)
 {
     if (pfa_region_publish(chunk) == 0) {
@@ -78,6 +87,8 @@ static bool publish(pfa_tls_t *tls, void *chunk)
     (void)region_failed(tls);
     /* The heap has a page of unknown geometry at hand now: never take from it again, make another. */
     tls->region_heap_aside = NULL;
+    uint32_t backoff = longer_backoff();
+    tls->region_backoff = tls->region_backoff > backoff ? tls->region_backoff : backoff;
     return false;
 }
 
@@ -339,7 +350,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     }
     uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
     if (is_wide(old)) {
-        pfa_accesses_begin(pfa_record_accesses(record), now);
+        pfa_accesses_begin(pfa_record_accesses(record));
     }
     pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls),
                      tls->record_tail | pfa_record_tail(0, record->lead));
@@ -388,7 +399,7 @@ bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *cop
     if (found) {
         *start = hit.start;
         copy->record = *hit.record;
-        pfa_accesses_begin(&copy->accesses, copy->record.alloc_time);
+        pfa_accesses_begin(&copy->accesses);
         if (is_wide(pfa_load_relaxed(&copy->record.size_flags))) {
             copy->accesses = *pfa_record_accesses(hit.record);
         }

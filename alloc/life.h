@@ -134,7 +134,7 @@ PFA_INLINE bool pfa_life_begin(pfa_tls_t *tls, uintptr_t chunk, uint64_t size_fl
         size_flags |= PFA_FLAG_LEAD;
     }
     if (PFA_UNLIKELY(pfa_range_is_wide())) {
-        pfa_accesses_begin(pfa_record_accesses(place.record), now);
+        pfa_accesses_begin(pfa_record_accesses(place.record));
     }
     uint32_t link = (size_flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
     pfa_record_begin(place.record, now, size_flags, tls->stack, link, tail);

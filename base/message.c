@@ -176,17 +176,34 @@ void pfa_say_raw(const pfa_text_t *text)
     }
 }
 
+/* With a byte of room behind it. */
+static void make_line(pfa_text_t *line, const char *format, va_list args)
+{
+    pfa_text_add(line, "profalloc: ");
+    pfa_text_vadd(line, format, args);
+    line->buf[line->used++] = '\n';
+}
+
 void pfa_say(const char *format, ...)
 {
     char buf[LINE_MAX_BYTES];
     pfa_text_t line = {buf, sizeof buf - 1, 0};
     va_list args;
     va_start(args, format);
-    pfa_text_add(&line, "profalloc: ");
-    pfa_text_vadd(&line, format, args);
+    make_line(&line, format, args);
     va_end(args);
-    buf[line.used++] = '\n';
     pfa_say_raw(&line);
+}
+
+void pfa_say_asked(const char *format, ...)
+{
+    char buf[LINE_MAX_BYTES];
+    pfa_text_t line = {buf, sizeof buf - 1, 0};
+    va_list args;
+    va_start(args, format);
+    make_line(&line, format, args);
+    va_end(args);
+    (void)pfa_sys_write(STANDARD_ERROR, line.buf, line.used);
 }
 
 void pfa_say_once(_Atomic bool *said, const char *what)

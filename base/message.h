@@ -28,6 +28,8 @@ void pfa_message_keep(void);
 
 /* One line, "profalloc: …\n", in one write. */
 void pfa_say(const char *format, ...) PFA_PRINTF(1, 2);
+/* What the program itself asked for: to its standard error, whatever that is by now. */
+void pfa_say_asked(const char *format, ...) PFA_PRINTF(1, 2);
 /* The same, only the first time that `said` is given. */
 void pfa_say_once(_Atomic _Bool *said, const char *what);
 /* A piece of text as it is. */

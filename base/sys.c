@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -214,6 +215,63 @@ uint64_t pfa_sys_file_bytes(int fd)
 {
     struct stat info;
     return pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) == 0 ? (uint64_t)info.st_blocks * 512 : 0;
+}
+
+int pfa_sys_open_own(const char *path)
+{
+    struct stat info;
+    int fd = (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                       0, 0, 0);
+    if (fd >= 0 && (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0 || !S_ISREG(info.st_mode) ||
+                    info.st_uid != (uid_t)pfa_raw_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0))) {
+        (void)pfa_sys_close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+uint64_t pfa_sys_file_changed(int fd)
+{
+    struct stat info;
+    if (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+}
+
+bool pfa_sys_lock_file(int fd, bool alone)
+{
+    return pfa_raw_syscall(SYS_flock, fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB, 0, 0, 0, 0) == 0;
+}
+
+long pfa_sys_pread(int fd, void *buf, size_t size, uint64_t offset)
+{
+    return pfa_raw_syscall(SYS_pread64, fd, (long)buf, (long)size, (long)offset, 0, 0);
+}
+
+void pfa_sys_each_name(const char *folder, void (*visit)(void *to, const char *name), void *to)
+{
+    /* As the kernel has it; the name goes on to the end. */
+    typedef struct entry {
+        uint64_t inode;
+        int64_t next;
+        uint16_t size;
+        uint8_t type;
+        char name[];
+    } entry_t;
+    _Alignas(entry_t) char buf[4096];
+    int fd = (int)call(PFA_SYS_OPEN, SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0, 0, 0);
+    long got = 0;
+    while (fd >= 0 && (got = pfa_raw_syscall(SYS_getdents64, fd, (long)buf, sizeof buf, 0, 0, 0)) > 0) {
+        for (long at = 0; at < got;) {
+            const entry_t *entry = (const entry_t *)(const void *)(buf + at);
+            visit(to, entry->name);
+            at += entry->size;
+        }
+    }
+    if (fd >= 0) {
+        (void)pfa_sys_close(fd);
+    }
 }
 
 size_t pfa_sys_page_size(void)

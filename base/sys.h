@@ -77,6 +77,16 @@ int pfa_sys_space(const char *path, pfa_sys_space_t *space);
 /* Bytes that the file takes, holes not counted. */
 uint64_t pfa_sys_file_bytes(int fd);
 size_t pfa_sys_page_size(void);
+/* A regular file of our own user, no link to one, for reading; a negative error number if it is another's. */
+int pfa_sys_open_own(const char *path);
+/* When it was last changed, in nanoseconds since 1970; UINT64_MAX if that cannot be told. */
+uint64_t pfa_sys_file_changed(int fd);
+/* Locks it, for as long as the descriptor is open: for ourselves alone, or with others who do not want it for themselves
+ * alone. False if another process has it locked. */
+bool pfa_sys_lock_file(int fd, bool alone);
+long pfa_sys_pread(int fd, void *buf, size_t size, uint64_t offset);
+/* Calls `visit` with the name of everything in a folder. */
+void pfa_sys_each_name(const char *folder, void (*visit)(void *to, const char *name), void *to);
 int pfa_sys_rename(const char *from, const char *to);
 int pfa_sys_symlink(const char *target, const char *path);
 long pfa_sys_readlink(const char *path, char *buf, size_t size);

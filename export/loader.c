@@ -60,20 +60,34 @@ static bool ask_loader(walk_t *walk)
     return may;
 }
 
+static bool is_head(const ElfW(Ehdr) * head)
+{
+    return head != NULL && pfa_sys_can_read(head) && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+           head->e_phentsize == sizeof(ElfW(Phdr));
+}
+
+/* Where nearly all modules begin; of one that is not linked for the address 0, where the segment does that it is found by. */
+static const ElfW(Ehdr) * find_head(const struct link_map *module)
+{
+    struct dl_find_object object;
+    const ElfW(Ehdr) *head = (const void *)module->l_addr;
+    if (is_head(head)) {
+        return head;
+    }
+    head = _dl_find_object((void *)module->l_ld, &object) == 0 ? object.dlfo_map_start : NULL;
+    return is_head(head) ? head : NULL;
+}
+
 /* The program headers of a module, from its first page. */
 static bool find_headers(const struct link_map *module, bool is_program, struct dl_phdr_info *info)
 {
-    struct dl_find_object object;
     if (is_program) {
         info->dlpi_phdr = (const void *)getauxval(AT_PHDR);
         info->dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
         return info->dlpi_phdr != NULL;
     }
-    if (_dl_find_object((void *)module->l_ld, &object) != 0) {
-        return false;
-    }
-    const ElfW(Ehdr) *head = object.dlfo_map_start;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phentsize != sizeof(ElfW(Phdr))) {
+    const ElfW(Ehdr) *head = find_head(module);
+    if (head == NULL) {
         return false;
     }
     info->dlpi_phdr = (const void *)((const char *)head + head->e_phoff);

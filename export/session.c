@@ -14,6 +14,7 @@
 #include "meta/accesses.h"
 #include "meta/extents.h"
 #include "meta/fold.h"
+#include "meta/orphans.h"
 #include "meta/ring.h"
 
 #include <errno.h>
@@ -306,6 +307,16 @@ void pfa_session_lost(const char *text)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
+static void remove_orphans(void)
+{
+    static bool done;
+    const char *table = pfa_extents_path();
+    if (!done && strcmp(table, session.live) != 0) {
+        done = true;
+        pfa_orphans_remove(table);
+    }
+}
+
 /* Of thousands of rings, most of the time only those that ask for it are looked at. */
 static void drain_some(void)
 {
@@ -327,6 +338,7 @@ static void round_locked(void)
 {
     const char *picture;
     if (pfa_session_is_open()) {
+        remove_orphans();
         drain_some();
         pfa_writer_clock();
         pfa_writer_modules();

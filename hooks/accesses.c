@@ -23,7 +23,7 @@ _Static_assert(PFA_LARGE_LEAD >> PFA_LEAD_SHIFT < (uint64_t)1 << (64 - PFA_FIRST
 
 /* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
  * counters ask for one. */
-enum { TICKS = 63, ALWAYS = 1 << 17 };
+enum { TICKS = 63, ALWAYS = 1 << 17, BURSTS = 20 }; /* in a moment, which is two microseconds */
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
@@ -96,11 +96,11 @@ static uint64_t full(void)
     return ((uint64_t)1 << pfa_options.access_counter_bits) - 1;
 }
 
-/* A counter of a chunk of that time, with more. */
-static uint32_t add(uint32_t counter, uint64_t more, uint64_t alloc_time)
+/* A counter with more. */
+static uint32_t add(uint32_t counter, uint64_t more)
 {
-    uint64_t sum = pfa_access_count(counter, alloc_time) + more;
-    return pfa_access_phase(alloc_time) + (uint32_t)(sum < full() ? sum : full());
+    uint64_t sum = pfa_access_count(counter) + more;
+    return pfa_access_counter((uint32_t)(sum < full() ? sum : full()), counter & PFA_ACCESS_CLOSE);
 }
 
 static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
@@ -109,17 +109,18 @@ static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_
     return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | (late < PFA_FIRST_MASK ? late : PFA_FIRST_MASK);
 }
 
-static void note_thread(const target_t *target, pfa_access_thread_t *thread, uint64_t size_flags)
+/* True if the clock was read. */
+static bool note_thread(const target_t *target, pfa_access_thread_t *thread, uint64_t size_flags)
 {
     pfa_record_t *record = target->record;
     uint16_t mine = (uint16_t)thread->number;
     uint16_t before = __atomic_load_n(&record->last_thread, __ATOMIC_RELAXED);
     if (before == mine) {
-        return;
+        return false;
     }
     if (before != 0 && (size_flags & PFA_FLAG_SHARED) != 0) {
         __atomic_store_n(&record->last_thread, mine, __ATOMIC_RELAXED); /* all is known but who was the last */
-        return;
+        return false;
     }
     /* Of two threads that come at once, one sees the other. */
     uint16_t last = __atomic_exchange_n(&record->last_thread, mine, __ATOMIC_RELAXED);
@@ -129,6 +130,7 @@ static void note_thread(const target_t *target, pfa_access_thread_t *thread, uin
     } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
         (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);
     }
+    return last == 0;
 }
 
 static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t size, uint64_t counts)
@@ -147,12 +149,12 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     uint32_t unit = pfa_access_unit(pfa_size_of(size_flags));
     uint32_t first = (uint32_t)(target->distance >> unit);
     uint32_t last = (uint32_t)((target->distance + size - 1) >> unit);
-    note_thread(target, thread, size_flags);
+    bool read = note_thread(target, thread, size_flags);
     uint64_t before = accesses->counts;
-    uint64_t after = (uint64_t)add((uint32_t)(before >> 32), counts >> 32, record->alloc_time) << 32 |
-                     add((uint32_t)before, (uint32_t)counts, record->alloc_time);
+    uint64_t after =
+        (uint64_t)add((uint32_t)(before >> 32), counts >> 32) << 32 | add((uint32_t)before, (uint32_t)counts);
     accesses->counts = after;
-    if (((before ^ after) & PFA_ACCESS_SELDOM) != 0) {
+    if (!read && ((before ^ after) & PFA_ACCESS_SELDOM) != 0) {
         refresh_clock(thread);
     }
     accesses->low = first < accesses->low ? first : accesses->low;
@@ -172,11 +174,11 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
         return;
     }
     if (PFA_UNLIKELY((thread->number & PFA_ACCESS_NOBODY) != 0)) {
-        bool always = pfa_options.access_map != 0 || full() != INT32_MAX;
+        bool always = pfa_options.access_map != 0 || full() != INT32_MAX || pfa_options.access_exact != 0;
         thread->number = pfa_thread_number(&pfa_tls) | (always ? ALWAYS : 0);
         refresh_clock(thread);
     }
-    if (--thread->ticks < 0) {
+    if (--thread->ticks < 0 || PFA_UNLIKELY(pfa_options.access_exact != 0)) {
         refresh_clock(thread);
     }
     if (offset < pfa_range.region_span) {
@@ -225,6 +227,7 @@ static void fill(pfa_access_view_t *view)
     view->large_span = pfa_range.total_span - pfa_range.region_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
+    view->burst = pfa_counter_moment() / BURSTS;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
      * of the program's own may lie in the cell: whoever sees that this is one sees its slices, too. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);

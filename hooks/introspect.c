@@ -50,8 +50,8 @@ PFA_EXPORT int malloc_trim(size_t pad)
 PFA_EXPORT void malloc_stats(void)
 {
     pfa_backing_stats_t stats = stats_now();
-    pfa_say("held %lu bytes; this thread uses %lu bytes in %lu chunks", (unsigned long)stats.committed,
-            (unsigned long)stats.used, (unsigned long)stats.chunks);
+    pfa_say_asked("held %lu bytes; this thread uses %lu bytes in %lu chunks", (unsigned long)stats.committed,
+                  (unsigned long)stats.used, (unsigned long)stats.chunks);
 }
 
 PFA_EXPORT int malloc_info(int options, FILE *stream)

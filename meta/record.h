@@ -13,7 +13,7 @@
  *   40 last_access
  *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or from PFA_LARGE_LEAD before a
  *                    large chunk (alloc/slice.h); one that has no slices: from its start
- *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both; from pfa_access_phase on
+ *   56 reads  60 writes    saturating, adjacent so that one 64-bit add updates both; as pfa_access_counter has them
  * pfa_live_accesses of export/format/live.h tells what these mean; the access path (hooks/access) only ever compares.
  *
  * Who may write: the allocating thread before the chunk is handed out, the freeing thread when it dies, access callbacks
@@ -130,10 +130,10 @@ static inline pfa_accesses_t *pfa_record_accesses(pfa_record_t *record)
 }
 
 /* Nothing was done yet: before the record begins. */
-static inline void pfa_accesses_begin(pfa_accesses_t *accesses, uint64_t now)
+static inline void pfa_accesses_begin(pfa_accesses_t *accesses)
 {
-    uint64_t phase = pfa_access_phase(now);
-    *accesses = (pfa_accesses_t){.low = UINT32_MAX, .counts = phase << 32 | phase}; /* the empty interval */
+    *accesses = (pfa_accesses_t){.low = UINT32_MAX, /* the empty interval */
+                                 .counts = (uint64_t)PFA_ACCESS_NONE << 32 | PFA_ACCESS_NONE};
 }
 
 /* Fills a record for a new chunk; `tail` is its last word: thread, tag 0, last_thread 0, lead. The last store makes it

@@ -7,9 +7,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 enum { DEPTH_MAX = 256 };
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 _Atomic uint32_t pfa_stack_generation;
 
@@ -99,7 +101,7 @@ static pfa_trail_t *trail_at(pfa_thread_t *thread, uint64_t place)
 
 static uint64_t mix(uintptr_t pc, uintptr_t sp)
 {
-    return (pc ^ sp << 7) * 0x9e3779b97f4a7c15u;
+    return (pc ^ sp << 7) * SPREAD;
 }
 
 static uint64_t *trails_from(pfa_thread_t *thread, uint64_t mixed)
@@ -115,7 +117,6 @@ static uint16_t tag_of(uint64_t mixed)
 PFA_INLINE bool holds(const pfa_trail_t *trail, const pfa_unwind_start_t *start, uintptr_t sp, unsigned depth)
 {
     if (trail->pc != start->pc || trail->words.sp != sp || trail->depth != depth ||
-        trail->generation != pfa_load_relaxed(&pfa_stack_generation) ||
         (trail->words.uses_fp && trail->fp != start->fp)) {
         return false;
     }
@@ -171,43 +172,69 @@ static bool may_be_of_use(pfa_thread_t *thread)
     return thread->trail_luck > -PFA_TRAIL_LUCK || thread->trail_walks % PFA_TRAIL_LUCK == 0;
 }
 
-static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth, uint64_t mixed)
+/* With notes. The thread is busy with its trails. */
+static uint32_t walk_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *frames, unsigned depth)
 {
-    uintptr_t frames[DEPTH_MAX];
-    pfa_unwind_end_t end;
     pfa_thread_t *thread = tls->thread;
-    unsigned most = depth < DEPTH_MAX ? depth : DEPTH_MAX;
-    if (PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
-        return PFA_NODE_UNKNOWN;
-    }
-    thread->trail_walks++;
-    /* A handler that interrupts us leaves the notes alone. */
-    if (thread->trail_busy || !may_be_of_use(thread)) {
-        unsigned count = pfa_unwind(tls, start, frames, most, &end);
-        return find_stack(tls, frames, count, end);
-    }
+    pfa_unwind_end_t end;
     uint32_t generation = pfa_load_relaxed(&pfa_stack_generation);
+    if (thread->trail_generation != generation) {
+        memset(thread->trail_index, 0, sizeof thread->trail_index);
+        thread->trail_generation = generation;
+    }
     uint64_t place = place_for_trail(thread);
     pfa_trail_t *trail = trail_at(thread, place);
-    thread->trail_busy = true;
-    thread->trail_head = place + PFA_TRAIL_MOST; /* what was there is gone, to a handler as well */
-    pfa_fence_compiler();
-    unsigned count = pfa_unwind_noting(tls, start, frames, most, &end, &trail->words);
+    thread->trail_head = place + PFA_TRAIL_MOST; /* what was there is gone */
+    unsigned count = pfa_unwind_noting(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end, &trail->words);
     uint32_t stack = find_stack(tls, frames, count, end);
     trail->pc = start->pc;
     trail->fp = start->fp;
     trail->stack = stack;
-    trail->generation = generation;
     trail->depth = depth;
     fill_stride(&trail->words);
-    pfa_fence_compiler();
     thread->trail_head = place + offsetof(pfa_trail_t, words.word) / 8 + trail->words.count;
     if (trail->words.whole && stack != PFA_NODE_UNKNOWN) {
-        enter_into_index(thread, mixed, place);
+        enter_into_index(thread, mix(start->pc, trail->words.sp), place);
     }
+    return stack;
+}
+
+static PFA_NOINLINE uint32_t walk(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
+{
+    uintptr_t frames[DEPTH_MAX];
+    pfa_unwind_end_t end;
+    pfa_thread_t *thread = tls->thread;
+    if (PFA_UNLIKELY(depth == 0) || PFA_UNLIKELY(!pfa_load_relaxed(&ready))) {
+        return PFA_NODE_UNKNOWN;
+    }
+    thread->trail_walks++;
+    if (thread->trail_busy || !may_be_of_use(thread)) {
+        unsigned count = pfa_unwind(tls, start, frames, depth < DEPTH_MAX ? depth : DEPTH_MAX, &end);
+        return find_stack(tls, frames, count, end);
+    }
+    thread->trail_busy = true;
+    pfa_fence_compiler();
+    uint32_t stack = walk_noting(tls, start, frames, depth);
     pfa_fence_compiler();
     thread->trail_busy = false;
     return stack;
+}
+
+/* The trail that holds, or NULL. */
+PFA_INLINE const pfa_trail_t *find_trail(pfa_thread_t *thread, const pfa_unwind_start_t *start, unsigned depth)
+{
+    uintptr_t sp = start->sp & ~(uintptr_t)1;
+    uint64_t mixed = mix(start->pc, sp);
+    const uint64_t *set = trails_from(thread, mixed);
+    uint64_t head = thread->trail_head;
+    for (unsigned i = 0; i < PFA_TRAIL_WAYS; i++) {
+        uint64_t place = set[i] >> PFA_TRAIL_TAG_BITS;
+        if ((uint16_t)set[i] == tag_of(mixed) && head - place <= PFA_TRAIL_ROOM &&
+            holds(trail_at(thread, place), start, sp, depth)) {
+            return trail_at(thread, place);
+        }
+    }
+    return NULL;
 }
 
 uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, unsigned depth)
@@ -216,25 +243,20 @@ uint32_t pfa_stack_take_some(pfa_tls_t *tls, const pfa_unwind_start_t *start, un
     if (PFA_UNLIKELY(thread == NULL)) {
         return PFA_NODE_UNKNOWN;
     }
-    uintptr_t sp = start->sp & ~(uintptr_t)1;
-    uint64_t mixed = mix(start->pc, sp);
-    const uint64_t *set = trails_from(thread, mixed);
-    uint64_t head = thread->trail_head;
-    for (unsigned i = 0; i < PFA_TRAIL_WAYS; i++) {
-        uint64_t place = set[i] >> PFA_TRAIL_TAG_BITS;
-        if ((uint16_t)set[i] == tag_of(mixed) && head - place <= PFA_TRAIL_ROOM) {
-            const pfa_trail_t *trail = trail_at(thread, place);
-            uint32_t stack = trail->stack;
-            if (holds(trail, start, sp, depth)) {
-                pfa_fence_compiler(); /* a handler may have come in between and written over it */
-                if (PFA_LIKELY(thread->trail_head == head)) {
-                    thread->trail_held = true;
-                    return stack;
-                }
-            }
+    if (PFA_LIKELY(thread->trail_generation == pfa_load_relaxed(&pfa_stack_generation)) &&
+        PFA_LIKELY(!thread->trail_busy)) {
+        thread->trail_busy = true; /* a handler that interrupts us leaves the trails alone */
+        pfa_fence_compiler();
+        const pfa_trail_t *trail = find_trail(thread, start, depth);
+        uint32_t stack = trail != NULL ? trail->stack : 0;
+        pfa_fence_compiler();
+        thread->trail_busy = false;
+        if (PFA_LIKELY(trail != NULL)) {
+            thread->trail_held = true;
+            return stack;
         }
     }
-    return walk(tls, start, depth, mixed);
+    return walk(tls, start, depth);
 }
 
 uint32_t pfa_stack_take(pfa_tls_t *tls, const pfa_unwind_start_t *start)

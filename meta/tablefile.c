@@ -16,6 +16,9 @@ static int begin(pfa_tablefile_t *file, int fd, uint64_t size, bool on_shelf)
         (void)pfa_sys_close(fd);
         return err;
     }
+    if (on_shelf) { /* so that nobody who cannot see our process takes us for gone: meta/orphans.h */
+        (void)pfa_sys_lock_file(fd, false);
+    }
     file->fd = fd;
     file->on_shelf = on_shelf;
     file->identity = pfa_sys_fd_identity(fd);

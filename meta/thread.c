@@ -148,6 +148,7 @@ static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
         list.spare = thread->next;
         give_number(thread, tls);
         memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
+        thread->trail_busy = false; /* as a thread may have been that a fork left behind */
         thread->tls = known_as;
         thread->tid = known_as == NULL ? pfa_sys_tid() : 0;
         list.count++;

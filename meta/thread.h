@@ -79,14 +79,14 @@ enum { PFA_KNOWN_STACKS = 1024, PFA_SITES = 128 };
  * words of 8 bytes; what was written there is still there while the head is not more than the room's size beyond it.
  *
  *     trail_room     | newest | <- trail_head % PFA_TRAIL_ROOM        oldest | ...            |
- *     trail_index    sets of PFA_TRAIL_WAYS words, by pc and sp: 48 bits of a trail's place, 16 bits more of the hash */
+ *     trail_index    sets of PFA_TRAIL_WAYS words, by pc and sp: 48 bits of a trail's place, 16 bits more of the hash
+ *
+ * Stacks that reach the same place at the same sp by different ways share a set: of them, four are known at a time. */
 typedef struct pfa_trail {
     uintptr_t pc; /* of the start; its sp is in the words */
     uintptr_t fp;
     uint32_t stack;
-    uint32_t generation;
     uint32_t depth; /* that was asked for */
-    uint32_t padding;
     pfa_unwind_words_t words;
 } pfa_trail_t;
 
@@ -94,7 +94,7 @@ enum {
     PFA_TRAIL_WAYS = 4,
     PFA_TRAIL_SET_BITS = 8,
     PFA_TRAIL_TAG_BITS = 16,
-    PFA_TRAIL_ROOM = 8192,
+    PFA_TRAIL_ROOM = 16384,
     PFA_TRAIL_MOST = sizeof(pfa_trail_t) / 8, /* room that one may take */
     PFA_TRAIL_STRIDE = 4,                     /* words that are compared at a time */
     PFA_TRAIL_LUCK = 32
@@ -120,9 +120,10 @@ typedef struct pfa_thread {
     uint32_t tag_depth;             /* also counts those that found no room */
     uint32_t trail_walks;           /* stacks for which no trail held */
     uint32_t trail_next;            /* which of the ways is written over next */
-    int32_t trail_luck; /* of these walks: goes up when a trail held since the last one, down when none did */
+    int32_t trail_luck;        /* of these walks: goes up when a trail held since the last one, down when none did */
+    uint32_t trail_generation; /* pfa_stack_generation that they are of */
     bool trail_held;
-    bool trail_busy; /* one is being written */
+    bool trail_busy; /* they are being read or written */
     uint32_t stack_range_next;
     uint64_t stack_ranges[PFA_STACK_RANGES];
     pfa_measure_t measure;

@@ -65,17 +65,26 @@ static inline uint64_t pfa_unwind_word_up(uint64_t word)
     return word >> PFA_UNWIND_PC_BITS;
 }
 
+static inline uint64_t pfa_unwind_word_value(uint64_t word)
+{
+    return word & (((uint64_t)1 << PFA_UNWIND_PC_BITS) - 1);
+}
+
 /* The same, noting what it reads. */
 unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                            pfa_unwind_end_t *end, pfa_unwind_words_t *words);
 
-/* Is the word as it was? To be asked of all words of a whole list in their order, of each only if those before it hold: so
- * what is read is a word of the same frame again. With the start's sp as it was. */
-PFA_NO_ASAN static inline bool pfa_unwind_word_holds(uint64_t word, uintptr_t sp)
+/* What is there now. To be asked of the words of a whole list in their order, of each only if those before it are as they
+ * were: so what is read is a word of the same frame again. With the start's sp as it was. */
+PFA_NO_ASAN static inline uint64_t pfa_unwind_word_now(uint64_t up, uintptr_t sp)
 {
     typedef uintptr_t any_word_t __attribute__((aligned(1), may_alias));
-    uintptr_t now = *(const any_word_t *)(sp + pfa_unwind_word_up(word) * 8);
-    return pfa_unwind_strip(now) == (word & (((uint64_t)1 << PFA_UNWIND_PC_BITS) - 1));
+    return pfa_unwind_strip(*(const any_word_t *)(sp + up * 8));
+}
+
+static inline bool pfa_unwind_word_holds(uint64_t word, uintptr_t sp)
+{
+    return pfa_unwind_word_now(pfa_unwind_word_up(word), sp) == pfa_unwind_word_value(word);
 }
 
 /* To be called when the loader has unmapped a module. Walks may go on meanwhile, in other threads as well. */

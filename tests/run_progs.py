@@ -50,7 +50,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import tables
+import folders
 
 TIME_LIMIT = 600  # of a program that hangs; on a busy machine they take long
 NOT_RUN = 77
@@ -293,7 +293,7 @@ def start(executable, run, mode, library):
             # Debian's Valgrind gives up on debug information that some compilers write.
             subprocess.run([tool("strip", "binutils"), "--strip-debug", executable, library], check=True)
             command = [tool("valgrind"), "--tool=none", "-q"]
-        traces = stack.enter_context(tables.Folder())
+        traces = stack.enter_context(folders.Folder())
         os.chmod(traces, 0o777)
         return execute(command + [str(executable)] + run.arg, environment(executable, run, mode, library),
                        lambda: prepare_child(run), traces)

@@ -25,14 +25,14 @@ static void begin_source(void *to, const pfa_source_t *source, pfa_trace_t *trac
     }
 }
 
-/* What a chunk's times can be off by. The first deaths of a trace are written with whole times; and where calls come thick and
- * fast the library counts most of them instead of reading the clock, which tells no less than a moment (meta/clock.h). */
-static double step_of(const pfa_excess_t *excess, const pfa_event_t *event)
+/* What a chunk's life can be off by. Traces of version 1 cut lives with their ends, but for the first; and where calls come thick
+ * and fast the library counts most of them instead of reading the clock, which tells no less than a moment (meta/clock.h). */
+static double step_of(const pfa_excess_t *excess, const pfa_row_t *row)
 {
-    if (((event->alloc_time | event->free_time) & excess->cut) == 0 && excess->step > MOMENT_NS) {
+    if (((row->event.alloc_time | row->event.free_time) & excess->cut) == 0 && excess->step > MOMENT_NS) {
         return excess->step;
     }
-    return event->free_time - event->alloc_time < COUNTED_CALLS ? MOMENT_NS : 0;
+    return row->life < COUNTED_CALLS ? MOMENT_NS : 0;
 }
 
 static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -49,7 +49,7 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
                          .born = chunk->born,
                          .died = chunk->died,
                          .life = chunk->life,
-                         .step = kind->live ? 0 : step_of(excess, chunk->event),
+                         .step = kind->live ? 0 : step_of(excess, chunk->row),
                          .run = kind->source->end_ns - kind->source->start_ns,
                          .moved = pfa_memoro_is_moved(kind)};
     pfa_objects_take(&excess->objects, excess->query, &taken);

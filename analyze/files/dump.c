@@ -19,6 +19,8 @@ static const char usage[] =
     "  --json             one JSON object in each line\n\n"
     "A chunk that realloc ended says moved_to THREAD/NUMBER of that realloc, and the one that it became says moved_from the\n"
     "same, at the same time. Numbers go round after 4096.\n\n"
+    "Moments are those of the trace, in steps where it has many deaths (the option time_step); how long a chunk lived\n"
+    "(after), and the times of its accesses less that of its birth, are finer.\n\n"
     "Where accesses were recorded, a chunk says how often it was read and written, the first and the last byte touched, the\n"
     "times of the first and the last access, and whether several threads touched it.\n\n"
     "Exit status: 0 done, 1 the output could not be written, 2 the file is no trace, or the command line was wrong.\n";
@@ -180,8 +182,8 @@ static void dump_span(void *to, const pfa_live_span_t *span)
     bool told = span->accesses != NULL && pfa_trace_has_accesses(dump->trace);
     for (size_t i = 0; i < span->count; i++) {
         if ((span->events[i].size_flags & PFA_EVENT_BEFORE) == 0) {
-            pfa_dump_row(dump, 0, &span->events[i], told ? &span->accesses[i] : NULL,
-                         pfa_trace_weight(dump->trace, span->events[i].size_flags), false);
+            pfa_row_t row = pfa_row_of(dump->trace, &span->events[i], told ? &span->accesses[i] : NULL, false);
+            pfa_dump_row(dump, 0, &row, pfa_trace_weight(dump->trace, row.event.size_flags), false);
         }
     }
 }
@@ -192,7 +194,8 @@ static void dump_record(void *to, const pfa_live_record_t *record, const pfa_eve
     pfa_event_t event = pfa_live_event(record);
     if (!pfa_trace_has_died(dump->trace, record)) {
         accesses = pfa_trace_has_accesses(dump->trace) ? accesses : NULL;
-        pfa_dump_row(dump, 0, &event, accesses, pfa_trace_weight(dump->trace, event.size_flags), true);
+        pfa_row_t row = pfa_row_of(dump->trace, &event, accesses, true);
+        pfa_dump_row(dump, 0, &row, pfa_trace_weight(dump->trace, event.size_flags), true);
     }
 }
 

@@ -16,8 +16,7 @@ typedef struct pfa_dump {
 } pfa_dump_t;
 
 /* One chunk; `to` is a pfa_dump_t, `kind` is not looked at. (analyze/files/dump_rows.c) */
-void pfa_dump_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                  double weight, bool live);
+void pfa_dump_row(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live);
 /* The chunks that a query asks for, and what is missing. The status to end with. */
 int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query);
 

@@ -58,6 +58,11 @@ static void print_accesses(const pfa_trace_t *trace, const pfa_event_t *event, c
     printf("%s", (event->size_flags & PFA_RECORD_SHARED) != 0 ? " shared" : "");
 }
 
+static double seconds_of(const pfa_trace_t *trace, uint64_t ticks)
+{
+    return pfa_trace_seconds(trace, trace->start.counter + ticks);
+}
+
 static moves_t moves_of(const pfa_event_t *event, bool live)
 {
     moves_t moves = {.from = ""};
@@ -70,26 +75,27 @@ static moves_t moves_of(const pfa_event_t *event, bool live)
     return moves;
 }
 
-static void print_row(const pfa_dump_t *dump, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                      double weight, bool live)
+static void print_row(const pfa_dump_t *dump, const pfa_row_t *row, double weight, bool live)
 {
+    const pfa_event_t *event = &row->event;
     moves_t moves = moves_of(event, live);
     printf("    %-5s thread %u size %" PRIu64 " weight %.3f stack %" PRIu32 " flags 0x%" PRIx64 " tag %u at %.9f%s%s",
            live ? "live" : "death", event->thread, event->size_flags >> PFA_RECORD_SIZE_SHIFT, weight, event->stack,
            event->size_flags & PFA_EVENT_FLAGS, event->tag, pfa_trace_seconds(dump->trace, event->alloc_time),
            moves.from[0] != '\0' ? " moved_from " : "", moves.from);
     if (!live) {
-        printf(" freed %.9f by thread %u stack %" PRIu32 "%s%s", pfa_trace_seconds(dump->trace, event->free_time),
-               event->free_thread, event->free_stack, moves.to[0] != '\0' ? " moved_to " : "", moves.to);
+        printf(" freed %.9f after %.9f by thread %u stack %" PRIu32 "%s%s",
+               pfa_trace_seconds(dump->trace, event->free_time), seconds_of(dump->trace, row->life), event->free_thread,
+               event->free_stack, moves.to[0] != '\0' ? " moved_to " : "", moves.to);
     }
-    print_accesses(dump->trace, event, accesses);
+    print_accesses(dump->trace, event, row->told ? &row->accesses : NULL);
     putchar('\n');
 }
 
-static void put_row(pfa_dump_t *dump, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
-                    bool live)
+static void put_row(pfa_dump_t *dump, const pfa_row_t *row, double weight, bool live)
 {
     pfa_json_t *json = &dump->json;
+    const pfa_event_t *event = &row->event;
     moves_t moves = moves_of(event, live);
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "type", live ? "live" : "death");
@@ -106,30 +112,31 @@ static void put_row(pfa_dump_t *dump, const pfa_event_t *event, const pfa_event_
     if (!live) {
         pfa_json_whole(json, "free_time", event->free_time);
         pfa_json_number(json, "freed", pfa_trace_seconds(dump->trace, event->free_time));
+        pfa_json_whole(json, "life", row->life);
+        pfa_json_number(json, "lifetime", seconds_of(dump->trace, row->life));
         pfa_json_whole(json, "free_thread", event->free_thread);
         pfa_json_whole(json, "free_stack", event->free_stack);
         pfa_json_text(json, "moved_to", moves.to[0] != '\0' ? moves.to : NULL);
     }
-    put_accesses(json, dump->trace, event, accesses);
+    put_accesses(json, dump->trace, event, row->told ? &row->accesses : NULL);
     pfa_json_text(json, "from", dump->asked ? NULL : dump->live_table ? "live table" : "trace");
     pfa_json_end(json, '}');
 }
 
-void pfa_dump_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                  double weight, bool live)
+void pfa_dump_row(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live)
 {
     pfa_dump_t *dump = to;
     (void)kind;
     if (dump->as_json) {
-        put_row(dump, event, accesses, weight, live);
+        put_row(dump, row, weight, live);
     } else {
-        print_row(dump, event, accesses, weight, live);
+        print_row(dump, row, weight, live);
     }
 }
 
 static void dump_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    pfa_dump_row(to, 0, chunk->event, chunk->accesses, kind->weight, kind->live);
+    pfa_dump_row(to, 0, chunk->row, kind->weight, kind->live);
 }
 
 int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query)

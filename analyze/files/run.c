@@ -278,6 +278,12 @@ static uint64_t random_number(void)
     return number >> 2 | 1;
 }
 
+static void seal_ended(void *to)
+{
+    const run_t *run = to;
+    pfa_run_seal_ended(run->pattern, run->number);
+}
+
 static int run_command(run_t *run, char **command)
 {
     char *library = pfa_run_library();
@@ -294,7 +300,7 @@ static int run_command(run_t *run, char **command)
         pfa_tool_say("run", "cannot set the environment: %s", strerror(errno));
     } else {
         replace_trace(run->pattern);
-        status = pfa_run_child(command, run->alone, &pid);
+        status = pfa_run_child(command, run->alone, seal_ended, run, &pid);
         if (pid != 0) {
             pfa_run_tell(run->pattern, pid, run->number, command[0], run->list);
         }

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,7 +71,24 @@ static int tell_failure(const char *program, int error)
     return found ? PFA_RUN_NOT_EXECUTABLE : PFA_RUN_NOT_FOUND;
 }
 
-int pfa_run_child(char **command, bool alone, pid_t *pid)
+/* Waits for the command, and looks after what it leaves every second; without pidfd_open, of kernels before 5.3, only waits. */
+static void wait_for_end(pid_t forked, void (*tend)(void *to), void *to)
+{
+    enum { SECOND_MS = 1000 };
+    struct pollfd end = {.fd = pidfd_open(forked, 0), .events = POLLIN};
+    int got = end.fd >= 0 ? 0 : -1;
+    while (got == 0 || (got < 0 && end.fd >= 0 && errno == EINTR)) {
+        got = poll(&end, 1, SECOND_MS);
+        if (got == 0) {
+            tend(to);
+        }
+    }
+    if (end.fd >= 0) {
+        close(end.fd);
+    }
+}
+
+int pfa_run_child(char **command, bool alone, void (*tend)(void *to), void *to, pid_t *pid)
 {
     struct sigaction before[FORWARDED];
     sigset_t all;
@@ -101,6 +120,7 @@ int pfa_run_child(char **command, bool alone, pid_t *pid)
     while ((got = read(pipes[0], &error, sizeof error)) < 0 && errno == EINTR) {
     }
     close(pipes[0]);
+    wait_for_end(forked, tend, to);
     while (waitpid(forked, &status, 0) < 0 && errno == EINTR) {
     }
     child = 0;

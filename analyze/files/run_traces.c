@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,44 @@ static void seal(const char *path)
         pfa_tool_say("run", "%s: its process goes on", path);
     }
     free(why);
+}
+
+/* Is there a live table in memory that no process holds? They lock theirs, also where we cannot see them. */
+static bool has_free_table(const char *path)
+{
+    struct stat status;
+    char *live = NULL;
+    bool is_free = false;
+    if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, path) >= 0 && lstat(live, &status) == 0 && S_ISLNK(status.st_mode)) {
+        int fd = open(live, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    free(live);
+    return is_free;
+}
+
+static bool is_gone(uint32_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void pfa_run_seal_ended(const char *pattern, uint64_t number)
+{
+    glob_t found = {.gl_pathc = 0};
+    find_traces(pattern, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        pfa_trace_start_t start;
+        const char *path = found.gl_pathv[i];
+        if (has_free_table(path) && pfa_run_read_start(path, &start) && start.run == number && is_gone(start.pid)) {
+            char *why;
+            (void)pfa_seal(path, &why); /* what fails is told at the end */
+            free(why);
+        }
+    }
+    globfree(&found);
 }
 
 static void summarise(const char *path)

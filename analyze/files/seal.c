@@ -30,7 +30,7 @@ static void write_events(sealing_t *sealing, uint32_t flags)
         size_t size = pfa_batch_finish(sealing->batch, sealing->bytes);
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_EVENTS, sealing->time, sealing->bytes, size);
     }
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, flags);
+    pfa_batch_begin(sealing->batch, pfa_trace_cut(sealing->trace), flags);
 }
 
 /* What is left in one ring, as entries of it. */
@@ -56,7 +56,7 @@ static void add_span(void *to, const pfa_live_span_t *span)
 static void begin_live(sealing_t *sealing)
 {
     uint32_t accesses = pfa_livetable_has_accesses(sealing->trace->live) ? PFA_BATCH_ACCESSES : 0;
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, PFA_BATCH_LIVE | accesses);
+    pfa_batch_begin(sealing->batch, pfa_trace_cut(sealing->trace), PFA_BATCH_LIVE | accesses);
 }
 
 static void write_live(sealing_t *sealing, bool last)
@@ -192,7 +192,7 @@ static int append(sealing_t *sealing, int fd)
     pfa_tracefile_nodes(&sealing->writer, sealing->time, first, trace->node_count - first, trace->parents + first,
                         trace->pcs + first);
     write_names(sealing);
-    pfa_batch_begin(sealing->batch, sealing->trace->shift, 0);
+    pfa_batch_begin(sealing->batch, pfa_trace_cut(sealing->trace), 0);
     pfa_rows_walk_rings(trace, add_span, sealing);
     write_events(sealing, 0);
     begin_live(sealing);

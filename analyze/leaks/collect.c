@@ -172,7 +172,7 @@ static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa
     bool old = share_of(adding, chunk->born) < 1 - limits->recent;
     survivors->known += kind->weight;
     survivors->never += chunk->is_touched ? 0 : kind->weight;
-    survivors->stale += (chunk->died - chunk->last) * adding->per_run >= limits->stale ? kind->weight : 0;
+    survivors->stale += chunk->idle * adding->per_run >= limits->stale ? kind->weight : 0;
     survivors->old += old ? kind->weight : 0;
     survivors->used +=
         old && chunk->is_touched && share_of(adding, chunk->last) >= 1 - limits->recent ? kind->weight : 0;

@@ -48,12 +48,13 @@ static int reaches(const pfa_burst_t *burst, double born, double threshold)
     return born >= burst->first - threshold && born <= burst->last + threshold;
 }
 
-void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes)
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, const pfa_chunk_t *chunk, double weight, double bytes)
 {
+    double born = chunk->born;
     pfa_burst_t one = {.first = born,
                        .last = born,
-                       .end = died,
-                       .lives = weight * (died - born),
+                       .end = chunk->died,
+                       .lives = weight * chunk->life,
                        .chunks = weight,
                        .chunks_variance = weight * (weight - 1),
                        .bytes = bytes,

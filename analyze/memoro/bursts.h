@@ -6,6 +6,8 @@
 #ifndef PFA_ANALYZE_MEMORO_BURSTS_H
 #define PFA_ANALYZE_MEMORO_BURSTS_H
 
+#include "analyze/query/query.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +30,7 @@ typedef struct pfa_bursts {
 } pfa_bursts_t;
 
 /* One chunk, that stands for `weight`. */
-void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double born, double died, double weight, double bytes);
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, const pfa_chunk_t *chunk, double weight, double bytes);
 /* Joins the groups that a larger threshold does not tell apart. */
 void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold);
 void pfa_bursts_free(pfa_bursts_t *bursts);

@@ -14,6 +14,7 @@ void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresh
                              .sights = {.stacks = &query->stacks}};
     for (size_t i = 0; i < query->source_count; i++) {
         memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
+        memoro->life_step_ns = fmax(memoro->life_step_ns, query->sources[i].life_step_ns);
     }
     /* What lies one step apart may have been together. */
     memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
@@ -62,8 +63,7 @@ static void widen_groups(pfa_memoro_t *memoro)
 static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     memoro->group_count -= point->bursts.count;
-    pfa_bursts_add(&point->bursts, memoro->group_ns, chunk->born, chunk->died, kind->weight,
-                   kind->weight * (double)kind->size);
+    pfa_bursts_add(&point->bursts, memoro->group_ns, chunk, kind->weight, kind->weight * (double)kind->size);
     pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
     memoro->group_count += point->bursts.count;
     /* Each point has one in the end. */
@@ -118,9 +118,9 @@ static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kin
     } else if (accesses->writes == 0) {
         add_inferred(point, PFA_INFER_read_only, weight, bytes);
     }
-    if (chunk->died - chunk->last >= least && chunk->life > 0) {
+    if (chunk->idle >= least && chunk->life > 0) {
         add_inferred(point, PFA_INFER_late_free, weight, bytes);
-        pfa_idle_add(&point->late, kind, chunk->died - chunk->last, chunk->life);
+        pfa_idle_add(&point->late, kind, chunk->idle, chunk->life);
     }
     if (chunk->first - chunk->born >= least && chunk->life > 0) {
         add_inferred(point, PFA_INFER_early_allocation, weight, bytes);

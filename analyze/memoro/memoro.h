@@ -4,10 +4,9 @@
  * How the paper is read, where it leaves room:
  *   - Lifetime. All chunks of a point are grouped by the times of their births (bursts.h); with `short_ns` only those that live
  *     no longer. The group threshold is a part of the run's time.
- *   - Times of a trace are cut to steps (the option time_step). The threshold is no less than a step; means of lifetimes are
- *     right all the same, since births and deaths are cut alike. A group of several chunks that began and ended within one step
- *     has no score: how long it took is not known. Whether it is a short-lived one is told by all groups of the point that took
- *     no longer than a step, taken together (bursts.h).
+ *   - Moments of a trace are cut to steps (the option time_step), lives are not. The threshold is no less than a step. A group of
+ *     several chunks that began and ended within one step has no score: how long it took is not known. Whether it is a short-lived
+ *     one is told by all groups of the point that took no longer than a step, taken together (bursts.h).
  *   - A chunk that is alive at the end dies then.
  *   - Usage. "Bytes accessed" is the access interval, as in the paper. Chunks of no bytes have no say.
  *   - Useful lifetime. The sum is of each chunk's own quotient. A chunk that lived for no time at all counts 1 if it was
@@ -118,7 +117,8 @@ typedef struct pfa_memoro {
     double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
     double group_ns_asked;      /* for */
     size_t group_count;         /* of all points */
-    double step_ns;             /* the coarsest step that times are cut to */
+    double step_ns;             /* the coarsest step that moments are cut to, */
+    double life_step_ns;        /* and that lives are: of traces of version 1 */
     pfa_memoro_point_t *points; /* by group of the query */
     size_t point_count;
     size_t point_room;

@@ -195,7 +195,7 @@ static double busy_ns(const pfa_memoro_t *memoro, const pfa_memoro_point_t *poin
 pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
 {
     /* A chunk that is there when a step ends stands for many that are not. */
-    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->step_ns);
+    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->life_step_ns);
     double lives = pfa_lives_capped(&point->burst_lives, cap);
     double chunks = pfa_lives_chunks(&point->burst_lives);
     double time = busy_ns(memoro, point, cap);

@@ -131,7 +131,8 @@ static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *t
                              .counters = trace->counters,
                              .folded = trace->counters.folded,
                              .node_count = trace->node_count};
-    source->step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
+    source->step_ns = ldexp(source->ns_per_tick, (int)pfa_trace_cut(trace));
+    source->life_step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
     source->stack_of = pfa_memory_get(trace->node_count, sizeof *source->stack_of);
     copy_threads(source, trace);
     copy_tags(source, trace);

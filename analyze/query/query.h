@@ -24,10 +24,10 @@ typedef struct pfa_source {
     double end_ns;   /* the last that is known of it: its live chunks are counted as if they ended here */
     uint64_t end;    /* the same by its counter */
     double ns_per_tick;
-    double
-        step_ns; /* times of deaths, and births of those that died, are cut to steps of this; a tick if they are whole */
-    bool has_accesses; /* what was done with its chunks is known */
-    bool sampled;      /* at some time: not every chunk was recorded */
+    double step_ns;      /* moments of births and deaths are cut to steps of this, at most; a tick if they are whole */
+    double life_step_ns; /* and their lives to steps of this; a tick unless it is a trace of version 1 */
+    bool has_accesses;   /* what was done with its chunks is known */
+    bool sampled;        /* at some time: not every chunk was recorded */
     bool running;
     const char *ending;            /* "exit", "killed", "stopped", "exec", "running", "unknown" */
     pfa_trace_counters_t counters; /* zeros if there are none */
@@ -87,14 +87,17 @@ typedef struct pfa_kind {
 } pfa_kind_t;
 
 typedef struct pfa_chunk {
-    double born;
-    double died;              /* a live one: the end of its recording */
-    double life;              /* died - born */
+    double born; /* moments, */
+    double died; /* a live one: the end of its recording */
+    double life; /* and how long it lived: known better than from their difference */
+    const pfa_row_t *row;
     const pfa_event_t *event; /* in the trace's own terms: links of reallocs */
     /* NULL: not known. Then the rest means nothing. */
     const pfa_event_accesses_t *accesses;
-    double first; /* times of accesses; of a chunk that was never touched its birth, */
+    double first; /* moments of accesses, counted from its birth; of a chunk that was never touched its birth, */
     double last;
+    double wait;    /* from its birth to the first, of one that was never touched to its death, */
+    double idle;    /* and from the last to its death */
     double touched; /* bytes from the first touched to the last */
     bool is_touched;
 } pfa_chunk_t;

@@ -42,7 +42,7 @@ static uint32_t place_of(pfa_waiting_t *waiting, uint32_t group)
 static bool is_linked(const pfa_waiting_row_t *row)
 {
     uint64_t ended = row->live ? 0 : PFA_EVENT_MOVED;
-    return (row->event.size_flags & (PFA_RECORD_REALLOC | ended)) != 0;
+    return (row->row.event.size_flags & (PFA_RECORD_REALLOC | ended)) != 0;
 }
 
 /* Makes of the counts of groups where each begins. */

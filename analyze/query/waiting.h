@@ -2,14 +2,12 @@
 #ifndef PFA_ANALYZE_QUERY_WAITING_H
 #define PFA_ANALYZE_QUERY_WAITING_H
 
-#include "analyze/trace/trace.h"
+#include "analyze/trace/rows.h"
 
 typedef struct pfa_waiting_row {
-    pfa_event_t event;
-    pfa_event_accesses_t accesses;
+    pfa_row_t row;
     uint32_t kind;
     uint32_t group;
-    bool told; /* its accesses are known */
     bool live;
 } pfa_waiting_row_t;
 

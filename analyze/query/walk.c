@@ -156,10 +156,13 @@ static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64
     chunk->is_touched = accesses->length != 0 || accesses->reads != 0 || accesses->writes != 0;
     chunk->first = chunk->last = chunk->born;
     if (accesses->length != 0) {
+        double end = chunk->born + chunk->life;
         chunk->first = fmax(ns_of(source, accesses->first), chunk->born);
-        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), chunk->died);
+        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), end);
         chunk->first = fmin(chunk->first, chunk->last);
     }
+    chunk->wait = chunk->is_touched ? chunk->first - chunk->born : chunk->life;
+    chunk->idle = fmax(chunk->life - (chunk->last - chunk->born), 0);
 }
 
 static bool ask_chunk(walking_t *walking, met_t *met, const pfa_chunk_t *chunk)
@@ -172,22 +175,25 @@ static bool ask_chunk(walking_t *walking, met_t *met, const pfa_chunk_t *chunk)
         numbers[PFA_FIELD_reads] = chunk->accesses->reads;
         numbers[PFA_FIELD_writes] = chunk->accesses->writes;
         numbers[PFA_FIELD_coverage] = met->kind.size != 0 ? chunk->touched / (double)met->kind.size : (double)NAN;
-        numbers[PFA_FIELD_idle] = chunk->died - chunk->last;
-        numbers[PFA_FIELD_wait] = (chunk->is_touched ? chunk->first : chunk->died) - chunk->born;
+        numbers[PFA_FIELD_idle] = chunk->idle;
+        numbers[PFA_FIELD_wait] = chunk->wait;
     }
     return pfa_where_chunk(walking->query->where, met->slot, numbers);
 }
 
-static void tell_row(walking_t *walking, uint32_t number, const pfa_event_t *event,
-                     const pfa_event_accesses_t *accesses, bool live)
+static void tell_row(walking_t *walking, uint32_t number, const pfa_row_t *row, bool live)
 {
     const pfa_look_t *look = walking->look;
     met_t *met = &walking->list[number];
     const pfa_source_t *source = walking->source;
-    pfa_chunk_t chunk = {.born = ns_of(source, event->alloc_time), .event = event, .accesses = accesses};
+    const pfa_event_t *event = &row->event;
+    pfa_chunk_t chunk = {.born = ns_of(source, event->alloc_time),
+                         .row = row,
+                         .event = event,
+                         .accesses = row->told ? &row->accesses : NULL};
     chunk.died = fmax(live ? source->end_ns : ns_of(source, event->free_time), chunk.born);
-    chunk.life = chunk.died - chunk.born;
-    if (accesses != NULL) {
+    chunk.life = live ? chunk.died - chunk.born : (double)row->life * source->ns_per_tick;
+    if (row->told) {
         fill_accesses(source, &chunk, met->kind.size);
     }
     if (met->open) {
@@ -207,13 +213,12 @@ static void tell_waiting(walking_t *walking)
     pfa_waiting_sort(waiting);
     for (uint32_t i = 0; i < waiting->count; i++) {
         const pfa_waiting_row_t *row = &waiting->rows[waiting->order[i]];
-        tell_row(walking, row->kind, &row->event, row->told ? &row->accesses : NULL, row->live);
+        tell_row(walking, row->kind, &row->row, row->live);
     }
     waiting->count = 0;
 }
 
-static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                     double weight, bool live)
+static void meet_row(void *to, uint32_t number, const pfa_row_t *row, double weight, bool live)
 {
     walking_t *walking = to;
     (void)weight;
@@ -221,18 +226,11 @@ static void meet_row(void *to, uint32_t number, const pfa_event_t *event, const 
         return;
     }
     if (walking->waiting.rows == NULL) {
-        tell_row(walking, number, event, accesses, live);
+        tell_row(walking, number, row, live);
         return;
     }
-    pfa_waiting_row_t row = {.event = *event,
-                             .kind = number,
-                             .group = walking->list[number].kind.group,
-                             .told = accesses != NULL,
-                             .live = live};
-    if (accesses != NULL) {
-        row.accesses = *accesses;
-    }
-    pfa_waiting_add(&walking->waiting, &row);
+    pfa_waiting_row_t waiting = {.row = *row, .kind = number, .group = walking->list[number].kind.group, .live = live};
+    pfa_waiting_add(&walking->waiting, &waiting);
 }
 
 /* Of deaths that are known in sums only there is the stack, and that they died. */

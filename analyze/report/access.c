@@ -27,7 +27,7 @@ uint32_t pfa_access_full(const pfa_trace_t *trace)
 static void add_times(pfa_access_total_t *total, const pfa_chunk_t *chunk, double weight)
 {
     total->idle_before += weight * (chunk->first - chunk->born);
-    total->idle_after += weight * (chunk->died - chunk->last);
+    total->idle_after += weight * (chunk->idle);
     total->lifetime += weight * chunk->life;
 }
 

@@ -92,7 +92,7 @@ static int read_head(pfa_livetable_t *table, uint64_t session)
         return error;
     }
     const pfa_live_head_t *head = table->head;
-    if (head->magic != PFA_LIVE_MAGIC || head->version != PFA_TRACE_VERSION ||
+    if (head->magic != PFA_LIVE_MAGIC || head->version == 0 || head->version > PFA_TRACE_VERSION ||
         head->record_size < sizeof(pfa_live_record_t) || head->record_size > 4096 || head->record_size % 8 != 0) {
         return EBADMSG;
     }
@@ -311,6 +311,10 @@ static void each_record(void *to, const uint8_t *bytes, size_t size, uint64_t at
                 pfa_live_accesses_t live;
                 memcpy(&live, bytes + i + sizeof record, sizeof live);
                 accesses = pfa_live_accesses(&live, record.alloc_time, record.size_flags >> PFA_RECORD_SIZE_SHIFT);
+                if (walk->table->head->version == 1) {
+                    accesses.reads = pfa_access_count_1(live.reads, record.alloc_time);
+                    accesses.writes = pfa_access_count_1(live.writes, record.alloc_time);
+                }
             }
             (*(pfa_live_record_visit_t **)walk->visit)(walk->to, &record, has_accesses ? &accesses : NULL);
         }

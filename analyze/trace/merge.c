@@ -93,7 +93,7 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
     }
     trace->bad_blocks += !sane;
     trace->last_time = head.last_time > trace->last_time ? head.last_time : trace->last_time;
-    trace->shift = head.shift > trace->shift && head.shift <= PFA_BATCH_SHIFT_MAX ? head.shift : trace->shift;
+    pfa_trace_note_cut(trace, &head);
     *after_live = (head.flags & PFA_BATCH_AFTER_LIVE) != 0;
 }
 
@@ -107,9 +107,9 @@ static void read_after_live(pfa_trace_t *trace, const pfa_block_t *block, pfa_by
     for (uint32_t i = 0; i < reader.head.kinds; i++) {
         pfa_batch_kind_at(&reader, i, &kinds[i]);
     }
-    pfa_event_t event;
-    while (pfa_batch_next(&reader, kinds, &event, NULL, NULL) == 1) {
-        pfa_trace_put_died(trace, &event);
+    pfa_batch_row_t row;
+    while (pfa_batch_next(&reader, kinds, &row, NULL) == 1) {
+        pfa_trace_put_died(trace, &row.event);
     }
     free(kinds);
 }

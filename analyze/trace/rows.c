@@ -28,11 +28,23 @@ static walk_t make_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool s
     return (walk_t){.trace = trace, .visitor = visitor, .skip_died = skip_died, .told = told};
 }
 
-/* Where the decoder is to put accesses: NULL if nobody wants them, or there are none. */
-static pfa_event_accesses_t *accesses_for(const walk_t *walk, const pfa_batch_reader_t *reader)
+/* Whether the decoder is to tell accesses: if nobody wants them, or there are none, it need not. */
+static bool wants_accesses(const walk_t *walk, const pfa_batch_reader_t *reader)
 {
-    static pfa_event_accesses_t accesses;
-    return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0 ? &accesses : NULL;
+    return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0;
+}
+
+/* Some batches have whole times, others are cut: together they are in order if all are cut alike. */
+static void put_on_axis(const pfa_trace_t *trace, pfa_row_t *row)
+{
+    uint64_t within = ((uint64_t)1 << trace->axis) - 1;
+    uint64_t early = row->event.alloc_time & within;
+    row->event.alloc_time -= early;
+    row->event.free_time -= row->event.free_time != UINT64_MAX ? row->event.free_time & within : 0;
+    if (row->accesses.length != 0) {
+        row->accesses.first -= early;
+        row->accesses.last -= early;
+    }
 }
 
 static void begin_batch(const pfa_visitor_t *visitor)
@@ -42,21 +54,23 @@ static void begin_batch(const pfa_visitor_t *visitor)
     }
 }
 
-static void visit_single(const walk_t *walk, const pfa_event_t *event, const pfa_event_accesses_t *accesses, bool live)
+static void visit_single(const walk_t *walk, pfa_row_t *row, bool live)
 {
     const pfa_visitor_t *visitor = walk->visitor;
-    if (!is_counted(event->size_flags, live)) {
+    if (!is_counted(row->event.size_flags, live)) {
         return;
     }
-    double weight = pfa_trace_weight(walk->trace, event->size_flags);
+    double weight = pfa_trace_weight(walk->trace, row->event.size_flags);
     uint32_t number = 0;
     begin_batch(visitor);
     if (visitor->kind != NULL) {
-        pfa_batch_kind_t kind = pfa_batch_kind_of(event);
+        pfa_batch_kind_t kind = pfa_batch_kind_of(&row->event);
         number = visitor->kind(visitor->to, &kind, weight, live);
     }
     if (visitor->row != NULL) {
-        visitor->row(visitor->to, number, event, walk->told ? accesses : NULL, weight, live);
+        put_on_axis(walk->trace, row);
+        row->told = row->told && walk->told;
+        visitor->row(visitor->to, number, row, weight, live);
     }
 }
 
@@ -68,17 +82,30 @@ static pfa_live_record_t record_of(const pfa_event_t *event)
                                .thread = event->thread};
 }
 
+/* As pfa_batch_next, with accesses if they are wanted. */
+static int next_row(pfa_batch_reader_t *reader, bool accesses, pfa_row_t *row, uint32_t *kind)
+{
+    pfa_batch_row_t read;
+    int more = pfa_batch_next(reader, kinds, &read, accesses ? &row->accesses : NULL);
+    row->event = read.event;
+    row->life = read.life;
+    row->told = accesses;
+    *kind = read.kind;
+    return more;
+}
+
 /* Row by row, leaving out those that died after all. */
 static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
 {
-    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
-    pfa_event_t event;
+    bool accesses = wants_accesses(walk, reader);
+    pfa_row_t row = {.life = 0};
+    uint32_t kind;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
-        pfa_live_record_t record = record_of(&event);
-        event.free_time = UINT64_MAX;
+    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+        pfa_live_record_t record = record_of(&row.event);
+        row.event.free_time = UINT64_MAX;
         if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
-            visit_single(walk, &event, accesses, true);
+            visit_single(walk, &row, true);
         }
     }
     return more == 0;
@@ -87,11 +114,12 @@ static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
 /* Rows whose kinds do not say how large they are. */
 static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
 {
-    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
-    pfa_event_t event;
+    bool accesses = wants_accesses(walk, reader);
+    pfa_row_t row = {.life = 0};
+    uint32_t kind;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, accesses, NULL)) == 1) {
-        visit_single(walk, &event, accesses, false);
+    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+        visit_single(walk, &row, false);
     }
     return more == 0;
 }
@@ -110,15 +138,15 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     if (visitor->row == NULL) {
         return true;
     }
-    pfa_event_accesses_t *accesses = accesses_for(walk, reader);
-    pfa_event_t event;
+    bool accesses = wants_accesses(walk, reader);
+    pfa_row_t row = {.life = 0};
     uint32_t kind;
     int more;
-    while ((more = pfa_batch_next(reader, kinds, &event, accesses, &kind)) == 1) {
-        /* A time that was kept whole against one that was cut. */
-        event.free_time = event.free_time > event.alloc_time ? event.free_time : event.alloc_time;
-        if (is_counted(event.size_flags, false)) {
-            visitor->row(visitor->to, numbers[kind], &event, walk->told ? accesses : NULL, weights[kind], false);
+    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+        if (is_counted(row.event.size_flags, false)) {
+            put_on_axis(walk->trace, &row);
+            row.told = accesses && walk->told;
+            visitor->row(visitor->to, numbers[kind], &row, weights[kind], false);
         }
     }
     return more == 0;
@@ -179,10 +207,25 @@ void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
     }
 }
 
+pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                     bool live)
+{
+    pfa_row_t row = {.event = *event, .told = accesses != NULL};
+    if (accesses != NULL) {
+        row.accesses = *accesses;
+    }
+    row.life = !live && event->free_time > event->alloc_time ? event->free_time - event->alloc_time : 0;
+    put_on_axis(trace, &row);
+    return row;
+}
+
 static void visit_span(void *to, const pfa_live_span_t *span)
 {
     for (size_t i = 0; i < span->count; i++) {
-        visit_single(to, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL, false);
+        const walk_t *walk = to;
+        const pfa_event_accesses_t *accesses = span->accesses != NULL ? &span->accesses[i] : NULL;
+        pfa_row_t row = pfa_row_of(walk->trace, &span->events[i], accesses, false);
+        visit_single(walk, &row, false);
     }
 }
 
@@ -193,7 +236,8 @@ static void visit_record(void *to, const pfa_live_record_t *record, const pfa_ev
         return;
     }
     pfa_event_t event = pfa_live_event(record);
-    visit_single(walk, &event, accesses, true);
+    pfa_row_t row = pfa_row_of(walk->trace, &event, accesses, true);
+    visit_single(walk, &row, true);
 }
 
 int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *what)

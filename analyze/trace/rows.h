@@ -5,6 +5,15 @@
 
 #include "analyze/trace/trace.h"
 
+/* A chunk as it is told. Its moments are cut to the trace's axis, all of them alike: none comes before what was before it. Its life
+ * is not, and nor is the time from its birth to its accesses: they are what their differences say. */
+typedef struct pfa_row {
+    pfa_event_t event; /* of a live chunk the free time is UINT64_MAX */
+    uint64_t life;     /* in ticks; 0 of a live chunk */
+    bool told;         /* its accesses are known */
+    pfa_event_accesses_t accesses;
+} pfa_row_t;
+
 /* What is called, with `to`; each may be NULL. `weight` is how many chunks each of the rows stands for. */
 typedef struct pfa_visitor {
     void *to;
@@ -13,10 +22,13 @@ typedef struct pfa_visitor {
     void (*batch)(void *to);
     /* Rows that have all but their times in common; kind->rows of them. What it returns is told with each of them. */
     uint32_t (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
-    /* One of them. A live one has the free time UINT64_MAX. Accesses are NULL if they are not known. */
-    void (*row)(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses, double weight,
-                bool live);
+    /* One of them. */
+    void (*row)(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live);
 } pfa_visitor_t;
+
+/* A death or a live chunk of the live table, as a walk tells it. Accesses may be NULL. */
+pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                     bool live);
 
 /* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's
  * bad_blocks where `count_bad`. */

@@ -37,13 +37,11 @@ static uint32_t add_kind(void *to, const pfa_batch_kind_t *kind, double weight, 
 }
 
 /* That there is one has the rows decoded. */
-static void ignore_row(void *to, uint32_t kind, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                       double weight, bool live)
+static void ignore_row(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live)
 {
     (void)to;
     (void)kind;
-    (void)event;
-    (void)accesses;
+    (void)row;
     (void)weight;
     (void)live;
 }

@@ -43,10 +43,19 @@ static int open_file(pfa_trace_t *trace, uint64_t *size, char **why)
 
 static void note_picture(pfa_trace_t *trace, const pfa_block_t *block)
 {
+    enum { NAME = 256 };
     pfa_bytes_t payload = {.bytes = NULL};
+    pfa_batch_head_t head;
     pfa_trace_live_t live;
-    if (pfa_block_load_start(trace->fd, block, sizeof live, &payload) == 0 && payload.size == sizeof live) {
+    const uint8_t *batch;
+    size_t size;
+    if (pfa_block_load_start(trace->fd, block, sizeof live + NAME + sizeof head, &payload) == 0 &&
+        payload.size >= sizeof live) {
         memcpy(&live, payload.bytes, sizeof live);
+        if (pfa_trace_live_batch(&payload, &live, &batch, &size) && size >= sizeof head) {
+            memcpy(&head, batch, sizeof head);
+            pfa_trace_note_cut(trace, &head);
+        }
         trace->last_picture = live.number > trace->last_picture ? live.number : trace->last_picture;
         if (live.flags == (PFA_LIVE_LAST | PFA_LIVE_FINAL)) {
             trace->picture = live.number;
@@ -250,6 +259,21 @@ double pfa_trace_seconds(const pfa_trace_t *trace, uint64_t time)
         return ticks * (ns_seen / ticks_seen) * 1e-9;
     }
     return ticks / (start->counter_hz != 0 ? (double)start->counter_hz : 1e9);
+}
+
+void pfa_trace_note_cut(pfa_trace_t *trace, const pfa_batch_head_t *head)
+{
+    bool lengths = (head->flags & PFA_BATCH_LENGTHS) != 0;
+    bool live = (head->flags & PFA_BATCH_LIVE) != 0;
+    uint32_t *most = lengths ? &trace->axis : &trace->shift;
+    if (head->shift > *most && head->shift <= PFA_BATCH_SHIFT_MAX && (lengths || !live)) {
+        *most = head->shift;
+    }
+}
+
+uint32_t pfa_trace_cut(const pfa_trace_t *trace)
+{
+    return trace->axis > trace->shift ? trace->axis : trace->shift;
 }
 
 bool pfa_trace_has_accesses(const pfa_trace_t *trace)

@@ -107,7 +107,9 @@ typedef struct pfa_trace {
     size_t died_room;
     uint64_t bad_blocks; /* whole, but they do not make sense */
     uint64_t last_time;
-    uint32_t shift; /* by which times of deaths were cut, at most */
+    uint32_t shift; /* by which lives were cut with the times of deaths, at most; by old traces alone */
+    uint32_t
+        axis; /* by which moments are to be cut, so that all are in order: as the coarsest of them. 0 of old traces */
 
     pfa_notes_t lacks;   /* of what is missing, what the live table should have; a sealed trace says so, too */
     pfa_notes_t missing; /* what keeps this trace from being complete */
@@ -147,6 +149,10 @@ void pfa_trace_tell_missing(pfa_trace_t *trace);
 pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node);
 /* How many chunks one of this size and flags stands for. */
 double pfa_trace_weight(const pfa_trace_t *trace, uint64_t size_flags);
+/* By how many bits its moments are cut, at most. */
+uint32_t pfa_trace_cut(const pfa_trace_t *trace);
+/* A batch of this head is part of the trace. */
+void pfa_trace_note_cut(pfa_trace_t *trace, const pfa_batch_head_t *head);
 /* Seconds since the start of the trace. */
 double pfa_trace_seconds(const pfa_trace_t *trace, uint64_t time);
 /* Whether there was instrumented code whose accesses were recorded. If the end of the trace is missing, nobody knows; then

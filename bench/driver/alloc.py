@@ -13,7 +13,7 @@ from .process import BenchFailure, Folders, Job, own_peak_rss_kib, parse_fields,
 from .profilers import trace_in
 from .variants import CATALOGUE, make_variants
 
-QUICK_SCALE = 0.05
+QUICK_SCALE = 0.01
 QUICK_RUNS = 2
 WARM_SCALE = 0.02
 TURN_SECONDS = 0.05

@@ -17,9 +17,10 @@ static uint8_t *put_bytes(uint8_t *out, const void *bytes, size_t size)
 
 void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags)
 {
-    batch->head = (pfa_batch_head_t){.flags = flags, .shift = shift};
+    batch->head = (pfa_batch_head_t){.flags = flags | PFA_BATCH_LENGTHS, .shift = shift};
     batch->last_shifted = 0;
     batch->last_link = 0;
+    batch->lengths_size = 0;
     if ((flags & PFA_BATCH_ACCESSES) != 0) {
         batch->access_head = (pfa_batch_access_head_t){.sizes = {0}};
         __builtin_memset(batch->pasts, 0, sizeof batch->pasts);
@@ -99,24 +100,49 @@ static uint64_t step_from(uint32_t *before, uint32_t value)
     return pfa_zigzag((uint64_t)(int64_t)difference);
 }
 
-/* Cut times, of which the first access is between birth and death and the last between it and the death: a racing thread
- * may have told others. */
-static void put_access_times(pfa_batch_t *batch, const pfa_event_accesses_t *accesses, uint64_t born, uint64_t died)
+/* How long after its birth a chunk was touched: a racing thread may have told a time before it, or after its death. */
+static uint64_t within(uint64_t time, uint64_t born, uint64_t least, uint64_t most)
 {
-    bool live = (batch->head.flags & PFA_BATCH_LIVE) != 0;
-    uint64_t first = accesses->first >> batch->head.shift;
-    uint64_t last = accesses->last >> batch->head.shift;
-    first = first > born ? first : born;
-    first = first < died ? first : died;
-    last = last > first ? last : first;
-    last = last < died ? last : died;
-    put_in(batch, PFA_COLUMN_FIRSTS, first - born);
-    put_in(batch, PFA_COLUMN_LASTS, live ? last - first : died - last);
+    uint64_t since = time > born ? time - born : 0;
+    since = since > least ? since : least;
+    return since < most ? since : most;
 }
 
-/* What was done with the chunk of the row that is written, from cut time to cut time. */
+/* When a row's chunk lived. */
+typedef struct life {
+    uint64_t born;
+    uint64_t length;
+    uint64_t steps; /* between its cut times */
+} life_t;
+
+static uint64_t share_of(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : (part * PFA_BATCH_SHARES + whole / 2) / whole;
+}
+
+static void put_access_times(pfa_batch_t *batch, const pfa_event_accesses_t *accesses, life_t life)
+{
+    uint32_t shift = batch->head.shift;
+    uint64_t first = within(accesses->first, life.born, 0, life.length);
+    uint64_t last = within(accesses->last, life.born, first, life.length);
+    uint64_t after;
+    if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
+        first = pfa_length_code(first, shift);
+        after = pfa_length_code(last - within(accesses->first, life.born, 0, life.length), shift);
+    } else if (life.steps >= PFA_BATCH_LONG) {
+        first >>= shift;
+        after = life.steps - (last >> shift);
+    } else {
+        first = share_of(first, life.length);
+        after = PFA_BATCH_SHARES - share_of(last, life.length);
+    }
+    put_in(batch, PFA_COLUMN_FIRSTS, first);
+    put_in(batch, PFA_COLUMN_LASTS, after);
+}
+
+/* What was done with the chunk of the row that is written. */
 static void put_accesses(pfa_batch_t *batch, uint32_t kind, uint64_t size, const pfa_event_accesses_t *accesses,
-                         uint64_t born, uint64_t died)
+                         life_t life)
 {
     pfa_batch_past_t *past = &batch->pasts[kind % PFA_BATCH_PASTS];
     uint64_t units = pfa_access_units(size);
@@ -130,19 +156,31 @@ static void put_accesses(pfa_batch_t *batch, uint32_t kind, uint64_t size, const
     rest = rest > accesses->length ? rest - accesses->length : 0;
     put_in(batch, PFA_COLUMN_RESTS, 1 + step_from(&past->rest, (uint32_t)rest));
     put_in(batch, PFA_COLUMN_LOWS, step_from(&past->low, accesses->low));
-    put_access_times(batch, accesses, born, died);
+    put_access_times(batch, accesses, life);
+}
+
+/* Steps between the cut times, and where that says little, what of them the life was. */
+static void put_life(pfa_batch_t *batch, uint64_t life, uint64_t steps)
+{
+    pfa_batch_head_t *head = &batch->head;
+    head->lives_size = pfa_number_put(batch->lives, head->lives_size, steps);
+    if (head->shift != 0 && steps < PFA_BATCH_LONG) {
+        uint64_t code = pfa_length_code(life, head->shift) - pfa_length_base(steps, head->shift);
+        batch->lengths_size = pfa_number_put(batch->lengths, batch->lengths_size, code);
+    }
 }
 
 static void add_death(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kind, const pfa_event_accesses_t *accesses)
 {
     pfa_batch_head_t *head = &batch->head;
-    uint64_t shifted = event->free_time >> head->shift;
-    uint64_t born = event->alloc_time >> head->shift;
-    put_time(batch, shifted);
-    born = born < shifted ? born : shifted;
-    head->lives_size = pfa_number_put(batch->lives, head->lives_size, shifted - born);
+    uint64_t died = event->free_time >> head->shift;
+    uint64_t born = event->alloc_time < event->free_time ? event->alloc_time : event->free_time;
+    uint64_t life = event->free_time - born;
+    uint64_t steps = died - (born >> head->shift);
+    put_time(batch, died);
+    put_life(batch, life, steps);
     if ((head->flags & PFA_BATCH_ACCESSES) != 0) {
-        put_accesses(batch, kind, event->size_flags >> PFA_RECORD_SIZE_SHIFT, accesses, born, shifted);
+        put_accesses(batch, kind, event->size_flags >> PFA_RECORD_SIZE_SHIFT, accesses, (life_t){born, life, steps});
     }
     if ((event->size_flags & PFA_EVENT_MOVED) != 0) {
         put_link(batch, event->moved_link);
@@ -257,12 +295,11 @@ static void put_alive(pfa_batch_t *batch)
     const pfa_batch_alive_t *alive = sort_alive(batch);
     for (uint32_t i = 0; i < batch->head.rows; i++) {
         batch->kind_of[i] = (uint16_t)alive[i].kind;
-        uint64_t born = alive[i].time >> batch->head.shift;
         uint64_t size_flags = batch->kinds[alive[i].kind].size_flags;
-        put_time(batch, born);
+        put_time(batch, alive[i].time >> batch->head.shift);
         if ((batch->head.flags & PFA_BATCH_ACCESSES) != 0) {
             put_accesses(batch, alive[i].kind, size_flags >> PFA_RECORD_SIZE_SHIFT, &batch->accesses[alive[i].row],
-                         born, UINT64_MAX >> batch->head.shift);
+                         (life_t){.born = alive[i].time, .length = UINT64_MAX - alive[i].time});
         }
         if ((size_flags & PFA_RECORD_REALLOC) != 0) {
             put_link(batch, alive[i].link);
@@ -294,6 +331,8 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
         put_alive(batch);
     }
+    uint32_t steps_size = batch->head.lives_size;
+    batch->head.lives_size += (uint32_t)sizeof steps_size + batch->lengths_size;
     batch->head.accesses_size = size_accesses(batch);
     const pfa_batch_head_t *head = &batch->head;
     uint8_t *at = put_bytes(out, head, sizeof *head);
@@ -311,7 +350,9 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     at += 2 * (size_t)head->rows;
     at = put_bytes(at, batch->sizes, head->sizes_size);
     at = put_bytes(at, batch->times, head->times_size);
-    at = put_bytes(at, batch->lives, head->lives_size);
+    at = put_bytes(at, &steps_size, sizeof steps_size);
+    at = put_bytes(at, batch->lives, steps_size);
+    at = put_bytes(at, batch->lengths, batch->lengths_size);
     at = put_bytes(at, batch->links, head->links_size);
     at = head->accesses_size != 0 ? put_columns(batch, at) : at;
     return (size_t)(at - out);

@@ -9,7 +9,9 @@
  *   sizes                         of each row, LEB128, if PFA_BATCH_SIZES is set; then kinds have the size 0. For programs
  *                                 that ask for so many sizes that most rows would have a kind of their own
  *   times                         of each row the free time less that of the row before, zigzag, LEB128
- *   lives                         of each row the free time less the allocation time, LEB128
+ *   lives                         how long the chunks lived: the size of what follows (u32); of each row the free time less the
+ *                                 allocation time, LEB128; then, where times are cut, of each row for which that is less than
+ *                                 PFA_BATCH_LONG, the code of its life (numbers.h) less the lowest it can be, LEB128
  *   links                         of each row that realloc ended the number of that realloc, less the one before it in
  *                                 this column; then, of each row that realloc made, likewise, less the last of an ended
  *                                 one. Differences as signed numbers of 12 bits, zigzag, LEB128
@@ -19,9 +21,17 @@
  *                                 are less those of the last row of the kind (or of another one whose number has the same
  *                                 low bits, PFA_BATCH_PASTS), as signed numbers of 32 bits, zigzag
  *
- * Times are cut by `shift` bits before all this; 0 keeps them whole. A batch of live chunks has allocation times in
- * `times` and no lives; its rows are sorted by kind and time, and each number in `links` is less the one before. A final
- * picture that deaths may follow (PFA_BATCH_AFTER_LIVE) has whole times, and so have those deaths.
+ * Moments are cut by `shift` bits before all this; 0 keeps them whole. Births and deaths are cut alike, so that none comes
+ * before what was before it; at worst they come together. Lengths are finer than that: a life is known to 1 in 32 or to a
+ * step, whichever is less, and its accesses to 1 in 64 of it more, or to a step. So the moment of an access is told as that of
+ * the birth, as cut, and how long after it.
+ *
+ * Where PFA_BATCH_LENGTHS is not set (version 1 of the trace), lives are free times less allocation times, both cut, and times
+ * of accesses are cut likewise.
+ *
+ * A batch of live chunks has allocation times in `times` and no lives; its rows are sorted by kind and time, and each number
+ * in `links` is less the one before. A final picture that deaths may follow (PFA_BATCH_AFTER_LIVE) has whole times, and so
+ * have those deaths.
  *
  * Everything here works in memory that the caller gives. The decoder trusts nothing it reads. */
 #ifndef PFA_EXPORT_FORMAT_BATCH_H
@@ -44,6 +54,10 @@
                                    the same thread and allocation time do not */
 #define PFA_BATCH_SIZES 4u    /* sizes have a column of their own; of deaths alone */
 #define PFA_BATCH_ACCESSES 8u /* what was done with the chunks is told */
+#define PFA_BATCH_LENGTHS 16u /* lives are told as lengths, whatever the moments are cut by; every encoder sets it */
+
+#define PFA_BATCH_LONG 32u   /* a life of so many steps is known well by them alone: to one of them */
+#define PFA_BATCH_SHARES 32u /* accesses of a shorter one are told in such shares of it */
 
 typedef struct pfa_batch_head {
     uint32_t rows;
@@ -86,8 +100,9 @@ typedef enum pfa_batch_column {
     PFA_COLUMN_RESTS, /* 0: not touched, and nothing of it in the columns below; else 1 and how much lies behind the last
                         * byte touched, in units (pfa_access_unit): mostly nothing */
     PFA_COLUMN_LOWS,  /* the first byte touched, likewise */
-    PFA_COLUMN_FIRSTS, /* time of the first access less that of the allocation, */
-    PFA_COLUMN_LASTS,  /* and that of the death less that of the last; of live chunks from the first to the last */
+    PFA_COLUMN_FIRSTS, /* from the birth to the first access, and */
+    PFA_COLUMN_LASTS, /* from the last to the death: shares of the life (PFA_BATCH_SHARES), of a long one (PFA_BATCH_LONG)
+                        * steps. Of live chunks the second is from the first access to the last, and both are codes */
     PFA_BATCH_COLUMNS
 } pfa_batch_column_t;
 
@@ -108,10 +123,11 @@ typedef struct pfa_batch_past {
 /* The longest that an encoded batch can be. */
 #define PFA_BATCH_SIZE_MAX                                                                                             \
     (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) + sizeof(pfa_batch_access_head_t) +   \
-     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 4 + 4 * 5 + 2 * 10))
+     sizeof(uint32_t) + PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 2 + 4 + 4 * 5 + 2 * 10))
 
 #define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
 _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
+_Static_assert((PFA_BATCH_SHIFT_MAX << 4) + 32 < 1u << 14, "a code of a life takes two bytes at most");
 
 /* A live chunk that waits to be sorted. */
 typedef struct pfa_batch_alive {
@@ -128,13 +144,15 @@ typedef struct pfa_batch {
     uint64_t last_shifted;
     uint32_t last_link;
     uint32_t stamp; /* of the slots that are of this batch */
+    uint32_t lengths_size;
     pfa_batch_segment_t segments[PFA_BATCH_SEGMENTS];
     pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
     uint32_t slots[PFA_BATCH_SLOTS]; /* stamp << 16 | kind: small, so that they stay in the cache */
     uint16_t kind_of[PFA_BATCH_ROWS];
     uint8_t sizes[PFA_BATCH_ROWS * 7];
     uint8_t times[PFA_BATCH_ROWS * 10];
-    uint8_t lives[PFA_BATCH_ROWS * 10];
+    uint8_t lives[PFA_BATCH_ROWS * 10];  /* in steps, */
+    uint8_t lengths[PFA_BATCH_ROWS * 2]; /* and in codes */
     uint8_t links[PFA_BATCH_ROWS * 4];
     pfa_batch_alive_t alive[2][PFA_BATCH_ROWS];    /* and room to sort them */
     pfa_event_accesses_t accesses[PFA_BATCH_ROWS]; /* theirs, as they were added */
@@ -165,9 +183,11 @@ typedef struct pfa_batch_reader {
     const uint8_t *sizes;
     const uint8_t *times;
     const uint8_t *lives;
+    const uint8_t *lengths;
     const uint8_t *links;
     const uint8_t *end;
     uint64_t shifted; /* of the last row */
+    uint64_t steps;   /* that it lived */
     uint32_t link;
     uint32_t row;
     const uint8_t *columns[PFA_BATCH_COLUMNS]; /* of accesses */
@@ -179,10 +199,17 @@ typedef struct pfa_batch_reader {
 bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size);
 void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment);
 void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind);
+/* A row as it is read. */
+typedef struct pfa_batch_row {
+    pfa_event_t event; /* moments, cut */
+    uint64_t life;     /* of a death, in ticks: not the difference of the two */
+    uint32_t kind;
+} pfa_batch_row_t;
+
 /* The next row, with `kinds` as pfa_batch_kind_at gave them, all of them in order. 1: here it is, 0: there are no more,
  * -1: the bytes make no sense. Accesses are zeros where the batch has none; they are asked for of all rows, or, with NULL,
- * of none. *kind may be NULL. */
-int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event,
-                   pfa_event_accesses_t *accesses, uint32_t *kind);
+ * of none. */
+int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_batch_row_t *row,
+                   pfa_event_accesses_t *accesses);
 
 #endif

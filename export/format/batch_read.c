@@ -60,6 +60,23 @@ static bool open_columns(pfa_batch_reader_t *reader, const uint8_t *at)
     return left == 0;
 }
 
+/* Where the codes of lives are, behind those in steps. */
+static bool open_lengths(pfa_batch_reader_t *reader)
+{
+    uint32_t size;
+    uint64_t left = reader->head.lives_size;
+    if ((reader->head.flags & PFA_BATCH_LENGTHS) == 0) {
+        return true;
+    }
+    if (left < sizeof size) {
+        return false;
+    }
+    __builtin_memcpy(&size, reader->lives, sizeof size);
+    reader->lives += sizeof size;
+    reader->lengths = reader->lives + (size <= left - sizeof size ? size : 0);
+    return size <= left - sizeof size;
+}
+
 bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
@@ -71,7 +88,8 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     __builtin_memcpy(head, at, sizeof *head);
     if (head->rows > PFA_BATCH_ROWS || head->kinds > head->rows || head->segments > PFA_BATCH_SEGMENTS ||
         head->shift > PFA_BATCH_SHIFT_MAX ||
-        (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES | PFA_BATCH_ACCESSES)) != 0) {
+        (head->flags &
+         ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES | PFA_BATCH_ACCESSES | PFA_BATCH_LENGTHS)) != 0) {
         return false;
     }
     uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
@@ -88,7 +106,7 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     reader->lives = reader->times + head->times_size;
     reader->links = reader->lives + head->lives_size;
     reader->end = reader->links + head->links_size;
-    return kinds_add_up(reader) && segments_add_up(reader) && open_columns(reader, reader->end);
+    return kinds_add_up(reader) && segments_add_up(reader) && open_lengths(reader) && open_columns(reader, reader->end);
 }
 
 void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment)
@@ -104,7 +122,27 @@ void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_bat
     }
 }
 
-static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
+/* Of a row whose death is known. */
+static bool read_life(pfa_batch_reader_t *reader, pfa_batch_row_t *row)
+{
+    uint32_t shift = reader->head.shift;
+    uint64_t code;
+    if (!pfa_number_get(&reader->lives, reader->end, &reader->steps) || reader->steps > reader->shifted) {
+        return false;
+    }
+    row->event.alloc_time = (reader->shifted - reader->steps) << shift;
+    row->life = reader->steps << shift;
+    if ((reader->head.flags & PFA_BATCH_LENGTHS) == 0 || shift == 0 || reader->steps >= PFA_BATCH_LONG) {
+        return true;
+    }
+    if (!pfa_number_get(&reader->lengths, reader->end, &code) || code > pfa_length_code(2ull << shift, shift)) {
+        return false;
+    }
+    row->life = pfa_length_of(pfa_length_base(reader->steps, shift) + code, shift);
+    return row->life <= UINT64_MAX - row->event.alloc_time;
+}
+
+static bool read_times(pfa_batch_reader_t *reader, pfa_batch_row_t *row)
 {
     const pfa_batch_head_t *head = &reader->head;
     uint64_t step;
@@ -113,16 +151,11 @@ static bool read_times(pfa_batch_reader_t *reader, pfa_event_t *event)
     }
     reader->shifted += pfa_unzigzag(step);
     if ((head->flags & PFA_BATCH_LIVE) != 0) {
-        event->alloc_time = reader->shifted << head->shift;
+        row->event.alloc_time = reader->shifted << head->shift;
         return true;
     }
-    uint64_t life;
-    if (!pfa_number_get(&reader->lives, reader->end, &life) || life > reader->shifted) {
-        return false;
-    }
-    event->free_time = reader->shifted << head->shift;
-    event->alloc_time = (reader->shifted - life) << head->shift;
-    return true;
+    row->event.free_time = reader->shifted << head->shift;
+    return read_life(reader, row);
 }
 
 static bool read_size(pfa_batch_reader_t *reader, pfa_event_t *event)
@@ -176,7 +209,8 @@ static bool get_step(pfa_batch_reader_t *reader, pfa_batch_column_t column, uint
     return get_from(reader, column, &step) && add_step(step, value);
 }
 
-static bool read_access_times(pfa_batch_reader_t *reader, const pfa_event_t *event, pfa_event_accesses_t *accesses)
+/* The first and the last access as they were cut with all other times. */
+static bool read_cut_times(pfa_batch_reader_t *reader, const pfa_event_t *event, pfa_event_accesses_t *accesses)
 {
     uint32_t shift = reader->head.shift;
     bool live = (reader->head.flags & PFA_BATCH_LIVE) != 0;
@@ -193,10 +227,60 @@ static bool read_access_times(pfa_batch_reader_t *reader, const pfa_event_t *eve
     return true;
 }
 
-static bool read_accesses(pfa_batch_reader_t *reader, uint32_t kind, const pfa_event_t *event,
-                          pfa_event_accesses_t *accesses)
+static bool read_live_access_times(pfa_batch_reader_t *reader, uint64_t born, pfa_event_accesses_t *accesses)
 {
-    pfa_batch_past_t *past = &reader->pasts[kind % PFA_BATCH_PASTS];
+    uint32_t shift = reader->head.shift;
+    uint64_t first;
+    uint64_t last;
+    if (!get_from(reader, PFA_COLUMN_FIRSTS, &first) || !get_from(reader, PFA_COLUMN_LASTS, &last)) {
+        return false;
+    }
+    first = pfa_length_of(first, shift);
+    last = pfa_length_of(last, shift);
+    accesses->first = first < UINT64_MAX - born ? born + first : UINT64_MAX;
+    accesses->last = last < UINT64_MAX - accesses->first ? accesses->first + last : UINT64_MAX;
+    return true;
+}
+
+/* Steps since the birth in ticks; none stay none. */
+static uint64_t middle_of(uint64_t steps, uint32_t shift, uint64_t life)
+{
+    uint64_t length = steps == 0 ? 0 : (steps << shift) + ((uint64_t)1 << shift >> 1);
+    return length < life ? length : life;
+}
+
+static bool read_access_times(pfa_batch_reader_t *reader, const pfa_batch_row_t *row, pfa_event_accesses_t *accesses)
+{
+    bool is_long = reader->steps >= PFA_BATCH_LONG;
+    uint64_t most = is_long ? reader->steps : PFA_BATCH_SHARES;
+    uint64_t first;
+    uint64_t after;
+    if ((reader->head.flags & PFA_BATCH_LENGTHS) == 0) {
+        return read_cut_times(reader, &row->event, accesses);
+    }
+    if ((reader->head.flags & PFA_BATCH_LIVE) != 0) {
+        return read_live_access_times(reader, row->event.alloc_time, accesses);
+    }
+    if (!get_from(reader, PFA_COLUMN_FIRSTS, &first) || !get_from(reader, PFA_COLUMN_LASTS, &after) || first > most ||
+        after > most - first) {
+        return false;
+    }
+    uint64_t last = most - after;
+    if (is_long) {
+        first = middle_of(first, reader->head.shift, row->life);
+        last = middle_of(last, reader->head.shift, row->life);
+    } else {
+        first = (first * row->life + PFA_BATCH_SHARES / 2) / PFA_BATCH_SHARES;
+        last = (last * row->life + PFA_BATCH_SHARES / 2) / PFA_BATCH_SHARES;
+    }
+    accesses->first = row->event.alloc_time + first;
+    accesses->last = row->event.alloc_time + last;
+    return true;
+}
+
+static bool read_accesses(pfa_batch_reader_t *reader, const pfa_batch_row_t *row, pfa_event_accesses_t *accesses)
+{
+    pfa_batch_past_t *past = &reader->pasts[row->kind % PFA_BATCH_PASTS];
     uint64_t rest;
     if (!get_step(reader, PFA_COLUMN_READS, &past->reads) || !get_step(reader, PFA_COLUMN_WRITES, &past->writes) ||
         !get_from(reader, PFA_COLUMN_RESTS, &rest)) {
@@ -206,14 +290,14 @@ static bool read_accesses(pfa_batch_reader_t *reader, uint32_t kind, const pfa_e
     if (rest == 0) {
         return true;
     }
-    uint64_t units = pfa_access_units(event->size_flags >> PFA_RECORD_SIZE_SHIFT);
+    uint64_t units = pfa_access_units(row->event.size_flags >> PFA_RECORD_SIZE_SHIFT);
     if (!add_step(rest - 1, &past->rest) || !get_step(reader, PFA_COLUMN_LOWS, &past->low) || past->rest >= units ||
         past->low >= units - past->rest) {
         return false;
     }
     accesses->low = past->low;
     accesses->length = (uint32_t)(units - past->rest - past->low);
-    return read_access_times(reader, event, accesses);
+    return read_access_times(reader, row, accesses);
 }
 
 static bool columns_are_read(const pfa_batch_reader_t *reader)
@@ -226,31 +310,29 @@ static bool columns_are_read(const pfa_batch_reader_t *reader)
     return true;
 }
 
-int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_event_t *event,
-                   pfa_event_accesses_t *accesses, uint32_t *kind)
+int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_batch_row_t *row,
+                   pfa_event_accesses_t *accesses)
 {
-    uint32_t row = reader->row;
-    if (row == reader->head.rows) {
+    uint32_t at = reader->row;
+    if (at == reader->head.rows) {
         return accesses == NULL || columns_are_read(reader) ? 0 : -1;
     }
-    uint32_t number = reader->kind_of[row] | (uint32_t)reader->kind_of[reader->head.rows + row] << 8;
+    uint32_t number = reader->kind_of[at] | (uint32_t)reader->kind_of[reader->head.rows + at] << 8;
     if (number >= reader->head.kinds) {
         return -1;
     }
     const pfa_batch_kind_t *k = &kinds[number];
-    *event = (pfa_event_t){.size_flags = k->size_flags,
-                           .stack = k->stack,
-                           .free_stack = k->free_stack,
-                           .type_link = k->type & PFA_TYPE_MASK,
-                           .thread = k->thread,
-                           .tag = k->tag,
-                           .free_thread = k->free_thread,
-                           .last_thread = k->last_thread};
-    if (kind != NULL) {
-        *kind = number;
-    }
+    *row = (pfa_batch_row_t){.event = {.size_flags = k->size_flags,
+                                       .stack = k->stack,
+                                       .free_stack = k->free_stack,
+                                       .type_link = k->type & PFA_TYPE_MASK,
+                                       .thread = k->thread,
+                                       .tag = k->tag,
+                                       .free_thread = k->free_thread,
+                                       .last_thread = k->last_thread},
+                             .kind = number};
     reader->row++;
-    if (!read_size(reader, event) || !read_times(reader, event) || !read_links(reader, event)) {
+    if (!read_size(reader, &row->event) || !read_times(reader, row) || !read_links(reader, &row->event)) {
         return -1;
     }
     if (accesses == NULL) {
@@ -260,5 +342,5 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
         *accesses = (pfa_event_accesses_t){.first = 0};
         return 1;
     }
-    return read_accesses(reader, number, event, accesses) ? 1 : -1;
+    return read_accesses(reader, row, accesses) ? 1 : -1;
 }

@@ -210,7 +210,7 @@ typedef struct pfa_live_accesses {
     uint64_t last;
     uint32_t low; /* lowest and highest byte touched, counted from where `start` is; low > high: none was */
     uint32_t high;
-    uint32_t reads; /* both from pfa_access_phase(alloc_time) on */
+    uint32_t reads; /* both as pfa_access_counter has them */
     uint32_t writes;
 } pfa_live_accesses_t;
 _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
@@ -218,19 +218,58 @@ _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 #define PFA_FIRST_SHIFT 4
 #define PFA_FIRST_MASK (((uint64_t)1 << PFA_FIRST_BITS) - 1)
 
-/* A thread asks for the time when a counter comes by a multiple of this. Counters begin somewhere below it, by chance, so that
- * those of chunks that are used alike do not come there all together. */
+/* When a thread asks for the time: at the first few accesses to a chunk, and then whenever the number of its reads, or that of
+ * its writes, has grown by some part. That costs the usual access nothing, since counters are told in intervals:
+ *
+ *   bit 31      are the intervals close, a 16th of the count, or wide, all of it? By how fast accesses come (hooks/access/access.h)
+ *   bits 10-30  the number of the interval
+ *   bits 0-9    PFA_ACCESS_TICKS - its length + counts in it
+ *
+ * so that the count which ends an interval carries into the number of the next one, which is what is looked for. Intervals are 1
+ * long for the first 32 counts, or 2, then 2 for as many again, and so on up to PFA_ACCESS_TICKS. */
 #define PFA_ACCESS_TICKS 1024u
+#define PFA_ACCESS_TICK_BITS 10u
+#define PFA_ACCESS_CLOSE (1u << 31)
+#define PFA_ACCESS_CLOSE_BITS 4u
+#define PFA_ACCESS_WIDE_BITS 0u
+#define PFA_ACCESS_NONE (PFA_ACCESS_TICKS - 1)                       /* the counter that says 0, in wide intervals */
+#define PFA_ACCESS_FULL (INT32_MAX - (256u << PFA_ACCESS_TICK_BITS)) /* more are counted no more */
 
-static inline uint32_t pfa_access_phase(uint64_t alloc_time)
+/* By how many bits the length of the interval is more than 1. */
+static inline uint32_t pfa_access_length_bits(uint32_t count, uint32_t part_bits)
 {
-    return (uint32_t)alloc_time % PFA_ACCESS_TICKS;
+    uint32_t bits = count >> part_bits < 2 ? 0 : 31u - (uint32_t)__builtin_clz(count) - part_bits;
+    return bits < PFA_ACCESS_TICK_BITS ? bits : PFA_ACCESS_TICK_BITS;
 }
 
-/* What a counter says; its last steps to the largest number may be beyond that. */
-static inline uint32_t pfa_access_count(uint32_t counter, uint64_t alloc_time)
+static inline uint32_t pfa_access_counter(uint32_t count, uint32_t close)
 {
-    uint32_t phase = pfa_access_phase(alloc_time);
+    uint32_t part_bits = close != 0 ? PFA_ACCESS_CLOSE_BITS : PFA_ACCESS_WIDE_BITS;
+    count = count < PFA_ACCESS_FULL ? count : PFA_ACCESS_FULL;
+    uint32_t bits = pfa_access_length_bits(count, part_bits);
+    uint32_t interval = (bits << part_bits) + (count >> bits);
+    uint32_t length = 1u << bits;
+    return close | ((interval << PFA_ACCESS_TICK_BITS) + PFA_ACCESS_TICKS - length + (count & (length - 1)));
+}
+
+/* What a counter says; of one that is no interval's, where that begins. */
+static inline uint32_t pfa_access_count(uint32_t counter)
+{
+    uint32_t part_bits = (counter & PFA_ACCESS_CLOSE) != 0 ? PFA_ACCESS_CLOSE_BITS : PFA_ACCESS_WIDE_BITS;
+    uint32_t interval = (counter & ~PFA_ACCESS_CLOSE) >> PFA_ACCESS_TICK_BITS;
+    uint32_t parts = interval >> part_bits;
+    uint32_t bits = parts < 2 ? 0 : parts - 1 < PFA_ACCESS_TICK_BITS ? parts - 1 : PFA_ACCESS_TICK_BITS;
+    uint32_t start = (interval - (bits << part_bits)) << bits;
+    uint32_t low = counter & (PFA_ACCESS_TICKS - 1);
+    uint32_t before = PFA_ACCESS_TICKS - (1u << bits);
+    uint32_t count = start + (low > before ? low - before : 0);
+    return count < PFA_ACCESS_FULL ? count : INT32_MAX;
+}
+
+/* The same of a live table of version 1. */
+static inline uint32_t pfa_access_count_1(uint32_t counter, uint64_t alloc_time)
+{
+    uint32_t phase = (uint32_t)alloc_time % PFA_ACCESS_TICKS;
     uint32_t count = counter > phase ? counter - phase : 0;
     return count < INT32_MAX ? count : INT32_MAX;
 }
@@ -268,8 +307,7 @@ static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *
     uint64_t behind = live->high + 1ull > start ? live->high + 1ull - start : 0;
     /* What the program did beyond the size it asked for is not of this chunk; and a record may be read while it is written. */
     behind = behind < end ? behind : end;
-    pfa_event_accesses_t told = {.reads = pfa_access_count(live->reads, alloc_time),
-                                 .writes = pfa_access_count(live->writes, alloc_time)};
+    pfa_event_accesses_t told = {.reads = pfa_access_count(live->reads), .writes = pfa_access_count(live->writes)};
     if (live->low > live->high || low >= behind) {
         return told;
     }

@@ -18,7 +18,8 @@
 
 #include <stdint.h>
 
-#define PFA_TRACE_VERSION 1u
+/* 2: batches have lengths beside their times (PFA_BATCH_LENGTHS of batch.h). Version 1 is still read. */
+#define PFA_TRACE_VERSION 2u
 #define PFA_TRACE_SUFFIX ".pa"
 #define PFA_BLOCK_MAGIC 0x4b414650u /* "PFAK" */
 

@@ -24,8 +24,8 @@
 #define PFA_ACCESS_READ ((uint64_t)1)
 #define PFA_ACCESS_WRITE ((uint64_t)1 << 32)
 
-/* An access that changes one of these bits of a record's counters is for `rare`: it came by a multiple of PFA_ACCESS_TICKS
- * (export/format/live.h), and the time is read anew, or the counter is full. */
+/* An access that changes one of these bits of a record's counters came to the end of an interval (export/format/live.h): the time
+ * is read anew, and the next interval begins. */
 #define PFA_ACCESS_SELDOM (~((uint64_t)(PFA_ACCESS_TICKS - 1) << 32 | (PFA_ACCESS_TICKS - 1)))
 
 /* In a thread's number: not known yet. */
@@ -53,6 +53,7 @@ typedef struct pfa_access_view {
     uint32_t version;     /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;        /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
+    uint64_t burst;   /* ticks: accesses that take less than this need not be told apart */
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
@@ -65,7 +66,7 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
 
 /* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
  * their callback along, do not link with this one's archive. */
-#define pfa_access_view pfa_access_view_4
+#define pfa_access_view pfa_access_view_5
 
 /* Of the library: each thread's state, */
 #define pfa_access_thread profalloc_access_thread

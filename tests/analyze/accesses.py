@@ -12,8 +12,8 @@ KEYS = ("chunks", "blind", "unknown", "bytes", "bytes_touched", "reads", "writes
         "idle_after_last_ns")
 
 
-def sums(chunks, end, full=2**31 - 1, step=1, unknown=0, known=lambda c: True, blind=lambda c: False):
-    """All that a report says of the accesses of these chunks. Times of the dead are cut to `step`."""
+def sums(chunks, end, full=2**31 - 1, unknown=0, known=lambda c: True, blind=lambda c: False):
+    """All that a report says of the accesses of these chunks."""
     total = dict.fromkeys(KEYS, 0)
     total["unknown"] = unknown
     for c in chunks:
@@ -24,21 +24,21 @@ def sums(chunks, end, full=2**31 - 1, step=1, unknown=0, known=lambda c: True, b
             total["blind"] += c.weight
             continue
         touched = c.length != 0
-        cut = step if c.died else 1
-        born, died, first, last = (time // cut * cut for time in (c.born, c.died or end, c.first, c.last))
+        life = c.life if c.died else end - c.born
+        wait, idle = c.first - c.born, life - (c.last - c.born)
         for key, value in (("chunks", 1), ("bytes", c.size), ("bytes_touched", c.length), ("reads", c.reads), ("writes", c.writes),
                            ("saturated", c.reads == full or c.writes == full), ("never_read", c.reads == 0),
                            ("never_written", c.writes == 0), ("never_touched", not touched), ("never_touched_bytes", (not touched) * c.size),
                            ("written_never_read", touched and c.reads == 0),
                            ("written_never_read_bytes", (touched and c.reads == 0) * c.size), ("shared", c.shared),
-                           ("lifetime_ns", touched * (died - born)), ("idle_before_first_ns", touched * (first - born)),
-                           ("idle_after_last_ns", touched * (died - last))):
+                           ("lifetime_ns", touched * life), ("idle_before_first_ns", touched * wait),
+                           ("idle_after_last_ns", touched * idle)):
             total[key] += c.weight * value
     return total
 
 
 def end_of(chunks):
-    return max((c.born for c in chunks), default=1000000) + 30000
+    return max((c.exactly_born for c in chunks), default=1000000) + 30000
 
 
 def check_total(ours, expected, what, tolerance=1e-9):
@@ -64,13 +64,13 @@ def check_all(data, chunks, folds=(), **how):
 
 
 def ended(folder):
-    for seed, (words, how) in enumerate([((), {}), (("sizes",), {}), (("after",), {}), (("shift",), {"step": 64}),
+    for seed, (words, how) in enumerate([((), {}), (("sizes",), {}), (("after",), {}), (("shift",), {}),
                                          (("bits=10",), {"full": 1023}), (("bits=4", "sizes"), {"full": 15}),
                                          (("gap",), {"known": lambda c: c.died}), (("folded",), {"folds": (4, 3)}),
                                          (("told",), {"blind": lambda c: is_blind(c.stack)})]):
         chunks = make("ended", folder / "t.pa", 5000, seed, "accesses", *words)
         data = report(folder / "t.pa")
-        support.check_report(data, chunks, folded="folded" in words, step=how.get("step", 1))
+        support.check_report(data, chunks, folded="folded" in words)
         check(data["complete"] is True, f"missing: {data['missing']}")
         equal(data["files"][0]["instrumented"], 2, "instrumented modules")
         check_all(data, chunks, **how)

@@ -132,7 +132,7 @@ def last_level(nodes, total):
 
 
 def flame_frames(folder):
-    for seed in range(20):
+    for seed in support.rounds(20):
         paths = random_paths(seed, 60)
         nodes = pictures.tree_of(paths)
         flame = pictures.Flame(draw("flame", "up", [[v] + p for v, p in paths]))
@@ -152,7 +152,7 @@ def flame_frames(folder):
 
 
 def folded_lines(folder):
-    for seed in range(20):
+    for seed in support.rounds(20):
         paths = random_paths(seed, 60)
         ours = {}
         for line in draw("folded", "text", [[v] + p for v, p in paths]).splitlines():

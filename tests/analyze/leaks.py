@@ -259,7 +259,7 @@ def tiny(folder):
         equal(leaks("--fail", folder / "t.pa")["points"], [], "points of nothing")
         check("Nothing is alive" in tool("leaks", folder / "t.pa")[0], "which is said")
     reasons = set()
-    for seed in range(60):
+    for seed in support.rounds(60):
         make("ended" if seed % 2 else "killed", folder / "t.pa", 1 + seed % 3, seed)
         data = leaks("--fail", folder / "t.pa")
         reasons |= reference.check_leaks(data, folder / "t.pa", **ANY)[0]

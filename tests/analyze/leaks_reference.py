@@ -50,7 +50,7 @@ class Trace:
             live = "freed" not in chunk
             chunk["born"] = round(chunk["allocated"] * 1e9, 3)
             chunk["died"] = max(self.run if live else round(chunk["freed"] * 1e9, 3), chunk["born"])
-            chunk["life"] = chunk["died"] - chunk["born"]
+            chunk["life"] = chunk["died"] - chunk["born"] if live else round(chunk["lifetime"] * 1e9, 3)
             chunk["share"] = min(max(chunk["born"] / self.run, 0), 1) if self.run > 0 else 0
             chunk["moved"] = not live and chunk["flags"] & 1
         self.points = {}

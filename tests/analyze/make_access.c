@@ -55,9 +55,9 @@ pfa_live_accesses_t live_accesses_of(const life_t *life, size_t number)
 {
     const pfa_event_accesses_t *told = &life->accesses;
     uint64_t start = number % 1000 * 8; /* where the chunk lies in its region */
-    uint32_t phase = pfa_access_phase(life->event.alloc_time);
-    pfa_live_accesses_t live = {.first = start / 8 << PFA_FIRST_BITS, .low = UINT32_MAX, .reads = phase + told->reads};
-    live.writes = phase + told->writes;
+    pfa_live_accesses_t live = {
+        .first = start / 8 << PFA_FIRST_BITS, .low = UINT32_MAX, .reads = pfa_access_counter(told->reads, 0)};
+    live.writes = pfa_access_counter(told->writes, PFA_ACCESS_CLOSE);
     if (told->length != 0) {
         live.first |= (told->first - life->event.alloc_time) >> PFA_FIRST_SHIFT;
         live.last = told->last;

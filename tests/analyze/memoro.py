@@ -18,12 +18,11 @@ LEAST = 0.01
 class Life:
     """A chunk as the report sees it: times since the start, cut as they are in the trace."""
 
-    def __init__(self, chunk, end, step, told=False):
-        cut = step if chunk.died else 1
+    def __init__(self, chunk, end, told=False):
         self.live = not chunk.died
-        self.born, self.died = (time // cut * cut - START for time in (chunk.born, chunk.died or end))
+        self.born, self.died = chunk.born - START, (chunk.died or end) - START
         self.size, self.weight = chunk.size, chunk.weight
-        self.life = self.died - self.born
+        self.life = chunk.life if chunk.died else self.died - self.born
         self.known = hasattr(chunk, "reads") and not (told and is_blind(chunk.stack))
         if self.known:
             self.low, self.touched = chunk.low, chunk.length
@@ -32,10 +31,11 @@ class Life:
             self.thread, self.free_thread, self.last_thread = chunk.thread, chunk.free_thread, chunk.last_thread
             self.first, self.last = self.born, self.born
             if self.is_touched:
-                self.first, self.last = (time // cut * cut - START for time in (chunk.first, chunk.last))
+                self.first, self.last = chunk.first - START, chunk.last - START
                 self.first = max(self.first, self.born)
-                self.last = min(max(self.last, self.first), self.died)
+                self.last = min(max(self.last, self.first), self.born + self.life)
                 self.first = min(self.first, self.last)
+            self.idle = self.life - (self.last - self.born)
 
 
 def groups_of(lives, threshold):
@@ -53,7 +53,7 @@ def group_score(group):
     span = span_of(group)
     if span <= 0:
         return 1 if len(group) == 1 else None
-    return sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span)
+    return min(sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span), 1)
 
 
 def span_of(group):
@@ -64,15 +64,15 @@ def kind_score(groups, burst_chunks, step):
     """Of groups no longer than a step, together: some have no score by themselves."""
     short = [g for g in groups if len(g) > 1 and sum(l.weight for l in g) >= burst_chunks and span_of(g) <= step]
     time = sum(sum(l.weight for l in g) * span_of(g) for g in short)
-    return sum(l.weight * l.life for g in short for l in g) / time if time else None
+    return min(sum(l.weight * l.life for g in short for l in g) / time, 1) if time else None
 
 
-def churn_of(groups, step, sampled):
+def churn_of(groups, sampled):
     """How many chunks of these groups are alive at once, and how many are allocated per second; a few that live long do not decide."""
     lives = [l for g in groups for l in g]
     chunks = sum(l.weight for l in lives)
     cap = 1
-    while cap < 2 * step or sum(l.weight for l in lives if l.life < cap) < 0.9 * chunks * (1 - 1e-9):
+    while cap < 2 or sum(l.weight for l in lives if l.life < cap) < 0.9 * chunks * (1 - 1e-9):
         cap *= 2
     time = sum(min(max(l.died for l in g), max(l.born for l in g) + cap) - min(l.born for l in g) for g in groups)
     if sampled:
@@ -125,21 +125,21 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
         for name, holds in (("never_touched", lambda l: not l.is_touched and not l.moved),
                             ("write_only", lambda l: l.is_touched and not l.reads and not l.moved),
                             ("read_only", lambda l: l.is_touched and l.reads and not l.writes),
-                            ("late_free", lambda l: l.is_touched and l.life > 0 and l.died - l.last >= least(l)),
+                            ("late_free", lambda l: l.is_touched and l.life > 0 and l.idle >= least(l)),
                             ("early_allocation", lambda l: l.is_touched and l.life > 0 and l.first - l.born >= least(l)),
                             ("low_coverage", lambda l: l.is_touched and l.touched < coverage * l.size),
                             ("contended", lambda l: l.is_touched and l.shared and l.size < 64 and l.writes >= turn_writes and
                              (l.last_thread == l.thread or not l.live and l.free_thread != l.last_thread)),
                             ("shared", lambda l: l.is_touched and l.shared)):
             inferred[name] = share(told, holds)
-        idle = {"free_earlier": ([l for l in told if l.is_touched and l.life > 0 and l.died - l.last >= least(l)], lambda l: l.died - l.last),
+        idle = {"free_earlier": ([l for l in told if l.is_touched and l.life > 0 and l.idle >= least(l)], lambda l: l.idle),
                 "allocate_later": ([l for l in told if l.is_touched and l.life > 0 and l.first - l.born >= least(l)], lambda l: l.first - l.born)}
     else:
         idle = None
     calls = {"remove": estimate([l for l in told if not l.reads and not l.moved]),
              "bursts": estimate([l for l in lives if id(l) in set(bursts)])}
     return {"scores": scores, "inferred": inferred, "calls": calls, "idle": idle, "groups": len(groups), "by_others": len(judged_by_others),
-            "churn": lambda sampled: churn_of(groups, step, sampled), "flag": flag, "exact": exact,
+            "churn": lambda sampled: churn_of(groups, sampled), "flag": flag, "exact": exact,
             "peak": max(peak_between(lives), max(l.size for l in lives))}
 
 
@@ -296,14 +296,13 @@ def check_savings(data, findings, key_of, expected, what):
     return told
 
 
-def check_within(data, chunks, step):
+def check_within(data, chunks):
     """Half widths of all chunks together."""
     if "within" not in data:
         check(all(c.weight == 1 for c in chunks), "without samples")
         return
-    when = support.peak_of(chunks, step)[1]
-    cut = lambda c, time: time // step * step if c.died else time
-    there = [c for c in chunks if cut(c, c.born) <= when and (not c.died or when < cut(c, c.died))]
+    when = support.peak_of(chunks)[1]
+    there = [c for c in chunks if c.born <= when and (not c.died or when < c.died)]
     for name, part in (("allocations", chunks), ("live_chunks", [c for c in chunks if not c.died]), ("peak_chunks", there)):
         near(data["within"][name], 1.96 * math.sqrt(estimate(part)[1]), f"within: {name}", 1e-6)
         other = {"allocations": "bytes", "live_chunks": "live_bytes", "peak_chunks": "peak_bytes"}[name]
@@ -312,14 +311,14 @@ def check_within(data, chunks, step):
 
 def compare(path, chunks, options=(), step=1, what="", told=False, **how):
     """All points of a report against the reference; points are the maker's stacks, told apart by their figures."""
-    end = max((c.born for c in chunks), default=START) + 30000
+    end = max((c.exactly_born for c in chunks), default=START) + 30000
     run = end - START
     data = json.loads(tool("report", "--json", *options, path)[0])
     near(data["files"][0]["seconds"] * 1e9, run, "run time")
     expected, all_lives = {}, []
-    when = support.peak_of(chunks, step)[1] - START
+    when = support.peak_of(chunks)[1] - START
     for stack in {c.stack for c in chunks}:
-        lives = [Life(c, end, step, told) for c in chunks if c.stack == stack]
+        lives = [Life(c, end, told) for c in chunks if c.stack == stack]
         all_lives += lives
         key = (len(lives), sum(l.weight * l.size for l in lives))
         expected[(round(sum(l.weight for l in lives), 3), round(key[1], 1))] = (
@@ -328,7 +327,7 @@ def compare(path, chunks, options=(), step=1, what="", told=False, **how):
                                                   "spare": spare_of(lives, when) if any(l.known for l in lives) else None,
                                                   "gone": gone_of(lives)})
     key_of = lambda point: (round(point["allocations"], 3), round(point["bytes"], 1))
-    check_within(data, chunks, step)
+    check_within(data, chunks)
     advice = json.loads(tool("advise", "--json", *options, path)[0])
     advice |= {"run": run, "curve": at_moments([(l.weight * l.size, l.born, l.died, True) for l in all_lives], run)}
     data["advised"] = check_savings(advice, advice["findings"], key_of, expected, what)
@@ -400,7 +399,7 @@ def spare_together(folder):
         chunks = make("ended", folder / f"{number}.pa", 2000, 30 + number, "accesses", f"later={later * number}")
         end = max(c.born for c in chunks) + 30000
         for chunk in chunks:
-            life = Life(chunk, end, 1)
+            life = Life(chunk, end)
             life.live = False  # the chunks of a trace count until it ends
             for name in ("born", "died", "first", "last"):
                 setattr(life, name, getattr(life, name) + later * number)

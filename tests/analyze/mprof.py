@@ -136,7 +136,7 @@ def falling(values, what):
 
 
 def random_traces(folder):
-    for seed in range(12):
+    for seed in support.rounds(12):
         for words in ((), ("sampled",), ("folded",), ("sampled", "folded"), ("sizes", "shift")):
             form = "killed" if seed % 3 == 2 and "folded" not in words else "ended"
             path = folder / f"{seed}{''.join(words)}.pa"

@@ -24,10 +24,9 @@ START = 1000000  # the maker's counter at the start, in ticks of a nanosecond
 class Life:
     """A chunk with its times since the first trace began; died None: alive at the end of its trace, which is `end`."""
 
-    def __init__(self, chunk, later=0, end=None, step=1):
-        cut = step if chunk.died else 1  # times of deaths are cut together with their births
-        self.born = chunk.born // cut * cut - START + later
-        self.died = chunk.died // cut * cut - START + later if chunk.died else None
+    def __init__(self, chunk, later=0, end=None):
+        self.born = chunk.born - START + later
+        self.died = chunk.died - START + later if chunk.died else None
         self.end, self.size, self.weight, self.thread = end, chunk.size, chunk.weight, chunk.thread
 
     def alive(self, time):
@@ -92,7 +91,7 @@ def against_reference(folder):
         for wanted in (1, 7, 211):
             count = buckets_for([whole], wanted) if wanted > 1 else 1
             data = timeline("--buckets", count, path)
-            lives = [Life(c, end=whole, step=64 if "shift" in words else 1) for c in chunks]
+            lives = [Life(c, end=whole) for c in chunks]
             check_strand(data["all"], reference(lives, ends_of(whole, count)), f"{form} {words} in {count}", "sampled" in words)
             equal(data["groups"], [], "groups")
             equal((data["chunks_without_times"], data["bytes_without_times"]), support.FOLDED if "folded" in words else (0, 0), "folded")

@@ -58,7 +58,7 @@ def sizes_apart(folder):
 
 def times_cut(folder):
     chunks = make("ended", folder / "t.pa", 5000, 7, "shift")
-    support.check_report(report(folder / "t.pa"), chunks, step=64)
+    support.check_report(report(folder / "t.pa"), chunks)
 
 
 def sampled(folder):

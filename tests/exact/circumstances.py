@@ -109,6 +109,52 @@ def early_handlers(folder):
     equal(len(reports), 6, "traces")
 
 
+LOADED = """
+#include <stdlib.h>
+void *lib_get(size_t n);
+void *lib_get(size_t n) { char *p = malloc(n); p[0] = 1; return p; }
+"""
+LOADER = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *stay(void *arg) { for (;;) pause(); return arg; }
+int main(void)
+{
+    pthread_t thread;
+    int status;
+    pthread_create(&thread, 0, stay, 0);
+    if (fork() == 0) {
+        void *library = dlopen("./libloaded.so", RTLD_NOW);
+        void *(*get)(size_t) = (void *(*)(size_t))dlsym(library, "lib_get");
+        for (int i = 0; i < 100; i++) free(get(64));
+        (void)get(32); /* stays */
+        exit(0);
+    }
+    wait(&status);
+    return status != 0;
+}
+"""
+
+
+def fork_then_load(folder):
+    """A child of a process with threads, which does not ask the loader, knows what it has loaded since."""
+    (folder / "loaded.c").write_text(LOADED)
+    (folder / "loader.c").write_text(LOADER)
+    cc = [os.environ["CC"], "-g", "-O1"]
+    subprocess.run([*cc, "-fPIC", "-shared", "-o", folder / "libloaded.so", folder / "loaded.c"], check=True)
+    subprocess.run([*cc, "-o", folder / "loader", folder / "loader.c", "-pthread"], check=True)
+    equal(said_by_us(capture.capture(folder, [folder / "loader"])), [], "messages")
+    child, = [data for data in map(support.report, capture.traces(folder)) if data["files"][0]["forked"]]
+    points = capture.points_of(child, "lib_get")
+    equal((sum(p["allocations"] for p in points), sum(p["live_chunks"] for p in points)), (101, 1), "chunks of lib_get")
+    for point in points:
+        frame = next(f for f in point["stack"] if f["function"] == "lib_get")
+        equal(Path(frame["module"]).name, "libloaded.so", "its module")
+
+
 CALLS = """
 #include <pthread.h>
 #include <signal.h>
@@ -452,7 +498,8 @@ def sampled(folder):
     check(abs(sum(z)) / len(z) ** 0.5 < 4, f"the mean is off, in standard deviations: {z}")
 
 
-support.main(fork_children=fork_children, fork_past_handlers=fork_past_handlers, fork_not_followed=fork_not_followed, early_handlers=early_handlers,
+support.main(fork_children=fork_children, fork_past_handlers=fork_past_handlers, fork_then_load=fork_then_load,
+             fork_not_followed=fork_not_followed, early_handlers=early_handlers,
              no_trace_yet=no_trace_yet, calls_around_forks=calls_around_forks, restarts=restarts,
              exec_followed=exec_followed, run_not_followed=run_not_followed, libraries=libraries, unwritable=unwritable,
              removed=removed, daemon=daemon, other_folder=other_folder, patterns=patterns, fixed_name=fixed_name,

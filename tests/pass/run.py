@@ -2,7 +2,7 @@
 """The Clang pass, against itself: programs built with it, in every way of telling accesses, must tell the same.
 
 usage: run.py VERSION[:MACHINE] PROGRAM...      each at -O0 to -O3
-       run.py VERSION[:MACHINE] --random N     N programs of random_program.py, each at one level
+       run.py VERSION[:MACHINE] --random FIRST N     N programs of random_program.py from that seed on, each at one level
 
 MACHINE is x86_64 or aarch64 if not this one: then the compiler's --target, and the programs are run by qemu-MACHINE.
 
@@ -107,7 +107,8 @@ def main():
         harness = Harness(version, folder)
         todo = []
         if arguments[0] == "--random":
-            for seed in range(int(arguments[1])):
+            first, count = int(arguments[1]), int(arguments[2])
+            for seed in range(first, first + count):
                 program = Path(folder) / f"random_{seed}.c"
                 program.write_text(random_program.make(seed))
                 flags = [f"-O{(1, 2, 3, 2)[seed % 4]}"] + ["-g"] * (seed % 2)

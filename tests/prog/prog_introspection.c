@@ -3,6 +3,8 @@
  * run: says="held [0-9]+ bytes; this thread uses [0-9]+ bytes in [0-9]+ chunks" */
 #include "trap.h"
 
+#include <fcntl.h>
+
 static void check_malloc_info(void)
 {
     char *text = NULL;
@@ -15,6 +17,24 @@ static void check_malloc_info(void)
     CHECK(strncmp(text, "<malloc version=\"1\">", 20) == 0 && strstr(text, "</malloc>\n") + 10 == text + size, "%s",
           text);
     free(text);
+}
+
+/* To what is standard error by now, which a program may have made a pipe. */
+static void check_malloc_stats(void)
+{
+    int ends[2];
+    char text[256];
+    int kept = dup(2);
+    CHECK(kept >= 0 && pipe(ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && dup2(ends[1], 2) == 2);
+    malloc_stats();
+    CHECK(dup2(kept, 2) == 2);
+    ssize_t got = read(ends[0], text, sizeof text - 1);
+    CHECK(got > 0, "malloc_stats wrote nothing");
+    text[got] = '\0';
+    CHECK(strstr(text, " this thread uses ") != NULL, "%s", text);
+    close(kept);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 int main(void)
@@ -43,6 +63,7 @@ int main(void)
           mallopt(M_ARENA_MAX, 1) == 1);
     CHECK(mallopt(12345, 1) == 0);
     check_malloc_info();
+    check_malloc_stats();
     malloc_stats();
     return 0;
 }

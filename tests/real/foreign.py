@@ -5,6 +5,7 @@ A list has a line for each test: its name, what is expected in the ways off, sam
 not "pass". A line that begins with spaces goes on with the reason before it; # begins a comment.
   pass   ends as with glibc, the library reports nothing, its traces are complete
   says   ends as with glibc, and the library reports what the reason says
+  lacks  ends as with glibc, and its trace says that something is missing, which the reason tells
   fail   ends otherwise than with glibc: the reason says why that is as it should be
   out    is not run
 What does not come as listed is a failure, a pass in place of a "fail" as well: the list tells the truth or the test fails."""
@@ -24,7 +25,7 @@ ROOT = Path(os.environ["PROFALLOC_SOURCE_DIR"])
 HERE = Path(__file__).resolve().parent
 
 WAYS = {"off": "", "sampled": "prof:true,sample:4096", "full": "prof:true,sample:1"}
-WORDS = ("pass", "says", "fail", "out")
+WORDS = ("pass", "says", "lacks", "fail", "out")
 GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
 SAYS = re.compile(r"^profalloc: .*", re.MULTILINE)
 
@@ -94,11 +95,14 @@ def first_to_go():
     Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def run(command, folder, way=None, more=None, conf="", limit=300, traces_expected=True):
-    """Runs a command in an empty folder of its own, which is removed; `limit` seconds are so many that only a hang takes them."""
+def run(command, folder, way=None, more=None, conf="", limit=300, needs=""):
+    """Runs a command in an empty folder of its own, which is removed; `limit` seconds are so many that only a hang takes them. `needs`
+    is a text that it prints if it did its work."""
     shutil.rmtree(folder, ignore_errors=True)
     traces = folder / "traces"
     traces.mkdir(parents=True)
+    for path in (folder, traces):
+        path.chmod(0o1777)  # for commands that become another user
     began = time.monotonic()
     with open(folder / "output", "w+b") as output:
         process = subprocess.Popen([str(word) for word in command], cwd=folder, env=environment(way, traces, more, conf),
@@ -112,16 +116,18 @@ def run(command, folder, way=None, more=None, conf="", limit=300, traces_expecte
         process.wait()
         output.seek(0)
         text = output.read().decode(errors="replace")
+    if status == 0 and needs not in text:
+        status = f"0 without a word of '{needs}'"
     recorded = way is not None and WAYS[way] and "out:" not in conf
-    wrong = check_traces(traces, traces_expected) if recorded else []
+    wrong = check_traces(traces) if recorded else []
     shutil.rmtree(folder, ignore_errors=True)
     return Ending(status, text, wrong, time.monotonic() - began)
 
 
-def check_traces(folder, expected=True):
+def check_traces(folder):
     """What is wrong with them. A process that was killed with its group leaves its end to the tool."""
     wrong, found = [], sorted(folder.glob("*.pa"))
-    if expected and not found:
+    if not found:
         wrong.append("no trace was left")
     for start in range(0, len(found), 64):
         some = [trace for trace in found[start:start + 64] if trace.stat().st_size != 0]  # empty: killed before the first block
@@ -143,7 +149,7 @@ def judge(reference, ending):
     if ending.status != reference.status:
         return "fail", seen
     if ending.wrong:
-        return "traces", "\n".join(ending.wrong[:5])
+        return "lacks", "\n".join(ending.wrong[:5])
     return ("says" if ending.said else "pass"), seen
 
 
@@ -154,7 +160,7 @@ def run_test(entry, scratch, command_for):
         return [], None
     command, settings = command_for(entry)
     folder = scratch / f"run-{entry.name}"
-    reference = run(command, folder, None, settings.get("more"), limit=settings.get("limit", 300))
+    reference = run(command, folder, **{**settings, "conf": ""})
     if reference.status != 0:
         return [f"{entry.name}: fails with glibc itself: status {reference.status}\n{reference.output[-2000:]}"], None
     complaints, times = [], [f"{reference.seconds:.1f}"]

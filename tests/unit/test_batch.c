@@ -107,22 +107,23 @@ static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
     bool live = (flags & PFA_BATCH_LIVE) != 0;
     pfa_event_t *got = calloc(rows + 1, sizeof *got);
     pfa_batch_reader_t reader;
-    uint32_t kind;
+    pfa_batch_row_t row;
     uint32_t kind_before = 0;
     assert_non_null(got);
     assert_true(pfa_batch_open(&reader, bytes, size));
     assert_int_equal(reader.head.rows, rows);
-    assert_int_equal(reader.head.flags, flags);
+    assert_int_equal(reader.head.flags, flags | PFA_BATCH_LENGTHS);
     read_kinds(&reader);
     for (uint32_t i = 0; i < rows; i++) {
         events[i] = expected(&events[i], shift, live);
-        assert_int_equal(pfa_batch_next(&reader, kinds, &got[i], NULL, &kind), 1);
-        assert_int_equal(kinds[kind].stack, got[i].stack);
-        assert_true(!live || kind >= kind_before);
-        assert_true(!live || i == 0 || kind != kind_before || got[i].alloc_time >= got[i - 1].alloc_time);
-        kind_before = kind;
+        assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 1);
+        got[i] = row.event;
+        assert_int_equal(kinds[row.kind].stack, got[i].stack);
+        assert_true(!live || row.kind >= kind_before);
+        assert_true(!live || i == 0 || row.kind != kind_before || got[i].alloc_time >= got[i - 1].alloc_time);
+        kind_before = row.kind;
     }
-    assert_int_equal(pfa_batch_next(&reader, kinds, &got[rows], NULL, NULL), 0);
+    assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 0);
     if (live) {
         qsort(got, rows, sizeof *got, compare_events);
         qsort(events, rows, sizeof *events, compare_events);
@@ -184,7 +185,7 @@ static void reallocs_are_linked(void **state)
 {
     uint64_t random = 7;
     pfa_batch_reader_t reader;
-    pfa_event_t event;
+    pfa_batch_row_t row;
     pfa_event_t before = {.alloc_time = 0};
     (void)state;
     pfa_batch_begin(batch, 17, 0);
@@ -202,10 +203,10 @@ static void reallocs_are_linked(void **state)
     assert_int_equal(reader.head.links_size, 2 * 10000 - 1);
     read_kinds(&reader);
     for (uint32_t i = 0; i < 10000; i++) {
-        assert_int_equal(pfa_batch_next(&reader, kinds, &event, NULL, NULL), 1);
-        assert_true(i == 0 || event.alloc_time == before.free_time);
-        assert_true(i == 0 || event.type_link >> PFA_TYPE_BITS == before.moved_link);
-        before = event;
+        assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 1);
+        assert_true(i == 0 || row.event.alloc_time == before.free_time);
+        assert_true(i == 0 || row.event.type_link >> PFA_TYPE_BITS == before.moved_link);
+        before = row.event;
     }
 }
 
@@ -248,12 +249,12 @@ static void segments_are_read_back(void **state)
 static void read_anyhow(const uint8_t *from, size_t size)
 {
     pfa_batch_reader_t reader;
-    pfa_event_t event;
+    pfa_batch_row_t row;
     if (!pfa_batch_open(&reader, from, size)) {
         return;
     }
     read_kinds(&reader);
-    while (pfa_batch_next(&reader, kinds, &event, NULL, NULL) == 1) {
+    while (pfa_batch_next(&reader, kinds, &row, NULL) == 1) {
     }
 }
 

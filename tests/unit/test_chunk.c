@@ -471,6 +471,24 @@ static void records_go_when_slots_grow(void)
 }
 RUN_IN_CHILD(records_go_when_slots_grow)
 
+/* No room for records, for ever: of the heaps that are made to try again there are few. */
+static void heaps_left_behind_are_few(void)
+{
+    enum { TRIES = 5000000, FEW = 16 };
+    unsigned failures = 0;
+    uint32_t last = 0;
+    allocator_start(2 * GIB, 2 * GIB);
+    must(chunk_of(48) != NULL);
+    atomic_store(&pfa_extents_head->extent_count, PFA_LIVE_EXTENTS / 2);
+    for (unsigned i = 0; i < TRIES; i++) {
+        (void)chunk_of(i % 2 == 0 ? 48 : 100000); /* of which some need records that are not there */
+        failures += pfa_tls.region_backoff > last;
+        last = pfa_tls.region_backoff;
+    }
+    must(failures >= 2 && failures <= FEW);
+}
+RUN_IN_CHILD(heaps_left_behind_are_few)
+
 /* --- accesses ----------------------------------------------------------------------------------------------------- */
 
 static pfa_wide_record_t record_on(void *chunk)
@@ -485,7 +503,7 @@ static bool is_untouched(void *chunk)
 {
     pfa_wide_record_t copy = record_on(chunk);
     pfa_accesses_t none;
-    pfa_accesses_begin(&none, copy.record.alloc_time);
+    pfa_accesses_begin(&none);
     return memcmp(&copy.accesses, &none, sizeof none) == 0;
 }
 
@@ -962,6 +980,7 @@ int main(void)
         cmocka_unit_test(test_resizing_in_place),
         cmocka_unit_test(test_resizing_into_silence),
         cmocka_unit_test(test_records_go_when_slots_grow),
+        cmocka_unit_test(test_heaps_left_behind_are_few),
         cmocka_unit_test(test_accesses_belong_to_one_life),
         cmocka_unit_test(test_missed_chunks_are_counted),
         cmocka_unit_test(test_records_show_the_death),

@@ -6,7 +6,9 @@
 #include "meta/extents.h"
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 enum { DEPTH = 64, ROUNDS = 1000 };
@@ -28,21 +30,25 @@ static void begin(void)
     must(pfa_tls.thread != NULL);
 }
 
-/* Takes the stack, and compares it with a walk that remembers nothing. */
-static NOINLINE void take(void)
+/* The stack is what a walk says that remembers nothing. */
+static void check(uint32_t stack, const pfa_unwind_start_t *start)
 {
     uintptr_t pcs[DEPTH];
     pfa_unwind_end_t end;
-    pfa_unwind_start_t start;
-    PFA_UNWIND_HERE(&start);
-    uint32_t stack = pfa_stack_take(&pfa_tls, &start);
-    unsigned count = pfa_unwind(&pfa_tls, &start, pcs, DEPTH, &end);
+    unsigned count = pfa_unwind(&pfa_tls, start, pcs, DEPTH, &end);
     must(count > 1 && end == PFA_UNWIND_COMPLETE);
     for (unsigned i = 0; i < count; i++) {
         must(stack >= PFA_NODE_FIRST && pfa_depot_node(stack)->pc == pcs[i]);
         stack = pfa_depot_node(stack)->parent;
     }
     must(stack == PFA_NODE_COMPLETE);
+}
+
+static NOINLINE void take(void)
+{
+    pfa_unwind_start_t start;
+    PFA_UNWIND_HERE(&start);
+    check(pfa_stack_take(&pfa_tls, &start), &start);
     taken++;
 }
 
@@ -276,6 +282,7 @@ static void go(unsigned way, unsigned left);
     {                                                                                                                  \
         volatile char some[(32 << (n)) + 32];                                                                          \
         some[0] = 1;                                                                                                   \
+        __asm__ volatile("" ::"r"(some) : "memory");                                                                   \
         go(way, n);                                                                                                    \
         some[1] = some[0];                                                                                             \
     }                                                                                                                  \
@@ -283,6 +290,7 @@ static void go(unsigned way, unsigned left);
     {                                                                                                                  \
         volatile char some[32];                                                                                        \
         some[0] = 1;                                                                                                   \
+        __asm__ volatile("" ::"r"(some) : "memory");                                                                   \
         go(way, n);                                                                                                    \
         some[1] = some[0];                                                                                             \
     }
@@ -320,8 +328,8 @@ static void many_ways(void)
 }
 RUN_IN_CHILD(many_ways)
 
-/* As many, of frames of two sizes that the place is reached with at few addresses: most are forgotten before they come
- * again, and none is taken for another. */
+/* As many, of frames of two sizes: up to 70 of the ways have the place at the same address. Most are forgotten before they
+ * come again, and none is taken for another. */
 static void go_alike(unsigned way, unsigned left);
 
 static NOINLINE void go_left(unsigned way, unsigned left)
@@ -361,6 +369,37 @@ static void many_ways_alike(void)
 }
 RUN_IN_CHILD(many_ways_alike)
 
+/* In between a handler takes its own stack, wherever the other one is. While that adds to the depot it may get none. */
+static volatile sig_atomic_t handled;
+
+static void handler(int number)
+{
+    pfa_unwind_start_t start;
+    PFA_UNWIND_HERE(&start);
+    uint32_t stack = pfa_stack_take(&pfa_tls, &start);
+    if (stack != PFA_NODE_UNKNOWN) {
+        check(stack, &start);
+    }
+    handled++;
+    (void)number;
+}
+
+static void interrupted(void)
+{
+    begin();
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct itimerval often = {.it_interval = {.tv_usec = 50}, .it_value = {.tv_usec = 50}};
+    struct itimerval never = {.it_interval = {.tv_usec = 0}};
+    must(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+    uint64_t seed = 1;
+    for (unsigned round = 0; round < 40 * ROUNDS || handled < 100; round++) {
+        (round % 2 == 0 ? go : go_alike)((unsigned)random_below(&seed, 1 << LEVELS), LEVELS);
+    }
+    must(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    must(pfa_tls.thread->trail_busy == false);
+}
+RUN_IN_CHILD(interrupted)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_two_coroutines),   cmocka_unit_test(test_many_coroutines),
         cmocka_unit_test(test_shorter_stacks),   cmocka_unit_test(test_ends_by_hand),
         cmocka_unit_test(test_many_ways),        cmocka_unit_test(test_many_ways_alike),
+        cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
