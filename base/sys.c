@@ -584,6 +584,23 @@ _Noreturn void pfa_sys_exit(int status)
     }
 }
 
+uint64_t pfa_sys_hold_signals(void)
+{
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, 32, 33};
+    uint64_t held = UINT64_MAX;
+    uint64_t before = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        held &= ~((uint64_t)1 << (kept[i] - 1));
+    }
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&held, (long)&before, sizeof held, 0, 0);
+    return before;
+}
+
+void pfa_sys_let_signals(uint64_t before)
+{
+    (void)pfa_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+}
+
 _Noreturn void pfa_sys_abort(void)
 {
     /* First with the program's own handler, if it has one; then, should that return, with the default action. */

@@ -101,6 +101,10 @@ bool pfa_sys_readable(const char *path);
 bool pfa_sys_executable(const char *path);
 /* Becomes another program; returns only if that fails. */
 int pfa_sys_execute(const char *path, char *const arguments[], char *const environment[]);
+/* Blocks the calling thread's signals, but for those of faults and the C library's own, and returns what was blocked before: for
+ * pfa_sys_let_signals, which undoes it, in a fork child as well. */
+uint64_t pfa_sys_hold_signals(void);
+void pfa_sys_let_signals(uint64_t before);
 /* What a descriptor refers to, as one number that is the same only for the same file; 0 if it is closed. */
 uint64_t pfa_sys_fd_identity(int fd);
 /* A copy of the descriptor that exec closes, with a number that programs do not expect to get. */

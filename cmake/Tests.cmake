@@ -47,7 +47,7 @@ set(test_environment
 # The time limit is for tests that hang: on a busy machine others take many times as long as they should, and pass.
 function(pfa_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 3600 ENVIRONMENT "${test_environment}"
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 1500 ENVIRONMENT "${test_environment}"
         SKIP_RETURN_CODE 77) # see tests/not_run.txt
     # Long ones first, so that no processor is idle in the end: about their seconds. ctest knows better once it has run them.
     set(cost "")

@@ -33,6 +33,11 @@ static bool has_ring(const pfa_trace_t *trace, uint32_t number)
     return i < trace->ring_count && trace->rings[i].number == number;
 }
 
+bool pfa_trace_takes_ring(const pfa_trace_t *trace, uint32_t number)
+{
+    return trace->ring_count < RINGS_MAX || has_ring(trace, number);
+}
+
 pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
 {
     size_t i = find_ring(trace, number);
@@ -51,8 +56,7 @@ static bool add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
     if (segment->rows == 0) {
         return true;
     }
-    bool too_many = trace->ring_count >= RINGS_MAX && !has_ring(trace, segment->ring);
-    if (segment->first > UINT64_MAX - segment->rows || too_many) {
+    if (segment->first > UINT64_MAX - segment->rows || !pfa_trace_takes_ring(trace, segment->ring)) {
         return false;
     }
     pfa_ring_t *ring = pfa_trace_ring(trace, segment->ring);
@@ -269,7 +273,8 @@ static void merge_gap(pfa_ring_t *ring, const pfa_live_span_t *span)
 static bool merge_last_entry(pfa_trace_t *trace, pfa_live_extent_t ring)
 {
     pfa_live_span_t span;
-    if (pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) != 0) {
+    if (!pfa_trace_takes_ring(trace, ring.index) ||
+        pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) != 0) {
         return false;
     }
     if (span.has_last) {

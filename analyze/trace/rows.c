@@ -193,7 +193,8 @@ static void walk_rings_of(pfa_trace_t *trace, size_t extent, pfa_span_visit_t *v
     for (size_t i = 0; i < pfa_livetable_rings_in(trace->live, extent); i++) {
         pfa_live_extent_t ring = pfa_livetable_ring_at(trace->live, extent, i);
         pfa_live_span_t span;
-        if (pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) == 0) {
+        if (pfa_trace_takes_ring(trace, ring.index) &&
+            pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) == 0) {
             visit(to, &span);
             pfa_live_span_free(&span);
         }

@@ -135,6 +135,8 @@ void pfa_trace_merge_live(pfa_trace_t *trace);
 /* Reads of which entries of rings the EVENTS blocks are, and which chunks died while the final picture was taken. */
 void pfa_trace_read_rings(pfa_trace_t *trace);
 pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number);
+/* False: it is not known, and there are more already than a process has. */
+bool pfa_trace_takes_ring(const pfa_trace_t *trace, uint32_t number);
 void pfa_trace_put_died(pfa_trace_t *trace, const pfa_event_t *event);
 void pfa_trace_sort_died(pfa_trace_t *trace);
 /* Whether this live chunk is one of those that died meanwhile; each of those answers once. */

@@ -139,7 +139,8 @@ static bool read_life(pfa_batch_reader_t *reader, pfa_batch_row_t *row)
         return false;
     }
     row->life = pfa_length_of(pfa_length_base(reader->steps, shift) + code, shift);
-    return row->life <= UINT64_MAX - row->event.alloc_time;
+    /* No more than a step from what the moments say, and what rounding adds. */
+    return row->life <= (reader->steps + 2) << shift && row->life <= UINT64_MAX - row->event.alloc_time;
 }
 
 static bool read_times(pfa_batch_reader_t *reader, pfa_batch_row_t *row)

@@ -139,7 +139,7 @@ def many_rings(folder):
     def segments(first, rows):
         return b"".join(struct.pack("<QII", 0, 0xfffffff0 - first - i, rows) for i in range(4096))
     empty = [block(EVENTS, batch(0, segments(4096 * i, 0), 1), True) for i in range(100)]
-    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(12)]
+    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(20)]
     limited("report", write(folder / "t.pa", start(), *empty, end()))
     limited("report", write(folder / "t.pa", start(), *single, end()))
     out, said = limited("check", folder / "t.pa", status=1)

