@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { UNIT_SLICES = PFA_UNIT_SLICES, PATIENCE = 10000 };
+enum { UNIT_SLICES = PFA_UNIT_SLICES, YIELDS = 1000, PAUSES = 5000, PAUSE_NS = 200000 };
 
 enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 4 }; /* each is a mapping, of which a process can have 65530 */
 
@@ -68,16 +68,21 @@ static bool is_made(uint16_t extent)
     return extent != 0 && extent < MAKING;
 }
 
-/* True: the caller makes it, and stores its number or 0. Else *err is 0 if it is there, or EBUSY: who comes second waits for a
- * moment, and if that is not enough goes without a record. */
+/* True: the caller makes it, and stores its number or 0. Else *err is 0 if it is there, or EBUSY: who comes second waits, a
+ * second at most (a fork may hold up the first in the kernel, while it copies the tables of pages), and then goes without a
+ * record. */
 static bool may_make(_Atomic uint16_t *extent, int *err)
 {
     uint32_t process = pfa_extents_head != NULL ? pfa_extents_head->pid : 0; /* before the first extent of all */
     uint16_t making = (uint16_t)(MAKING + process % MAKERS);
     uint16_t seen = pfa_load_acquire(extent);
-    for (int i = 0; i < PATIENCE && !is_made(seen); i++) {
+    for (int i = 0; i < YIELDS + PAUSES && !is_made(seen); i++) {
         if (seen == making) {
-            pfa_sys_yield();
+            if (i < YIELDS) {
+                pfa_sys_yield();
+            } else {
+                pfa_sys_pause(PAUSE_NS);
+            }
             seen = pfa_load_acquire(extent);
         } else if (pfa_cas_acq_rel(extent, &seen, making)) {
             return true;

@@ -139,9 +139,6 @@ int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
 {
     static uint32_t count; /* under the writer's lock */
     picture_t picture = {.name = name, .batch = pfa_writer_picture_batch()};
-    if (picture.batch == NULL) {
-        return ENOMEM;
-    }
     picture.shift = whole_times ? 0 : pfa_writer_shift();
     picture.alone = (flags & PFA_LIVE_FINAL) != 0 && !whole_times;
     picture.head.number = ++count;

@@ -24,7 +24,7 @@
 enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, SOURCES = 512, WORTH_A_FORM = 1024, FORM_KEPT = 63 };
 
 static struct {
-    pfa_batch_t *batch;
+    pfa_batch_t *batch; /* two: of deaths, and of pictures */
     uint32_t nodes_written;
     uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
@@ -60,11 +60,7 @@ uint32_t pfa_writer_shift(void)
 
 pfa_batch_t *pfa_writer_picture_batch(void)
 {
-    static void *memory; /* under the writer's lock; only who takes pictures needs it */
-    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
-        memory = NULL;
-    }
-    return memory;
+    return writer.batch + 1;
 }
 
 static pfa_counters_t sum; /* too long for a stack; under the writer's lock */
@@ -80,7 +76,9 @@ static void remember_counters(void)
 int pfa_writer_reset(void)
 {
     void *memory = writer.batch;
-    if (memory == NULL && pfa_sys_map(NULL, sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+    /* That of pictures too, at the start: a program that has used up its mappings still has a last picture. */
+    if (memory == NULL &&
+        pfa_sys_map(NULL, 2 * sizeof(pfa_batch_t), PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
         return ENOMEM;
     }
     writer.batch = memory;
