@@ -194,8 +194,10 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
         memset(chunk, 0, slot_size); /* not left to mimalloc, which knows nothing of slots used again at once */
         pfa_measure_own_end(tls);
     }
-    uint64_t now;
-    if (pfa_clock_may_skip(tls)) {
+    uint64_t now = tls->clock;
+    if (PFA_LIKELY(tls->is_timed)) {
+        tls->is_timed = 0;
+    } else if (pfa_clock_may_skip(tls)) {
         now = pfa_clock_step(tls);
     } else {
         now = pfa_clock_read(tls);

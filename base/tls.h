@@ -61,6 +61,7 @@ typedef struct pfa_tls {
     uint8_t in_depot;     /* is it adding a node? */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
     uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below) */
+    uint8_t is_timed;     /* has the allocation under way asked for the time before? It counts once (meta/measure.h) */
     uint8_t freed;        /* chunks that it has freed without ever having allocated, up to a few (hooks/thread.c) */
     uint64_t locks_again; /* how often it has taken each lock once more, in handlers */
 } pfa_tls_t;

@@ -251,9 +251,12 @@ static bool interrupt_once(uint32_t epoch)
         if (thread->tls == NULL) {
             continue; /* its first allocation leaves the fast path anyway */
         }
+        if (pfa_load_relaxed(&thread->tls->epoch) == epoch) {
+            continue; /* calls that are skipped are counted beforehand (meta/measure.h): none without need */
+        }
         int64_t *countdown = &thread->tls->countdown;
         /* Relaxed: see pfa_thread_list_interrupt. */
-        if (pfa_load_relaxed(&thread->tls->epoch) != epoch && __atomic_load_n(countdown, __ATOMIC_RELAXED) >= 0) {
+        if (__atomic_load_n(countdown, __ATOMIC_RELAXED) >= 0) {
             __atomic_store_n(countdown, -1, __ATOMIC_RELAXED);
             pending = true;
         }
