@@ -204,7 +204,7 @@ static void push_borrowing(const pfa_event_t *event, const pfa_event_accesses_t 
     if (ring != NULL) {
         put(ring, event, accesses);
     } else {
-        pfa_fold_event(event, NULL, 0);
+        pfa_fold_without_ring(event, word, ended);
     }
     pfa_store_relaxed(word, ended);
     if (ring != NULL) {
