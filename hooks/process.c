@@ -170,10 +170,11 @@ static void work_in_background(void)
     pfa_thread_end_if_deserted();
 }
 
-/* A thread whose ring is full writes it out itself, where no background thread does. */
+/* A thread whose ring is full writes it out itself, where no background thread does, or where it is that one: it runs the
+ * program's exit handlers when it is the last that is left. */
 static bool write_here(void)
 {
-    return !pfa_background_exists() && pfa_session_try_round();
+    return (!pfa_background_exists() || pfa_background_is_me()) && pfa_session_try_round();
 }
 
 static void share(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes)
