@@ -177,6 +177,14 @@ static bool write_here(void)
     return (!pfa_background_exists() || pfa_background_is_me()) && pfa_session_try_round();
 }
 
+/* Many chunks will die: the thread that writes this is made while the program still allocates, since a free does not make it. */
+static void expect_deaths(void)
+{
+    if (pfa_ring_is_open() && !pfa_background_exists()) {
+        pfa_background_ask();
+    }
+}
+
 static void share(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes)
 {
     pfa_share_t share = pfa_life_share(size_flags);
@@ -209,6 +217,7 @@ static void configure(void)
     }
     enum { PERIOD_NS = 250000000 };
     pfa_chunk_want_reclaim = want_reclaim;
+    pfa_chunk_many_made = expect_deaths;
     pfa_ring_want_writer = pfa_background_ask;
     pfa_ring_write_here = write_here;
     pfa_fold_share = share;
