@@ -153,8 +153,22 @@ static void *fetch_slot_busily(pfa_tls_t *tls, size_t slot_size, size_t align)
     return publish(tls, chunk) ? chunk : NULL;
 }
 
+void (*pfa_chunk_many_made)(void);
+
+/* The backing makes new slots a few at a time, more of them the smaller they are; a program that does little fetches a few times
+ * for each of its sizes. */
+static void count_fetch(void)
+{
+    enum { FETCHES = 256 };
+    static _Atomic uint32_t fetches;
+    if (pfa_add_relaxed(&fetches, 1) % FETCHES == FETCHES - 1 && pfa_chunk_many_made != NULL) {
+        pfa_chunk_many_made();
+    }
+}
+
 static PFA_NOINLINE void *fetch_slot(pfa_tls_t *tls, size_t slot_size, size_t align)
 {
+    count_fetch();
     pfa_tls_begin_busy(tls);
     void *chunk = fetch_slot_busily(tls, slot_size, align);
     pfa_tls_end_busy(tls);

@@ -53,6 +53,9 @@ void pfa_chunk_thread_end(pfa_tls_t *tls);
 
 /* Called when something was retired and a background thread should reclaim; set once at start. */
 extern void (*pfa_chunk_want_reclaim)(void);
+/* Called now and then while chunks take more memory: after some thousand small ones each time, whose deaths will be told; set
+ * once at start. */
+extern void (*pfa_chunk_many_made)(void);
 /* Called when a chunk lies outside the profiled range for the first time; set once at start. */
 extern void (*pfa_chunk_went_outside)(void);
 /* One round of reclaiming, as pfa_intervalmap_reclaim. */

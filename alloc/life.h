@@ -2,7 +2,7 @@
  * points that record everything; everyone else goes through alloc/chunk.h.
  *
  * Budget beyond mimalloc's own: birth seven loads, one multiply, half a cache line written, three counters; death eight
- * loads, one multiply, one store, three counters. No call, no atomic read-modify-write, no lock. */
+ * loads, one multiply, one store, two that keep handlers off, three counters. No call, no atomic read-modify-write, no lock. */
 #ifndef PFA_ALLOC_LIFE_H
 #define PFA_ALLOC_LIFE_H
 
@@ -66,13 +66,18 @@ PFA_INLINE pfa_event_accesses_t pfa_life_accesses(pfa_record_t *record, uint64_t
 /* The same, out of line: told where the event is. */
 PFA_NOINLINE void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags);
 
-/* Hands a death to the writer. Before the record says so: a thread that is killed in between leaves both, and the reader
- * knows that (export/format/live.h). */
+/* Hands a death to the writer, then marks the record dead. In this order: a thread that is killed in between leaves both, and
+ * the reader knows that (export/format/live.h). A signal handler that frees meanwhile has neither the same entry nor the one
+ * behind it. */
 PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
                               uint32_t free_stack, uint64_t now)
 {
     pfa_event_t aside;
-    pfa_event_t *event = pfa_ring_next(tls->ring);
+    bool in_handler = tls->in_ring;
+    tls->in_ring = true;
+    pfa_fence_compiler();
+    pfa_ring_t *ring = tls->ring;
+    pfa_event_t *event = in_handler ? NULL : pfa_ring_next(ring);
     if (PFA_UNLIKELY(event == NULL)) {
         event = &aside;
     }
@@ -93,16 +98,21 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
         if (pfa_range_is_wide()) {
             pfa_life_tell_accesses(&accesses, record, size_flags);
         }
+        tls->in_ring = in_handler;
         pfa_ring_push_slowly(tls, event, &accesses, &record->size_flags, pfa_record_ended(size_flags));
         return;
     }
-    if (PFA_UNLIKELY(tls->ring->accesses != NULL)) {
-        pfa_life_tell_accesses(pfa_ring_next_accesses(tls->ring), record, size_flags);
+    if (PFA_UNLIKELY(ring->accesses != NULL)) {
+        pfa_life_tell_accesses(pfa_ring_next_accesses(ring), record, size_flags);
     }
-    pfa_ring_commit(tls->ring);
+    pfa_ring_commit(ring);
+    pfa_store_relaxed(&record->size_flags, pfa_record_ended(size_flags));
+    pfa_fence_compiler();
+    tls->in_ring = false;
 }
 
-/* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. */
+/* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. Else the record is
+ * as it was. */
 PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags);
 
 /* For the record of a chunk that the realloc under way makes. */
@@ -170,10 +180,11 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     if (PFA_LIKELY(state == PFA_TRACE)) {
         uint32_t site = pfa_stack_site(tls, tls->free_site);
         pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
-    } else if (state != PFA_NO_TRACE) {
+    } else if (state == PFA_NO_TRACE) {
+        pfa_store_relaxed(&place.record->size_flags, pfa_record_ended(size_flags));
+    } else {
         return PFA_LIFE_NOT; /* the record is not this process's */
     }
-    pfa_store_relaxed(&place.record->size_flags, size_flags ^ PFA_FLAGS_SILENT); /* live to freed */
     return pfa_count_free(tls, thread, pfa_word_class(place.word), PFA_COUNT_ONE, pfa_size_of(size_flags))
                ? PFA_LIFE_ENDED_SETTLE
                : PFA_LIFE_ENDED;

@@ -58,7 +58,8 @@ typedef struct pfa_tls {
     uint8_t clock_may_skip; /* is the mode one in which times may be skipped? */
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
-    uint8_t in_depot;     /* is it adding a node? */
+    uint8_t in_depot; /* is it adding a node? */
+    uint8_t in_ring;  /* is it telling a death? Those of a handler that comes into that go elsewhere (meta/ring.h) */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
     uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below) */
     uint8_t is_timed;     /* has the allocation under way asked for the time before? It counts once (meta/measure.h) */

@@ -1,4 +1,4 @@
-/* The background thread: does what no thread of the program should wait for. It is made when there is work for the first
+/* The background thread: does what no thread of the program should wait for. It is made when there is (or will be) work for the first
  * time, with all signals blocked; a fork child has none until it needs one. Once there, it also works by the clock, if it
  * was given a period. Only the process that has the memory makes it, never a child of vfork that is its guest.
  *

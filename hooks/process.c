@@ -170,10 +170,19 @@ static void work_in_background(void)
     pfa_thread_end_if_deserted();
 }
 
-/* A thread whose ring is full writes it out itself, where no background thread does. */
+/* A thread whose ring is full writes it out itself, where no background thread does, or where it is that one: it runs the
+ * program's exit handlers when it is the last that is left. */
 static bool write_here(void)
 {
-    return !pfa_background_exists() && pfa_session_try_round();
+    return (!pfa_background_exists() || pfa_background_is_me()) && pfa_session_try_round();
+}
+
+/* Many chunks will die: the thread that writes this is made while the program still allocates, since a free does not make it. */
+static void expect_deaths(void)
+{
+    if (pfa_ring_is_open() && !pfa_background_exists()) {
+        pfa_background_ask();
+    }
 }
 
 static void share(uint64_t size_flags, uint64_t *chunks, uint64_t *bytes)
@@ -208,6 +217,7 @@ static void configure(void)
     }
     enum { PERIOD_NS = 250000000 };
     pfa_chunk_want_reclaim = want_reclaim;
+    pfa_chunk_many_made = expect_deaths;
     pfa_ring_want_writer = pfa_background_ask;
     pfa_ring_write_here = write_here;
     pfa_fold_share = share;

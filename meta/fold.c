@@ -77,7 +77,8 @@ static void add_fold(pfa_live_fold_t *fold, const pfa_event_t *event, pfa_ring_t
     pfa_fence_compiler();
 }
 
-void pfa_fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
+/* `word` is NULL, or says `ended` before another can be the last that was folded. */
+static void fold(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail, _Atomic uint64_t *word, uint64_t ended)
 {
     if (is_before(event)) {
         if (tail != 0) { /* it was counted when it was tried to write it */
@@ -97,7 +98,20 @@ void pfa_fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
     }
     pfa_lock(PFA_LOCK_FOLDS);
     add_fold(&folds_near[event->stack % PFA_LIVE_NODES], event, ring, tail);
+    if (word != NULL) {
+        pfa_store_relaxed(word, ended);
+    }
     pfa_unlock(PFA_LOCK_FOLDS);
+}
+
+void pfa_fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail)
+{
+    fold(event, ring, tail, NULL, 0);
+}
+
+void pfa_fold_without_ring(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended)
+{
+    fold(event, NULL, 0, word, ended);
 }
 
 void pfa_fold_pending(pfa_ring_t *ring, uint64_t to)

@@ -8,9 +8,11 @@
 
 #include "meta/ring.h"
 
-/* Adds a death to the totals of its stack. It is of this ring, or of none for NULL; `tail`, if not 0, is what the ring's becomes
- * by that. */
+/* Adds a death to the totals of its stack. It is of this ring; `tail`, if not 0, is what the ring's becomes by that. */
 void pfa_fold_event(const pfa_event_t *event, pfa_ring_t *ring, uint64_t tail);
+/* The same for a thread that has none and found none. All of those share the word of which was the last, so `ended` is in the
+ * word of the record before another's can be: after a kill, no other that was folded may be of a record that is still live. */
+void pfa_fold_without_ring(const pfa_event_t *event, _Atomic uint64_t *word, uint64_t ended);
 /* Entries up to before `to` cannot be written: adds them. The writer's. */
 void pfa_fold_pending(pfa_ring_t *ring, uint64_t to);
 /* The totals of a stack, NULL if none were added near it. */

@@ -157,7 +157,7 @@ static void tell_waited(pfa_thread_t *thread, pfa_ring_t *ring)
 
 /* --- storing ----------------------------------------------------------------------------------------------------- */
 
-/* A handler that interrupts the thread and frees finds a ring that is the thread's, or none. */
+/* While in_ring, or at the thread's end: a handler that interrupts it and frees finds a ring that is the thread's, or none. */
 static void have_ring(pfa_tls_t *tls, pfa_ring_t *ring)
 {
     pfa_ring_t *old = tls->ring;
@@ -204,7 +204,7 @@ static void push_borrowing(const pfa_event_t *event, const pfa_event_accesses_t 
     if (ring != NULL) {
         put(ring, event, accesses);
     } else {
-        pfa_fold_event(event, NULL, 0);
+        pfa_fold_without_ring(event, word, ended);
     }
     pfa_store_relaxed(word, ended);
     if (ring != NULL) {
@@ -222,20 +222,39 @@ static void find_ring(pfa_tls_t *tls)
     }
 }
 
-void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
-                          _Atomic uint64_t *word, uint64_t ended)
+/* To the thread's own ring. False: it has none, and gets none. */
+static bool push(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
+                 uint64_t ended)
 {
-    if (!pfa_ring_is_open()) {
-        return;
-    }
-    if (tls->thread != NULL && (tls->ring == NULL || !has_room(tls->ring))) {
+    if (tls->ring == NULL || !has_room(tls->ring)) {
         find_ring(tls);
     }
     if (tls->ring == NULL) {
+        return false;
+    }
+    put(tls->ring, event, accesses);
+    pfa_store_relaxed(word, ended);
+    tell_waited(tls->thread, tls->ring);
+    return true;
+}
+
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                          _Atomic uint64_t *word, uint64_t ended)
+{
+    bool told = false;
+    if (!pfa_ring_is_open()) {
+        pfa_store_relaxed(word, ended);
+        return;
+    }
+    if (tls->thread != NULL && !tls->in_ring) {
+        tls->in_ring = true;
+        pfa_fence_compiler();
+        told = push(tls, event, accesses, word, ended);
+        pfa_fence_compiler();
+        tls->in_ring = false;
+    }
+    if (!told) {
         push_borrowing(event, accesses, word, ended);
-    } else {
-        put(tls->ring, event, accesses);
-        tell_waited(tls->thread, tls->ring);
     }
 }
 
@@ -308,6 +327,7 @@ void pfa_ring_after_fork(pfa_tls_t *tls)
     pfa_store_relaxed(&borrowers, 0);
     pfa_store_relaxed(&disk_since, 0);
     tls->ring = NULL;
+    tls->in_ring = false; /* whoever forks in the middle of a free is the child's only thread now */
     if (tls->thread != NULL) {
         tls->thread->ring = NULL;
     }

@@ -65,8 +65,9 @@ PFA_INLINE void pfa_ring_set_open(bool open)
     pfa_store_release(&pfa_wiped.word, (uint32_t)(open ? PFA_TRACE : PFA_NO_TRACE));
 }
 
-/* Stores the event where there is no room at hand, and `ended` in the word of its record, before another thread's event can
- * come behind it in a ring that was borrowed: of a ring, only the last may be of a record that is still live (live.h). */
+/* Stores the event where there is no room at hand, and `ended` in the word of its record, before another event can come behind
+ * it: of a ring, only the last may be of a record that is still live (live.h). With tls->in_ring, the caller is a signal handler
+ * that came into the middle of the thread's own: it borrows a ring. */
 PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
                                        _Atomic uint64_t *word, uint64_t ended);
 /* A quarter more of it is full: tells the writer. */

@@ -50,10 +50,41 @@ static void what_cannot_be_folded_is_counted_once(void)
     must(pfa_load_relaxed(&pfa_tls.ring->shared->tail) == 4);
 }
 
+/* A signal handler that frees in the middle of the thread's own telling leaves the thread's ring and its next entry alone, even
+ * where the ring is full and a larger one could be had; the thread then goes on as if nothing had been. */
+static void what_a_handler_tells_goes_to_another_ring(void)
+{
+    begin();
+    put(&pfa_tls, PFA_NODE_FIRST, 16);
+    pfa_ring_t *ring = pfa_tls.ring;
+    uint64_t filled[] = {1, ring->mask + 1}; /* there is room, and there is none */
+    for (unsigned i = 0; i < 2; i++) {
+        while (ring->head < filled[i]) {
+            put(&pfa_tls, PFA_NODE_FIRST, 16);
+        }
+        uint64_t head = ring->head;
+        _Atomic uint64_t word = 1;
+        pfa_event_t event = {.alloc_time = 7, .free_time = 8, .size_flags = (uint64_t)32 << PFA_RECORD_SIZE_SHIFT};
+        pfa_tls.in_ring = true;
+        pfa_ring_push_slowly(&pfa_tls, &event, NULL, &word, 2);
+        must(pfa_tls.in_ring && pfa_tls.ring == ring && ring->head == head && pfa_load_relaxed(&word) == 2);
+        pfa_tls.in_ring = false;
+    }
+    uint64_t others = 0;
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        uint64_t from;
+        uint64_t to;
+        others += pfa_ring_pending(i, &from, &to) != ring ? to - from : 0;
+    }
+    must(others == 2);
+}
+
 RUN_IN_CHILD(what_cannot_be_folded_is_counted_once)
+RUN_IN_CHILD(what_a_handler_tells_goes_to_another_ring)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_cannot_be_folded_is_counted_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_cannot_be_folded_is_counted_once),
+                                       cmocka_unit_test(test_what_a_handler_tells_goes_to_another_ring)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
