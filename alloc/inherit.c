@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+/* Of a table in memory as well: what is in use of records that no file holds can only be read before. */
 static int make_room(void)
 {
     uint32_t count = pfa_load_relaxed(&pfa_extents_head->extent_count);
@@ -24,10 +25,14 @@ int pfa_inherit(const char *path)
 {
     int err = pfa_extents_reopen(path);
     pfa_range.inherited = true;
-    if (err == 0 && make_room() != 0) {
-        pfa_extents_unlink();
-        (void)pfa_extents_reopen(NULL);
-        err = ENOSPC;
+    if (err == ENOMEM) {
+        return err;
     }
-    return err;
+    bool has_room = make_room() == 0;
+    if (!has_room && pfa_extents_shared()) { /* the disk: then in memory */
+        pfa_extents_unlink();
+        err = ENOSPC;
+        has_room = pfa_extents_reopen(NULL) == 0 && make_room() == 0;
+    }
+    return has_room ? err : ENOMEM;
 }
