@@ -1,6 +1,7 @@
 /* Owns the change from the parent's records to the child's own. See alloc/inherit.h. */
 #include "alloc/inherit.h"
 #include "alloc/places.h"
+#include "meta/depot.h"
 #include "meta/extents.h"
 
 #include <errno.h>
@@ -12,6 +13,9 @@ static int make_room(void)
     int err = 0;
     for (uint32_t i = 0; i < count && err == 0; i++) {
         const pfa_live_extent_t *extent = &pfa_extents_head->extents[i];
+        if (extent->kind == PFA_EXTENT_NODES) {
+            pfa_depot_know(extent->index, pfa_extents_at(i));
+        }
         if (extent->kind != PFA_EXTENT_RECORDS) {
             err = extent->kind == PFA_EXTENT_NONE ? 0 : pfa_extents_make_room(i, 0, extent->size);
             continue;
