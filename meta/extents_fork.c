@@ -57,6 +57,15 @@ static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t si
     return err;
 }
 
+/* Not unmapped: the handler that forked may return to where its thread stores to a ring. */
+static void leave_to_nobody(void *at, size_t size)
+{
+    void *got;
+    if (pfa_sys_map(at, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE, &got) != 0) {
+        (void)pfa_sys_unmap(at, size);
+    }
+}
+
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
 static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t nodes)
 {
@@ -73,7 +82,7 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t
             pfa_store_relaxed(&pfa_extents_head->extent_count, i + 1);
             table.at[i] = NULL;
             if (at != NULL && !table.is_twin[i]) { /* twins were mapped over by what they are twins of */
-                (void)pfa_sys_unmap(at, old[i].size);
+                leave_to_nobody(at, old[i].size);
             }
             table.is_twin[i] = false;
         }
