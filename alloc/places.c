@@ -286,6 +286,9 @@ int pfa_places_make_room(uint32_t extent, uint64_t index)
     uint64_t end = first + pfa_range.group_units;
     end = end < unit_count(&pfa_range) ? end : unit_count(&pfa_range);
     int err = 0;
+    if (pfa_load_relaxed(&pfa_range.units[first].records) == NULL) { /* its maker had not come to that */
+        pfa_store_relaxed(&pfa_range.units[first].records, (char *)pfa_extents_at(extent));
+    }
     pfa_store_relaxed(&pfa_range.units[first].group_extent, (uint16_t)(extent + 1));
     pfa_store_relaxed(&pfa_range.units[first].group_twin, (uint16_t)0);
     for (uint64_t number = first; number < end && err == 0; number++) {

@@ -332,7 +332,9 @@ static long write_all(int fd, const char *buf, size_t size)
 long pfa_sys_write(int fd, const void *buf, size_t size)
 {
     silence_t quiet = silence(SIGPIPE, true);
+    silence_t quiet_file = silence(SIGXFSZ, false);
     long got = write_all(fd, buf, size);
+    end_silence(&quiet_file, got == -EFBIG);
     end_silence(&quiet, got == -EPIPE);
     return got;
 }

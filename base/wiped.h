@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 typedef enum pfa_wiped_state {
-    PFA_WIPED, /* nothing was recorded yet, or this is a child that does not know it yet */
+    PFA_WIPED,   /* nothing was recorded yet, or this is a child that does not know it yet */
+    PFA_MENDING, /* a child that sets its state right: the records are its parent's still */
     PFA_NO_TRACE,
     PFA_TRACE,
-    PFA_MENDING, /* a child that sets its state right */
-    PFA_BLIND    /* a child that has no records of its own and must not look at its parent's */
+    PFA_BLIND /* a child that has no records of its own and must not look at its parent's */
 } pfa_wiped_state_t;
 
 /* In a page of its own. */
@@ -42,7 +42,7 @@ bool pfa_wiped_works(void);
 PFA_COLD void pfa_wiped_found(void);
 PFA_INLINE void pfa_wiped_check(void)
 {
-    if (PFA_UNLIKELY(pfa_wiped_now() == PFA_WIPED)) {
+    if (PFA_UNLIKELY(pfa_wiped_now() <= PFA_MENDING)) {
         pfa_wiped_found();
     }
 }

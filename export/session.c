@@ -428,7 +428,6 @@ bool pfa_session_leave(void)
 {
     bool open = pfa_session_is_open();
     pfa_store_release(&session.open, false);
-    pfa_ring_set_open(false);
     pfa_block_after_fork();
     session.trace[0] = '\0';
     session.live[0] = '\0';

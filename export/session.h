@@ -50,7 +50,8 @@ void pfa_session_lost(const char *text);
 bool pfa_session_may_reopen(void);
 void pfa_session_reopen(uint64_t sample);
 
-/* In a fork child: the session is the parent's and goes on without us. Was there one? */
+/* In a fork child: the session is the parent's and goes on without us. Was there one? That rings are closed the caller says,
+ * when the records are the child's own. */
 bool pfa_session_leave(void);
 /* Later, to have its own: the name of its live table, to be made before the rest, or NULL (that was said); then the rest, or
  * what making the table failed with. */

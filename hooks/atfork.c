@@ -1,9 +1,9 @@
 /* Owns what is of fork in other libraries: the registration of fork handlers, to be the first of them, since in the child they
  * are called in that order and one that frees a chunk before ours would do it in its parent's records; _Fork, which calls none;
  * and fork, which is not to be interrupted by a signal handler that forks: the C library holds a lock of its own meanwhile, but
- * not in a process of one thread, and our background thread makes a second. The C library does all else. In the shared library only: a static program calls its own. For what comes by
- * neither there is base/wiped.h; but that tells a child only when it frees or allocates, and callbacks of instrumented code
- * do not look. */
+ * not in a process of one thread, and our background thread makes a second. The C library does all else. In the shared library
+ * only: a static program calls its own. For what comes by neither there is base/wiped.h; but that tells a child only when it
+ * frees or allocates, and callbacks of instrumented code do not look. */
 #define _GNU_SOURCE 1
 #include "alloc/range.h"
 #include "base/compiler.h"
@@ -77,9 +77,11 @@ PFA_EXPORT pid_t __fork(void)
 
 PFA_EXPORT pid_t _Fork(void)
 {
+    uint64_t before = pfa_sys_hold_signals();
     pid_t child = call(&real_plain_fork);
     if (child == 0) {
         pfa_fork_in_child();
     }
+    pfa_sys_let_signals(before);
     return child;
 }

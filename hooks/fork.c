@@ -91,6 +91,7 @@ static void let_go(void)
     }
 }
 
+/* With signals held: a handler that freed or allocated meanwhile would do it in the parent's records. */
 static void set_right(void)
 {
     pfa_store_relaxed(&pfa_wiped.word, (uint32_t)PFA_MENDING);
@@ -103,18 +104,21 @@ static void set_right(void)
     pfa_rcu_after_fork();
     pfa_intervalmap_after_fork();
     pfa_loader_after_fork_child();
-    pfa_store_relaxed(&pfa_wiped.word, (uint32_t)PFA_NO_TRACE);
     if (pfa_range.total_span != 0) {
         let_go();
+    }
+    if (pfa_wiped_now() == PFA_MENDING) { /* not blind */
+        pfa_ring_set_open(false);
     }
     pfa_process_after_fork();
     pfa_tls_disarm(&pfa_tls); /* the next allocation looks what is in force now */
 }
 
-/* The word was found wiped. A child of clone may have made threads before it came here: they wait. */
-static void notice(void)
+static _Atomic(const pfa_tls_t *) at_it; /* who sets it right */
+
+static void set_right_if_wiped(void)
 {
-    static _Atomic(const pfa_tls_t *) at_it;
+    uint64_t before = pfa_sys_hold_signals();
     uint32_t wiped = PFA_WIPED;
     if (atomic_compare_exchange_strong(&pfa_wiped.word, &wiped, (uint32_t)PFA_MENDING)) {
         int kept = errno;
@@ -123,7 +127,17 @@ static void notice(void)
         pfa_store_relaxed(&at_it, (const pfa_tls_t *)NULL);
         errno = kept;
     }
-    while (pfa_wiped_now() == PFA_MENDING && pfa_load_relaxed(&at_it) != &pfa_tls) {
+    pfa_sys_let_signals(before);
+}
+
+/* The word was found wiped, or nearly so. A child of clone may have made threads before it came here: they wait. */
+static void notice(void)
+{
+    if (pfa_wiped_now() == PFA_WIPED) {
+        set_right_if_wiped();
+    }
+    /* Partner: the release store in set_right or become_blind. */
+    while (pfa_load_acquire(&pfa_wiped.word) == PFA_MENDING && pfa_load_relaxed(&at_it) != &pfa_tls) {
         pfa_sys_yield();
     }
 }
@@ -181,7 +195,9 @@ void pfa_fork_in_child(void)
     if (pfa_wiped_works()) {
         pfa_wiped_check(); /* a handler of somebody else's may have come to us before */
     } else {
+        uint64_t held_before = pfa_sys_hold_signals();
         set_right();
+        pfa_sys_let_signals(held_before);
     }
 }
 

@@ -72,6 +72,9 @@ bool pfa_slow_is_due(pfa_tls_t *tls, size_t size, uint64_t *weight)
     }
     if (PFA_UNLIKELY(pfa_load_relaxed(&pfa_fork_pending))) {
         pfa_fork_go_on(tls);
+        if (pfa_range.blind) {
+            return false; /* it could not have records after all */
+        }
     }
     if (tls->mode == PFA_MODE_FULL) {
         return true;

@@ -16,7 +16,7 @@
             pfa_unwind_start_t start_;                                                                                 \
             PFA_UNWIND_HERE(&start_);                                                                                  \
             (tls)->stack = pfa_stack_take((tls), &start_);                                                             \
-        } else if (PFA_UNLIKELY(state_ == PFA_WIPED)) {                                                                \
+        } else if (PFA_UNLIKELY(state_ <= PFA_MENDING)) {                                                              \
             in_child;                                                                                                  \
         } else {                                                                                                       \
             (tls)->stack = PFA_NODE_UNKNOWN;                                                                           \

@@ -222,6 +222,13 @@ uint32_t pfa_depot_generation(void)
     return pfa_load_acquire(&generation);
 }
 
+void pfa_depot_know(uint32_t chunk, void *memory)
+{
+    if (chunk < CHUNKS && pfa_load_relaxed(&chunks[chunk]) == NULL) {
+        pfa_store_release(&chunks[chunk], (pfa_live_node_t *)memory);
+    }
+}
+
 uint32_t pfa_depot_count(void)
 {
     return pfa_load_acquire(&pfa_extents_head->node_count);

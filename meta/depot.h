@@ -31,6 +31,8 @@ uint32_t pfa_depot_renew(const pfa_depot_range_t *gone, size_t count);
 /* Changes with each pfa_depot_renew: whoever keeps numbers of nodes compares. */
 uint32_t pfa_depot_generation(void);
 uint32_t pfa_depot_count(void);
+/* In a fork child, for each extent of nodes: whoever made it in the parent may not have come to tell the depot. */
+void pfa_depot_know(uint32_t chunk, void *memory);
 /* Below pfa_depot_count. */
 const pfa_live_node_t *pfa_depot_node(uint32_t number);
 

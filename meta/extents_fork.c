@@ -32,9 +32,13 @@ static size_t content_size(const pfa_live_extent_t *extent, uint32_t nodes)
     return nodes > first ? (nodes - first) * sizeof(pfa_live_node_t) : 0;
 }
 
+enum { CONTENT_LOST = -1 };
+
+/* If it fails, what was there is there still, in memory that is the child's alone. */
 static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t size)
 {
     void *copy;
+    void *got;
     uint32_t number;
     int err = -pfa_sys_map(NULL, size + 1, PROT_READ | PROT_WRITE, 0, &copy);
     if (err != 0) {
@@ -43,11 +47,23 @@ static int remake_with_content(const pfa_live_extent_t *old, void *at, size_t si
     memcpy(copy, at, size);
     err = pfa_extents_place((pfa_extent_kind_t)old->kind, old->index, old->size, &at, &number);
     err = err != 0 ? err : pfa_extents_make_room(number, 0, old->size);
-    if (err == 0) {
+    if (err != 0 && pfa_sys_map(at, old->size, PROT_READ | PROT_WRITE, MAP_FIXED, &got) != 0) {
+        err = CONTENT_LOST;
+    }
+    if (err != CONTENT_LOST) {
         memcpy(at, copy, size);
     }
     (void)pfa_sys_unmap(copy, size + 1);
     return err;
+}
+
+/* Not unmapped: the handler that forked may return to where its thread stores to a ring. */
+static void leave_to_nobody(void *at, size_t size)
+{
+    void *got;
+    if (pfa_sys_map(at, size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE, &got) != 0) {
+        (void)pfa_sys_unmap(at, size);
+    }
 }
 
 /* Rings and folds become nobody's memory, private to the child; the others get their place in the new file. */
@@ -66,7 +82,7 @@ static int remake_extents(const pfa_live_extent_t *old, uint32_t count, uint32_t
             pfa_store_relaxed(&pfa_extents_head->extent_count, i + 1);
             table.at[i] = NULL;
             if (at != NULL && !table.is_twin[i]) { /* twins were mapped over by what they are twins of */
-                (void)pfa_sys_unmap(at, old[i].size);
+                leave_to_nobody(at, old[i].size);
             }
             table.is_twin[i] = false;
         }
@@ -102,18 +118,21 @@ int pfa_extents_reopen(const char *path)
     int err = pfa_extents_open(path);
     int failed = err != 0 ? pfa_extents_open(NULL) : 0;
     failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
-    if (failed != 0 && table.shared) { /* the disk: then in memory */
+    if (failed != 0 && failed != CONTENT_LOST && table.shared) { /* the disk: then in memory */
         pfa_extents_unlink();
         pfa_extents_leave_files();
         err = failed;
         failed = pfa_extents_open(NULL);
-        pfa_store_relaxed(&pfa_extents_head->extent_count, 0);
         failed = failed != 0 ? failed : remake_extents(copy, count, nodes);
+    }
+    (void)pfa_sys_unmap(copy, size + 1);
+    if (failed != 0) { /* the head may be the parent's still */
+        pfa_extents_unlink();
+        return ENOMEM;
     }
     memcpy(pfa_extents_head->weights, weights, sizeof weights);
     pfa_store_relaxed(&pfa_extents_head->node_count, nodes);
-    (void)pfa_sys_unmap(copy, size + 1);
-    return failed != 0 ? ENOMEM : err;
+    return err;
 }
 
 /* Of a twin only the pieces that are in use are mapped: those with data. */

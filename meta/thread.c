@@ -15,6 +15,7 @@ static struct {
     uint32_t count;         /* of the living, */
     uint32_t freeing;       /* and of those among them that have only freed */
     uint32_t sweep_at;      /* so many of those are looked through for threads that are gone */
+    int owner;              /* the process whose threads they are; 0 before the first */
     pfa_counters_t of_dead; /* what threads that ended had counted */
     _Atomic uint16_t last_number;
 } list;
@@ -120,6 +121,9 @@ static void take_off(pfa_thread_t *thread)
 static void sweep(void)
 {
     pfa_thread_t *thread = list.living;
+    if (pfa_sys_pid() != list.owner) {
+        return; /* a child in our memory, of vfork say: the threads are not its own, and look gone to it */
+    }
     while (thread != NULL) {
         pfa_thread_t *next = thread->next;
         if (thread->tls == NULL && pfa_sys_is_gone(thread->tid)) {
@@ -137,6 +141,7 @@ static void sweep(void)
 static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
 {
     pfa_lock(PFA_LOCK_THREADS);
+    list.owner = list.owner != 0 ? list.owner : pfa_sys_pid();
     if (list.spare == NULL && list.freeing >= list.sweep_at) {
         sweep();
     }
@@ -212,6 +217,7 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
         survivor->previous = NULL;
         survivor->tid = survivor->tls == NULL ? pfa_sys_tid() : 0;
     }
+    list.owner = pfa_sys_pid();
     list.count = survivor != NULL;
     list.freeing = survivor != NULL && survivor->tls == NULL;
 }

@@ -1,5 +1,6 @@
 /* Where the records of regions lie: close together, nobody's over another's, and with room on the disk. */
 #include "alloc/inherit.h"
+#include "meta/depot.h"
 #include "alloc/places.h"
 #include "alloc/region.h"
 #include "base/options.h"
@@ -214,12 +215,35 @@ static void go_on_where_memory_is_short(void)
 }
 RUN_IN_CHILD(go_on_where_memory_is_short)
 
+/* A fork found other threads in the middle of adding: the extents are there, and nobody was told. */
+static void know_what_was_being_made(void)
+{
+    enum { SLICE = 3 };
+    void *memory;
+    uint32_t number;
+    allocator_start(256 * MIB, 256 * MIB);
+    must(pfa_depot_open() == 0);
+    place_t place = get_place(SLICE, 0, 10);
+    pfa_record_unit_t *group = &pfa_range.units[0];
+    pfa_store_relaxed(&group->records, (char *)NULL);
+    pfa_store_relaxed(&group->extent, (uint16_t)0);
+    pfa_store_relaxed(&group->group_extent, (uint16_t)0);
+    must(pfa_extents_add(PFA_EXTENT_NODES, 1, PFA_LIVE_NODES * sizeof(pfa_live_node_t), NULL, &memory, &number) == 0);
+    ((pfa_live_node_t *)memory)[3].pc = 4711;
+    pfa_store_relaxed(&pfa_extents_head->node_count, PFA_LIVE_NODES + 4);
+    must(pfa_inherit(NULL) == 0);
+    must(pfa_depot_count() == PFA_LIVE_NODES + 4 && pfa_depot_node(PFA_LIVE_NODES + 3)->pc == 4711);
+    must(get_place(SLICE, 0, 10).records == place.records);
+    memset((void *)place.begin, 1, place.end - place.begin);
+}
+RUN_IN_CHILD(know_what_was_being_made)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_be_each_in_its_place),        cmocka_unit_test(test_share_pages),
         cmocka_unit_test(test_have_room_in_a_child),        cmocka_unit_test(test_have_room_after_changes),
-        cmocka_unit_test(test_go_on_where_memory_is_short),
+        cmocka_unit_test(test_go_on_where_memory_is_short), cmocka_unit_test(test_know_what_was_being_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

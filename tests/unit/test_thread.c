@@ -397,6 +397,27 @@ static void after_fork_only_the_caller_lives(void **state)
     }
 }
 
+/* Its own process has none of the threads that are in the list. */
+static void look_from_vfork(void)
+{
+    static pfa_tls_t tls;
+    int status;
+    const pfa_thread_t *thread = pfa_thread_list_join_to_free(&tls);
+    must(thread != NULL && thread->tid == pfa_sys_tid());
+    pid_t child = vfork();
+    if (child == 0) {
+        _exit(pfa_thread_list_alone(NULL) ? 1 : 0);
+    }
+    must(waitpid(child, &status, 0) == child && status == 0);
+    must(thread->tid == pfa_sys_tid() && !pfa_thread_list_alone(NULL));
+}
+
+static void a_child_in_our_memory_finds_nobody_gone(void **state)
+{
+    (void)state;
+    in_child(look_from_vfork);
+}
+
 static int refuse_mmap(pfa_sys_call_t call)
 {
     return call == PFA_SYS_MMAP ? ENOMEM : 0;
@@ -425,6 +446,7 @@ int main(void)
     /* First those that want their process's list untouched. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joining_without_memory_fails_and_recovers),
+        cmocka_unit_test(a_child_in_our_memory_finds_nobody_gone),
         cmocka_unit_test(numbers_run_out_gracefully),
         cmocka_unit_test(the_peak_is_exact_with_one_thread),
         cmocka_unit_test(a_free_without_a_thread_lowers_the_live_total),
