@@ -331,11 +331,11 @@ static long write_all(int fd, const char *buf, size_t size)
 
 long pfa_sys_write(int fd, const void *buf, size_t size)
 {
-    silence_t quiet = silence(SIGPIPE, true);
-    silence_t quiet_file = silence(SIGXFSZ, false);
+    silence_t pipe = silence(SIGPIPE, true);
+    silence_t limit = silence(SIGXFSZ, false); /* standard error may be a file */
     long got = write_all(fd, buf, size);
-    end_silence(&quiet_file, got == -EFBIG);
-    end_silence(&quiet, got == -EPIPE);
+    end_silence(&limit, got == -EFBIG);
+    end_silence(&pipe, got == -EPIPE);
     return got;
 }
 
@@ -586,6 +586,12 @@ _Noreturn void pfa_sys_exit(int status)
     }
 }
 
+bool pfa_sys_on_alternate_stack(void)
+{
+    stack_t stack = {.ss_flags = 0};
+    return pfa_raw_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
 uint64_t pfa_sys_hold_signals(void)
 {
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, 32, 33};
@@ -620,14 +626,24 @@ _Noreturn void pfa_sys_abort(void)
     pfa_sys_exit(134);
 }
 
+static uint64_t identity_of(const struct stat *info)
+{
+    uint64_t identity = (uint64_t)info->st_dev * 0x9e3779b97f4a7c15ull ^ (uint64_t)info->st_ino;
+    return identity != 0 ? identity : 1;
+}
+
 uint64_t pfa_sys_fd_identity(int fd)
 {
     struct stat info;
-    if (pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) != 0) {
-        return 0;
-    }
-    uint64_t identity = (uint64_t)info.st_dev * 0x9e3779b97f4a7c15ull ^ (uint64_t)info.st_ino;
-    return identity != 0 ? identity : 1;
+    return pfa_raw_syscall(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) == 0 ? identity_of(&info) : 0;
+}
+
+int pfa_sys_path_identity(const char *path, uint64_t *identity)
+{
+    struct stat info;
+    int err = (int)call(PFA_SYS_OPEN, SYS_newfstatat, AT_FDCWD, (long)path, (long)&info, 0, 0, 0);
+    *identity = err == 0 && S_ISREG(info.st_mode) ? identity_of(&info) : 0;
+    return err;
 }
 
 int pfa_sys_dup_high(int fd)

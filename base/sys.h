@@ -107,6 +107,8 @@ uint64_t pfa_sys_hold_signals(void);
 void pfa_sys_let_signals(uint64_t before);
 /* What a descriptor refers to, as one number that is the same only for the same file; 0 if it is closed. */
 uint64_t pfa_sys_fd_identity(int fd);
+/* The same of the file that a path leads to, which is not opened: it may be a pipe, and is 0 then. 0 or a negative number. */
+int pfa_sys_path_identity(const char *path, uint64_t *identity);
 /* A copy of the descriptor that exec closes, with a number that programs do not expect to get. */
 int pfa_sys_dup_high(int fd);
 /* Can the 8 bytes at this address be read without a fault? */
@@ -158,6 +160,8 @@ void pfa_sys_fence_all(void);
 /* The same where the system has one; false if it has none. */
 bool pfa_sys_try_fence_all(void);
 _Noreturn void pfa_sys_exit(int status);
+/* Is this a signal handler on a stack of its own (sigaltstack)? */
+bool pfa_sys_on_alternate_stack(void);
 /* Dies by SIGABRT: through the program's handler if there is one, by the default action in any case. */
 _Noreturn void pfa_sys_abort(void);
 

@@ -25,6 +25,7 @@ enum { WORTH_A_BLOCK = 16384 };
 static struct {
     _Atomic bool open;
     bool lost;          /* it was told what */
+    pfa_end_t last_end; /* how the one before ended */
     uint64_t looked_ns; /* when all rings were looked at last */
     char trace[PFA_NAMES_SIZE];
     char live[PFA_NAMES_SIZE];
@@ -195,6 +196,7 @@ static int final_picture_alone(void)
 static void end_locked(pfa_end_t how)
 {
     pfa_writer_modules();
+    session.last_end = how;
     bool is_last = how == PFA_END_EXIT || how == PFA_END_EXEC;
     int err = is_last ? final_picture_alone() : final_picture();
     pfa_writer_particulars();
@@ -307,13 +309,28 @@ void pfa_session_lost(const char *text)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
-static void remove_orphans(void)
+/* The path of our own table, if it is not beside the trace. */
+static bool is_on_shelf(char *path, size_t size)
+{
+    pfa_lock(PFA_LOCK_WRITER);
+    const char *table = pfa_extents_path();
+    bool is_there = pfa_session_is_open() && table[0] != '\0' && strcmp(table, session.live) != 0;
+    pfa_text_t text = {path, size, 0};
+    pfa_text_add(&text, "%s", is_there ? table : "");
+    pfa_unlock(PFA_LOCK_WRITER);
+    return is_there;
+}
+
+void pfa_session_remove_orphans(void)
 {
     static bool done;
-    const char *table = pfa_extents_path();
-    if (!done && strcmp(table, session.live) != 0) {
-        done = true;
-        pfa_orphans_remove(table);
+    char path[PFA_NAMES_SIZE];
+    if (done || !pfa_session_is_open()) {
+        return;
+    }
+    done = true;
+    if (!pfa_sys_is_filtered() && is_on_shelf(path, sizeof path)) {
+        pfa_orphans_remove(path);
     }
 }
 
@@ -338,7 +355,6 @@ static void round_locked(void)
 {
     const char *picture;
     if (pfa_session_is_open()) {
-        remove_orphans();
         drain_some();
         pfa_writer_clock();
         pfa_writer_modules();
@@ -408,7 +424,7 @@ static void reopen_locked(const char *live, uint64_t sample)
         return;
     }
     begin(PFA_ORIGIN_NEXT);
-    if (!pfa_extents_outlive()) {
+    if (!pfa_extents_outlive() && session.last_end != PFA_END_EXEC) { /* an exec that failed is nothing to tell of */
         pfa_say("'%s' has its live table in memory: should the process be killed, chunks alive then are lost",
                 session.trace);
     }

@@ -34,6 +34,8 @@ void pfa_session_flush(void);
 void pfa_session_round(void);
 /* The same if nobody else is at it; false if somebody is. */
 bool pfa_session_try_round(void);
+/* Once: removes live tables that were left in memory and are nobody's. By the background thread alone, which may be long at it. */
+void pfa_session_remove_orphans(void);
 /* A picture of the live chunks under a name; 0 or an errno value. */
 int pfa_session_picture(const char *name);
 /* Pictures after every so many allocations from now on; 0: no more of them once this returns. */

@@ -1,6 +1,7 @@
-/* Owns the exec family: the trace of a process that becomes another program is ended before, as at an exit, since nothing of
- * ours comes after. Else a shell's children left a live table each. A process with other threads leaves its live table as it is:
- * they go on until the very moment. In the shared library only: a static program calls its own.
+/* Owns the exec family, and _exit: the trace of a process that becomes another program, or goes past its exit handlers, is ended
+ * before, as at an exit, since nothing of ours comes after. Else the children of a shell, or of a server, left a live table each. A
+ * process with other threads leaves its live table as it is: they go on until the very moment. In the shared library only: a static
+ * program calls its own.
  *
  * All of these may be called in a signal handler and in a fork child. In a vfork child the trace is the parent's, and nothing is
  * done. Where exec can be seen to fail nothing is done either; if it fails nevertheless, recording goes on in another trace. */
@@ -8,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/message.h"
+#include "base/options.h"
 #include "base/sys.h"
 #include "export/session.h"
 #include "hooks/hooks.h"
@@ -42,21 +44,19 @@ static __attribute__((constructor)) void find_real(void)
     *(void **)&real.execveat = dlsym(RTLD_NEXT, "execveat");
 }
 
-/* The trace is ours to end: there is one, it is not our parent's, and we are not in the middle of something. */
+/* The trace is ours to end: there is one, it is not our parent's, and we are not in the middle of something. Asked before any
+ * other system call: without a trace, exec makes none but its own, as a program that has shut itself in may allow no other. */
 static bool has_trace(void)
 {
     return pfa_session_is_open() && pfa_extents_head != NULL && pfa_extents_head->pid == (uint32_t)pfa_sys_pid() &&
            !pfa_locks_held() && pfa_thread_list_alone(pfa_tls.thread);
 }
 
-static bool end_trace(bool can_succeed)
+static bool end_trace(pfa_end_t how)
 {
-    if (!can_succeed || !has_trace()) {
-        return false;
-    }
     int kept = errno;
     uint8_t before = pfa_tls_pause(&pfa_tls);
-    pfa_session_end(PFA_END_EXEC);
+    pfa_session_end(how);
     pfa_tls_resume(&pfa_tls, before);
     errno = kept;
     return true;
@@ -93,7 +93,7 @@ static bool is_in_path(const char *file)
 
 static int execute(const char *path, char *const arguments[], char *const environment[])
 {
-    bool ended = end_trace(pfa_sys_executable(path));
+    bool ended = has_trace() && pfa_sys_executable(path) && end_trace(PFA_END_EXEC);
     errno = -pfa_sys_execute(path, arguments, environment);
     return go_on(ended, -1);
 }
@@ -103,7 +103,8 @@ static int execute_found(const char *file, char *const arguments[], char *const 
     if (real.execvpe == NULL) {
         find_real();
     }
-    bool ended = end_trace(strchr(file, '/') != NULL ? pfa_sys_executable(file) : is_in_path(file));
+    bool ended = has_trace() && (strchr(file, '/') != NULL ? pfa_sys_executable(file) : is_in_path(file)) &&
+                 end_trace(PFA_END_EXEC);
     return go_on(ended, real.execvpe(file, arguments, environment));
 }
 
@@ -132,7 +133,7 @@ PFA_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[
     if (real.fexecve == NULL) {
         find_real();
     }
-    bool ended = end_trace(true);
+    bool ended = has_trace() && end_trace(PFA_END_EXEC);
     return go_on(ended, real.fexecve(fd, arguments, environment));
 }
 
@@ -141,8 +142,29 @@ PFA_EXPORT int execveat(int fd, const char *path, char *const arguments[], char 
     if (real.execveat == NULL) {
         find_real();
     }
-    bool ended = end_trace((flags & AT_EMPTY_PATH) != 0 || path[0] != '/' || pfa_sys_executable(path));
+    bool ended = has_trace() && ((flags & AT_EMPTY_PATH) != 0 || path[0] != '/' || pfa_sys_executable(path)) &&
+                 end_trace(PFA_END_EXEC);
     return go_on(ended, real.execveat(fd, path, arguments, environment, flags));
+}
+
+/* A handler for crashes may call it, on an alternate stack that has no room for us; and a program that has shut itself in may
+ * have thrown away what writing takes. The live table has it all then. */
+static _Noreturn void leave(int status)
+{
+    if (has_trace() && pfa_options.end != 0 && !pfa_sys_is_filtered() && !pfa_sys_on_alternate_stack()) {
+        (void)end_trace(PFA_END_EXIT);
+    }
+    pfa_sys_exit(status);
+}
+
+PFA_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status);
+}
+
+PFA_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status);
 }
 
 /* The forms with the arguments one by one. */

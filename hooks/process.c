@@ -167,6 +167,7 @@ static void work_in_background(void)
     pfa_thread_list_remind(pfa_load_relaxed(&pfa_sampling.epoch));
     pfa_session_round();
     pfa_signals_act();
+    pfa_session_remove_orphans();
     pfa_thread_end_if_deserted();
 }
 

@@ -60,13 +60,9 @@ static bool is_gone(const search_t *search, const found_t *found)
 /* Was its trace deleted, or replaced by another? */
 static bool has_lost_its_trace(const char *trace, uint64_t identity)
 {
-    int fd = pfa_sys_open_read(trace);
-    if (fd < 0) {
-        return fd == -ENOENT || fd == -ENOTDIR;
-    }
-    bool is_another = pfa_sys_fd_identity(fd) != identity;
-    (void)pfa_sys_close(fd);
-    return is_another;
+    uint64_t there;
+    int err = pfa_sys_path_identity(trace, &there);
+    return err == 0 ? there != identity : err == -ENOENT || err == -ENOTDIR;
 }
 
 #define READ(fd, name, to)                                                                                             \

@@ -1,5 +1,6 @@
 /* Live tables in memory that nobody will ask for any more: of processes that are gone and whose trace was deleted. They are
- * removed by the next process of the same user that records, from its background thread. */
+ * removed by the next process of the same user that records, from its background thread, which holds no lock meanwhile: a trace may
+ * be on a file system that does not answer. */
 #ifndef PFA_META_ORPHANS_H
 #define PFA_META_ORPHANS_H
 

@@ -256,9 +256,10 @@ static void replace_trace(const char *name)
     pfa_trace_start_t start;
     if (strchr(name, '%') == NULL && pfa_run_read_start(name, &start)) {
         pfa_livetable_t *table = NULL;
+        struct stat status;
         char *live = NULL;
-        if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, name) >= 0 &&
-            pfa_livetable_open(live, NULL, start.session, &table) == 0) {
+        if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, name) >= 0 && stat(name, &status) == 0 &&
+            pfa_livetable_open(live, NULL, start.session, status.st_uid, &table) == 0) {
             (void)pfa_livetable_remove(table, live); /* a process that goes on with it keeps its memory */
             pfa_livetable_close(table);
         }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAPS_SIZE = 1 << 20 }; /* of a block of maps, about */
@@ -241,8 +242,9 @@ __attribute__((format(printf, 3, 4))) static pfa_sealed_t give_up(pfa_sealed_t h
 static void remove_leftover(const pfa_trace_t *trace)
 {
     pfa_livetable_t *table;
-    if (trace->has_start &&
-        pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, &table) == 0) {
+    struct stat status;
+    if (trace->has_start && fstat(trace->fd, &status) == 0 &&
+        pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, status.st_uid, &table) == 0) {
         if (!pfa_livetable_in_use(table, table->path != NULL ? table->path : trace->live_path)) {
             (void)pfa_livetable_remove(table, trace->live_path);
         }

@@ -73,11 +73,19 @@ static void keep_extents(pfa_livetable_t *table)
     drop_overlapping(table);
 }
 
-static int read_head(pfa_livetable_t *table, uint64_t session)
+static bool may_be_read(const struct stat *status, uid_t owner)
+{
+    return status->st_uid == owner || status->st_uid == geteuid();
+}
+
+static int read_head(pfa_livetable_t *table, uint64_t session, uid_t owner)
 {
     struct stat status;
     if (fstat(table->fd, &status) != 0) {
         return errno;
+    }
+    if (!may_be_read(&status, owner)) {
+        return EPERM;
     }
     if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < offsetof(pfa_live_head_t, times)) {
         return EBADMSG;
@@ -104,7 +112,7 @@ static int read_head(pfa_livetable_t *table, uint64_t session)
 }
 
 /* The second file, whose session its owner's head tells. */
-static void open_more(pfa_livetable_t *table, const char *path)
+static void open_more(pfa_livetable_t *table, const char *path, uid_t owner)
 {
     struct stat status;
     char *name = NULL;
@@ -112,12 +120,13 @@ static void open_more(pfa_livetable_t *table, const char *path)
         table->more_fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
         free(name);
     }
-    if (table->more_fd >= 0 && fstat(table->more_fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (table->more_fd >= 0 && fstat(table->more_fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        may_be_read(&status, owner)) {
         table->more_size = (uint64_t)status.st_size;
     }
 }
 
-int pfa_livetable_open(const char *path, const char *named, uint64_t session, pfa_livetable_t **table)
+int pfa_livetable_open(const char *path, const char *named, uint64_t session, uid_t owner, pfa_livetable_t **table)
 {
     const char *found = path;
     *table = pfa_memory_get(1, sizeof **table);
@@ -130,8 +139,8 @@ int pfa_livetable_open(const char *path, const char *named, uint64_t session, pf
     int error = (*table)->fd < 0 ? errno : 0;
     if (error == 0) {
         (*table)->path = realpath(found, NULL);
-        open_more(*table, path);
-        error = read_head(*table, session);
+        open_more(*table, path, owner);
+        error = read_head(*table, session, owner);
     }
     if (error != 0) {
         pfa_livetable_close(*table);

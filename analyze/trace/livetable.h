@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Entries of one ring that are there to be read. */
 typedef struct pfa_live_span {
@@ -42,8 +43,9 @@ typedef struct pfa_livetable {
 
 /* The table of this session. `path` is where it is beside the trace, which may be a link; `named`, if not NULL, is what the
  * trace itself says, in case that there is nothing. 0; ENOENT: there is none; ESTALE: it is of another session;
- * EBADMSG: it is none; or another error number. */
-int pfa_livetable_open(const char *path, const char *named, uint64_t session, pfa_livetable_t **table);
+ * EBADMSG: it is none; EPERM: it is neither the trace's owner's, whom the caller tells, nor ours, and whoever made the link may
+ * mean to show us what is a third one's; or another error number. */
+int pfa_livetable_open(const char *path, const char *named, uint64_t session, uid_t owner, pfa_livetable_t **table);
 /* Removes its files, and a link at `path`. 0 or the error number of the first that could not be removed. */
 int pfa_livetable_remove(const pfa_livetable_t *table, const char *path);
 void pfa_livetable_close(pfa_livetable_t *table);

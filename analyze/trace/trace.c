@@ -115,12 +115,19 @@ static int open_live(pfa_trace_t *trace)
     if (trace->has_end || !trace->has_start) {
         return 0;
     }
-    int error = pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, &trace->live);
+    if (fstat(trace->fd, &status) != 0) {
+        return errno;
+    }
+    int error =
+        pfa_livetable_open(trace->live_path, trace->table_path, trace->start.session, status.st_uid, &trace->live);
     if (error == ENOENT && fstat(trace->fd, &status) == 0 && (uint64_t)status.st_size != trace->blocks.size) {
         return EAGAIN;
     }
     if (error == ESTALE) {
         pfa_notes_add(&trace->missing, "%s is the live table of another trace", trace->live_path);
+    } else if (error == EPERM) {
+        pfa_notes_add(&trace->missing, "%s is neither yours nor of the owner of the trace, and is not read",
+                      trace->live_path);
     } else if (error == EBADMSG) {
         pfa_notes_add(&trace->missing, "%s is damaged", trace->live_path);
     } else if (error != 0 && error != ENOENT) {

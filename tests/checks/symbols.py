@@ -19,9 +19,9 @@ ARCHIVE = LIBRARY.with_suffix(".a")
 # Exported besides the two lists: a weak variable that a program may define to set options.
 ALSO_EXPORTED = {"profalloc_conf", "profalloc_access_attach", "profalloc_access_detach", "profalloc_access_thread", "set_mprof_autosave", "mprof_stop", "mprof_restart"}
 # And in the shared library alone, which has to know what is unloaded, to be the first to hear of a fork, and to end the trace before
-# another program takes the place of this one.
+# another program takes the place of this one, or before it ends past its exit handlers.
 SHARED_ONLY = {"dlclose", "__register_atfork", "fork", "__fork", "_Fork", "execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
-               "execveat"}
+               "execveat", "_exit", "_Exit"}
 
 # A library that is malloc must not use malloc, nor what uses it (stdio, locale, loader), nor make system calls anywhere but
 # in the floor, which makes them without libc.

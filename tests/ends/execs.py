@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What processes leave that become another program: a small trace with its end, and no live table, with and without `profalloc run`."""
+"""What processes leave that become another program, or call _exit: a small trace with its end, and no live table, with and without `profalloc run`."""
 import json
 import os
 import subprocess
+import sys
 
 import support
 from capture import TIME_LIMIT, TOOL, check, environment, equal, tool
@@ -52,4 +53,37 @@ def nothing_recorded(folder):
     check_traces(folder, 1)
 
 
-support.main(shell=shell, shell_under_run=shell_under_run, nothing_recorded=nothing_recorded)
+FORKS = """
+import os
+for i in range(8):
+    if os.fork() == 0:
+        kept = [bytes(100 + i) for i in range(1000)]
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
+
+
+def quick_children(folder):
+    """Children that go past their exit handlers end their traces nevertheless."""
+    run(folder, [sys.executable, "-c", FORKS], environment())
+    equal(sorted(path.name for path in folder.iterdir() if not path.name.endswith(".pa")), [], "files beside the traces")
+    traces = sorted(folder.glob("*.pa"))
+    equal(len(traces), 9, "traces")
+    for path in traces:
+        check(": complete" in tool("check", path)[0], f"{path.name} is complete")
+        equal(json.loads(tool("report", "--json", path)[0])["files"][0]["end"], "exit", f"how {path.name} ended")
+
+
+def failed(folder):
+    """An exec that can only be seen to fail when it is tried (a script without a first line) is not worth a word."""
+    script = folder / "script"
+    script.write_text("exit 7\n")
+    script.chmod(0o755)
+    done = subprocess.run(["/bin/bash", "-c", f"{script}; exit $?"], cwd=folder, env=environment(), timeout=TIME_LIMIT, capture_output=True, text=True)
+    equal((done.returncode, done.stdout, done.stderr), (7, "", ""), "status and messages of a script")
+    script.unlink()
+    for path in folder.glob("*.pa"):
+        tool("check", path)
+
+
+support.main(quick_children=quick_children, failed=failed, shell=shell, shell_under_run=shell_under_run, nothing_recorded=nothing_recorded)

@@ -76,6 +76,25 @@ def found_without_its_link(folder):
     place.rmdir()
 
 
+def foreign(folder):
+    """A table that is neither the reader's nor the trace's owner's is not read, and not removed."""
+    if os.geteuid() != 0:
+        print("not run: tables foreign: only root may give files away", flush=True)
+        return
+    place = shelf(folder)
+    capture.kill(begin(folder, f"live:{place}"))
+    path = capture.trace(folder)
+    table, = place.iterdir()
+    os.chown(table, 12345, -1)
+    out, _ = tool("check", path, status=1)
+    check("is neither yours nor of the owner of the trace, and is not read" in out, out)
+    tool("seal", path, status=1)
+    check(table.exists(), "the table stays")
+    os.chown(path, 12345, -1)
+    capture.check_trace(path, folder / "notes", "both another's")
+    shutil.rmtree(place)
+
+
 def short(folder):
     """A share that is used up at once: the rest is on the disk, and nothing is lost."""
     for size in ("1M", "4M", "16M"):
@@ -161,10 +180,11 @@ def no_major_faults(folder):
 
 
 def orphans(folder):
-    """Tables of killed processes whose trace is gone are removed by a later process, a day on; others stay."""
+    """Tables of killed processes whose trace is gone, or replaced by something else, are removed by a later process, a day on; others
+    stay. What is in a trace's place is not opened: a pipe would be waited for."""
     place = shelf(folder)
     found = {}
-    for name in ("kept", "deleted", "young", "running"):
+    for name in ("kept", "deleted", "replaced", "young", "running"):
         (folder / name).mkdir()
         process = begin(folder / name, f"live:{place}")
         found[name], = set(place.iterdir()) - set(found.values())
@@ -173,6 +193,8 @@ def orphans(folder):
         if name != "kept":
             for path in (folder / name).glob("*.pa*"):
                 path.unlink()
+                if name == "replaced" and path.suffix == ".pa":
+                    os.mkfifo(path)
         if name != "young":
             os.utime(found[name], (1, 1))
     strange = place / "profalloc-mine.live"
@@ -180,7 +202,7 @@ def orphans(folder):
     os.utime(strange, (1, 1))
     (folder / "next").mkdir()
     later = begin(folder / "next", f"live:{place}")
-    capture.wait_for(lambda: not found["deleted"].exists(), "the orphan is gone")
+    capture.wait_for(lambda: not found["deleted"].exists() and not found["replaced"].exists(), "the orphans are gone")
     for name in ("kept", "young", "running"):
         check(found[name].exists(), f"the table '{name}' stays")
     check(strange.exists(), "what is not ours stays")
@@ -207,5 +229,5 @@ def sealed_meanwhile(folder):
     place.rmdir()
 
 
-support.main(sealed_meanwhile=sealed_meanwhile, killed=killed, found_without_its_link=found_without_its_link, short=short, tiny_and_full=tiny_and_full, absent=absent,
+support.main(sealed_meanwhile=sealed_meanwhile, killed=killed, foreign=foreign, found_without_its_link=found_without_its_link, short=short, tiny_and_full=tiny_and_full, absent=absent,
              no_major_faults=no_major_faults, orphans=orphans)

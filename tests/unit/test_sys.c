@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 static size_t page_size(void)
 {
@@ -219,6 +220,23 @@ static void a_long_write_is_completed(void **state)
     assert_int_equal(written, MUCH);
     assert_true((uint64_t)(uintptr_t)got == sum);
     close(ends[0]);
+}
+
+static void a_file_at_its_limit_sends_no_signal(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit limit = {4, 4};
+        bool fine = setrlimit(RLIMIT_FSIZE, &limit) == 0 && pfa_sys_write(fileno(file), "12345678", 8) == -EFBIG;
+        _exit(fine ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    fclose(file);
 }
 
 /* --- can_read ---------------------------------------------------------------------------------------------------- */
@@ -536,6 +554,7 @@ int main(void)
         cmocka_unit_test(files_are_read_and_closed_on_exec),
         cmocka_unit_test(interrupted_reads_and_writes_go_on),
         cmocka_unit_test(a_long_write_is_completed),
+        cmocka_unit_test(a_file_at_its_limit_sends_no_signal),
         cmocka_unit_test(can_read_tells_the_edges_of_memory),
         cmocka_unit_test(can_read_is_total),
         cmocka_unit_test(identity_follows_the_file_not_the_number),
