@@ -68,7 +68,7 @@ static void forget_records(void)
 /* The records first: they are still the parent's. */
 static void let_go(void)
 {
-    bool interrupted = pfa_locks_held();
+    bool interrupted = pfa_locks_held() || pfa_tls.in_ring;
     bool traced = pfa_session_leave() || pfa_load_relaxed(&pfa_fork_pending);
     if (interrupted) {
         pfa_extents_make_private(); /* when the handler has returned, what it came into goes on with what it holds */
