@@ -6,7 +6,7 @@ import support
 from capture import check, equal, program, start, trace, traces
 from support import report, tool
 
-TOLERANCE = 0.25  # the library's own measure begins a little later and ends earlier, and its code is not as warm
+FACTOR = 4  # times differ by that much on a busy machine, and wrong units or calls left out by more; counts are exact
 
 
 def times_by_pid(said):
@@ -23,8 +23,8 @@ def run(folder, mode, conf="", status=0):
 
 def compare(mode, time, truth, calls):
     check(time is not None, f"{mode}: nothing is told")
-    allowed = TOLERANCE * truth + 3 * time["error"]
-    check(abs(time["seconds"] - truth) <= allowed, f"{mode}: {time['seconds']} s, measured by the program: {truth}; {time}")
+    check(truth / FACTOR <= time["seconds"] + 3 * time["error"] and time["seconds"] - 3 * time["error"] <= FACTOR * truth,
+          f"{mode}: {time['seconds']} s, measured by the program: {truth}; {time}")
     check(time["error"] < 0.5 * time["seconds"], f"{mode}: the error tells nothing: {time}")
     equal(time["calls"], calls, f"{mode}: calls", 0.02)
     equal(time["measured"], calls / 512, f"{mode}: calls measured", 0.1)
