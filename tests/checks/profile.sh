@@ -13,9 +13,11 @@ fail() {
 }
 
 "$root/profile" true 2>/dev/null || fail "profile true: status $?"
-# Every step of a build is a line of this file, and the time of CMake's last run is that of the other.
+# Every step of a build is a line of Ninja's log, but for the look whether there are new files; the time of CMake's last run is
+# that of its cache.
 build_state() {
-    stat -c '%n %y %s' "$root"/build/{.ninja_log,CMakeCache.txt}
+    grep -v 'cmake.verify_globs' "$root/build/.ninja_log"
+    stat -c '%n %y %s' "$root/build/CMakeCache.txt"
 }
 before=$(build_state)
 "$root/profile" bash -c 'echo $(echo started)' >"$work/out" 2>"$work/err" || fail "profile bash: status $?"
