@@ -208,9 +208,9 @@ static void *region_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t fl
         memset(chunk, 0, slot_size); /* not left to mimalloc, which knows nothing of slots used again at once */
         pfa_measure_own_end(tls);
     }
-    uint64_t now = tls->clock;
-    if (PFA_LIKELY(tls->is_timed)) {
-        tls->is_timed = 0;
+    uint64_t now = tls->asked_time;
+    if (PFA_LIKELY(now != 0)) {
+        tls->asked_time = 0; /* a handler that comes meanwhile gets this one or its own, never the same */
     } else if (pfa_clock_may_skip(tls)) {
         now = pfa_clock_step(tls);
     } else {

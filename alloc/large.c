@@ -250,7 +250,8 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
         return NULL;
     }
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
-    uint64_t now = tls->is_timed ? tls->clock : pfa_clock_now(tls);
+    uint64_t now = tls->asked_time != 0 ? tls->asked_time : pfa_clock_now(tls);
+    tls->asked_time = 0;
     pfa_accesses_begin(pfa_record_accesses(node->record));
     uint32_t link = (flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
     pfa_record_begin(node->record, now, size_flags, tls->stack, link, tls->record_tail);

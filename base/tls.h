@@ -62,8 +62,8 @@ typedef struct pfa_tls {
     uint8_t in_ring;  /* is it telling a death? Those of a handler that comes into that go elsewhere (meta/ring.h) */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
     uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below) */
-    uint8_t is_timed;     /* has the allocation under way asked for the time before? It counts once (meta/measure.h) */
     uint8_t freed;        /* chunks that it has freed without ever having allocated, up to a few (hooks/thread.c) */
+    uint64_t asked_time;  /* that the allocation under way was given before, or 0: it counts once (meta/measure.h) */
     uint64_t locks_again; /* how often it has taken each lock once more, in handlers */
 } pfa_tls_t;
 

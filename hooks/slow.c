@@ -152,7 +152,7 @@ static PFA_NOINLINE void *allocate_plainly_asked(size_t size)
 {
     pfa_tls_t *tls = &pfa_tls;
     void *chunk = pfa_chunk_alloc(tls, size, 0, 0);
-    tls->is_timed = 0;
+    tls->asked_time = 0;
     return PFA_LIKELY(chunk != NULL) ? chunk : unrecorded(tls, size, 0, 0);
 }
 
@@ -166,7 +166,7 @@ PFA_INLINE void *allocate_recorded(pfa_tls_t *tls, size_t size, uint64_t now)
 {
     void *chunk = pfa_backing_heap_pop(tls->region_heap, pfa_life_slot_size(size));
     if (PFA_UNLIKELY(chunk == NULL)) {
-        tls->is_timed = 1;
+        tls->asked_time = now;
         return allocate_plainly_asked(size);
     }
     bool settle = pfa_life_begin(tls, (uintptr_t)chunk, pfa_size_flags(size, 0), now);
