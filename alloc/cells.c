@@ -8,7 +8,12 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-enum { EXTENTS = 4096, EXTENT_SIZE = 256 * 1024, PER_EXTENT = EXTENT_SIZE / PFA_LIVE_LARGE_CELL };
+/* An extent has cells, then the address of each one's chunk. */
+enum {
+    EXTENTS = 4096,
+    EXTENT_SIZE = 256 * 1024,
+    PER_EXTENT = EXTENT_SIZE / (PFA_LIVE_LARGE_CELL + sizeof(uint64_t)) /* pfa_live_cells */
+};
 _Static_assert(sizeof(pfa_wide_record_t) <= PFA_LIVE_LARGE_CELL, "a record fits its cell");
 _Static_assert(EXTENT_SIZE % PFA_LIVE_PAGE == 0, "extents are whole pages");
 
@@ -32,6 +37,13 @@ static pfa_wide_record_t *cell_at(uint32_t number)
 static _Atomic uint32_t *link_of(uint32_t number)
 {
     return &groups[number / PER_EXTENT]->next_free[number % PER_EXTENT];
+}
+
+void pfa_cells_place(uint32_t number, uintptr_t address)
+{
+    _Atomic uint64_t *addresses =
+        (_Atomic uint64_t *)(void *)(groups[number / PER_EXTENT]->cells + PER_EXTENT * (size_t)PFA_LIVE_LARGE_CELL);
+    pfa_store_relaxed(&addresses[number % PER_EXTENT], address);
 }
 
 void pfa_cells_give(uint32_t number)

@@ -8,6 +8,8 @@
 
 /* NULL if there is no room for another. */
 pfa_wide_record_t *pfa_cells_take(uint32_t *number);
+/* Where the chunk lies whose record begins in that cell next. */
+void pfa_cells_place(uint32_t number, uintptr_t address);
 /* Its record is not live any more. */
 void pfa_cells_give(uint32_t number);
 

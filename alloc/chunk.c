@@ -26,12 +26,26 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
-void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags)
+void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address)
 {
-    *told = pfa_life_accesses(record, size_flags);
+    *more = (pfa_event_more_t){.address = address};
+    if (pfa_range_is_wide()) {
+        more->accesses = pfa_life_accesses(record, size_flags);
+    }
 }
 
-void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags)
+void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags, uintptr_t address)
+{
+    uint64_t at = ring->head & ring->mask;
+    if (ring->accesses != NULL) {
+        ring->accesses[at] = pfa_life_accesses(record, size_flags);
+    }
+    if (ring->addresses != NULL) {
+        ring->addresses[at] = address;
+    }
+}
+
+void pfa_life_tell_slowly(pfa_tls_t *tls, uintptr_t address, pfa_record_t *record, uint64_t size_flags)
 {
     if (pfa_ring_is_open()) {
         uint32_t stack = tls->free_stack;
@@ -41,7 +55,7 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_fl
         }
         uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_measure_now(tls);
         uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
-        pfa_life_tell(tls, record, size_flags, flags, stack, now);
+        pfa_life_tell(tls, address, record, size_flags, flags, stack, now);
     }
 }
 
@@ -293,7 +307,7 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
         return judge_slot(offset, finding);
     }
     if (pfa_is_live(size_flags)) {
-        pfa_life_tell_slowly(tls, place.record, size_flags);
+        pfa_life_tell_slowly(tls, address, place.record, size_flags);
     } else {
         pfa_chunk_count_inherited(size_flags);
     }
@@ -342,7 +356,8 @@ static bool is_wide(uint64_t size_flags)
     return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
 }
 
-static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t size, bool due, uint64_t weight)
+static void resize(pfa_tls_t *tls, uintptr_t address, pfa_record_t *record, unsigned class, size_t size, bool due,
+                   uint64_t weight)
 {
     uint64_t old = pfa_load_relaxed(&record->size_flags);
     uint64_t kept = old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED | PFA_FLAG_LEAD);
@@ -351,7 +366,7 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     pfa_life_next_link(tls);
     if (pfa_is_live(old)) {
         tls->moved_time = now;
-        pfa_life_tell_slowly(tls, record, old);
+        pfa_life_tell_slowly(tls, address, record, old);
         tls->moved_time = 0;
         /* Not live while it is neither the old life nor the new one: a kill in between would leave a third. */
         pfa_record_end(record, old);
@@ -368,7 +383,8 @@ static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t 
     if (is_wide(old)) {
         pfa_accesses_begin(pfa_record_accesses(record));
     }
-    pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls),
+    uint32_t type = pfa_is_live(old) ? record->type_link & PFA_TYPE_MASK : 0;
+    pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls) | type,
                      tls->record_tail | pfa_record_tail(0, record->lead));
     if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
         pfa_live_settle(tls);
@@ -393,7 +409,7 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
             pfa_store_relaxed(&place.record->tail, pfa_record_tail(0, lead));
             pfa_store_relaxed(&place.record->size_flags, PFA_FLAG_ALIGNED | PFA_FLAG_LEAD | PFA_FLAGS_SILENT);
         }
-        resize(tls, place.record, pfa_word_class(place.word), size, due, weight);
+        resize(tls, address, place.record, pfa_word_class(place.word), size, due, weight);
         return;
     }
     bool entered = pfa_rcu_enter(tls);
@@ -402,9 +418,29 @@ void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, 
         if (is_inherited(node->record)) { /* what it says of itself, it has forgotten */
             pfa_store_relaxed(&node->record->size_flags, inherited_large_flags(node));
         }
-        resize(tls, node->record, 0, size, due, weight);
+        resize(tls, address, node->record, 0, size, due, weight);
     }
     pfa_rcu_leave(entered);
+}
+
+uint32_t pfa_chunk_type(uintptr_t address)
+{
+    uintptr_t start;
+    pfa_wide_record_t copy;
+    return pfa_lookup_copy(address, &start, &copy) && start == address ? copy.record.type_link & PFA_TYPE_MASK : 0;
+}
+
+bool pfa_chunk_set_type(uintptr_t address, uint32_t type)
+{
+    pfa_hit_t hit;
+    bool entered = pfa_rcu_enter(&pfa_tls);
+    bool found = !pfa_range.blind && pfa_lookup(address, &hit) && hit.start == address;
+    if (found) { /* nobody else writes it while the chunk lives */
+        uint32_t link = __atomic_load_n(&hit.record->type_link, __ATOMIC_RELAXED) & ~PFA_TYPE_MASK;
+        __atomic_store_n(&hit.record->type_link, link | (type & PFA_TYPE_MASK), __ATOMIC_RELAXED);
+    }
+    pfa_rcu_leave(entered);
+    return found;
 }
 
 bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *copy)

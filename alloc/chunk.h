@@ -43,6 +43,11 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding);
  * birth of a new one, if that is due. */
 void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight);
 
+/* What the chunk that starts there holds, by the number of its type; 0: nothing was said, or it has no record. The second says it;
+ * false: it has no record. */
+uint32_t pfa_chunk_type(uintptr_t address);
+bool pfa_chunk_set_type(uintptr_t address, uint32_t type);
+
 /* Ends a life without a record: counts it if the chunk is from before a fork. */
 void pfa_chunk_count_inherited(uint64_t size_flags);
 /* Counts a chunk that should have been recorded and could not be. */

@@ -252,6 +252,7 @@ void *pfa_large_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     uint64_t size_flags = pfa_size_flags(size, flags | PFA_FLAG_LARGE);
     uint64_t now = tls->asked_time != 0 ? tls->asked_time : pfa_clock_now(tls);
     tls->asked_time = 0;
+    pfa_cells_place(node->cell, node->start); /* before the record is live */
     pfa_accesses_begin(pfa_record_accesses(node->record));
     uint32_t link = (flags & PFA_FLAG_REALLOC) != 0 ? pfa_life_link(tls) : 0;
     pfa_record_begin(node->record, now, size_flags, tls->stack, link, tls->record_tail);
@@ -303,7 +304,7 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
     publish(node, false);
     uint64_t size_flags = PFA_LIKELY(!pfa_range.blind) ? pfa_load_relaxed(&node->record->size_flags) : 0;
     if (pfa_is_live(size_flags)) {
-        pfa_life_tell_slowly(tls, node->record, size_flags);
+        pfa_life_tell_slowly(tls, node->start, node->record, size_flags);
     } else {
         pfa_chunk_count_inherited(size_flags);
     }

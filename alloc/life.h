@@ -63,14 +63,16 @@ PFA_INLINE pfa_event_accesses_t pfa_life_accesses(pfa_record_t *record, uint64_t
     return pfa_live_accesses(live, record->alloc_time, pfa_size_of(size_flags));
 }
 
-/* The same, out of line: told where the event is. */
-PFA_NOINLINE void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags);
+/* What is told beside the event; and where the next event of a ring is. Out of line: most traces have only events. */
+PFA_NOINLINE void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address);
+PFA_NOINLINE void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags,
+                                     uintptr_t address);
 
 /* Hands a death to the writer, then marks the record dead. In this order: a thread that is killed in between leaves both, and
  * the reader knows that (export/format/live.h). A signal handler that frees meanwhile has neither the same entry nor the one
  * behind it. */
-PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags, uint64_t event_flags,
-                              uint32_t free_stack, uint64_t now)
+PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, uintptr_t address, pfa_record_t *record, uint64_t size_flags,
+                              uint64_t event_flags, uint32_t free_stack, uint64_t now)
 {
     pfa_event_t aside;
     bool in_handler = tls->in_ring;
@@ -94,16 +96,14 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
     event->last_thread = (uint16_t)(tail >> 32);
     event->moved_link = event_flags != 0 ? tls->link : 0;
     if (PFA_UNLIKELY(event == &aside)) {
-        pfa_event_accesses_t accesses = {.first = 0};
-        if (pfa_range_is_wide()) {
-            pfa_life_tell_accesses(&accesses, record, size_flags);
-        }
+        pfa_event_more_t more;
+        pfa_life_more(&more, record, size_flags, address);
         tls->in_ring = in_handler;
-        pfa_ring_push_slowly(tls, event, &accesses, &record->size_flags, pfa_record_ended(size_flags));
+        pfa_ring_push_slowly(tls, event, &more, &record->size_flags, pfa_record_ended(size_flags));
         return;
     }
-    if (PFA_UNLIKELY(ring->accesses != NULL)) {
-        pfa_life_tell_accesses(pfa_ring_next_accesses(ring), record, size_flags);
+    if (PFA_UNLIKELY(ring->has_more)) {
+        pfa_life_tell_more(ring, record, size_flags, address);
     }
     pfa_ring_commit(ring);
     pfa_store_relaxed(&record->size_flags, pfa_record_ended(size_flags));
@@ -113,7 +113,7 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, pfa_record_t *record, uint64_t siz
 
 /* The same where nothing is known of the thread, with what it has noted of the free: if there is a trace. Else the record is
  * as it was. */
-PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags);
+PFA_NOINLINE void pfa_life_tell_slowly(pfa_tls_t *tls, uintptr_t address, pfa_record_t *record, uint64_t size_flags);
 
 /* For the record of a chunk that the realloc under way makes. */
 PFA_INLINE uint32_t pfa_life_link(const pfa_tls_t *tls)
@@ -179,7 +179,7 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
     uint32_t state = pfa_wiped_now();
     if (PFA_LIKELY(state == PFA_TRACE)) {
         uint32_t site = pfa_stack_site(tls, tls->free_site);
-        pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
+        pfa_life_tell(tls, address, place.record, size_flags, 0, site, pfa_measure_now(tls));
     } else if (state == PFA_NO_TRACE) {
         pfa_store_relaxed(&place.record->size_flags, pfa_record_ended(size_flags));
     } else {

@@ -14,9 +14,9 @@ enum { GROUPS_MAX = PFA_LIVE_EXTENTS / 4 }; /* each is a mapping, of which a pro
 enum { MAKING = PFA_LIVE_EXTENTS + 1, MAKERS = UINT16_MAX - MAKING };
 
 /* The most records a place has: enough for slots of 48 bytes. Regions of smaller ones end with a page, or nearly. The
- * shared part has room for one such place of each slice and a gap, and whole pages. */
-enum { PLACE_MAX = 1400, SHARED = UNIT_SLICES * 1408 };
-_Static_assert(UNIT_SLICES *PLACE_MAX + PFA_RECORD_GAP / sizeof(pfa_record_t) <= SHARED && SHARED <= UINT16_MAX,
+ * shared part has room for one such place and one description of each slice and a gap, and whole pages. */
+enum { PLACE_MAX = 1399, SHARED = UNIT_SLICES * 1408 };
+_Static_assert(UNIT_SLICES *(PLACE_MAX + 1) + PFA_RECORD_GAP / sizeof(pfa_record_t) <= SHARED && SHARED <= UINT16_MAX,
                "all places fit in, and are told by 16 bits");
 _Static_assert((SHARED * sizeof(pfa_record_t)) % PFA_LIVE_PAGE == 0 &&
                    (UNIT_SLICES * PFA_RECORDS_PER_SLICE * sizeof(pfa_record_t)) % PFA_LIVE_PAGE == 0 &&
@@ -145,6 +145,35 @@ static int choose_extent(uint64_t number, uint32_t *extent)
     return err;
 }
 
+/* Offsets in a unit: of the description of a slice's region, of places, of homes. */
+static uint64_t described_offset(uint64_t within)
+{
+    return PFA_RECORD_GAP + within * pfa_range_record_size();
+}
+
+static uint64_t shared_offset(uint64_t record)
+{
+    return described_offset(UNIT_SLICES + record);
+}
+
+/* Whole pages: a store to one page of the system may take several blocks of the disk. */
+static int make_room_in(uint32_t extent, uint64_t number, uint64_t begin, uint64_t end)
+{
+    uint64_t mask = pfa_backing_page_size() - 1;
+    begin &= ~mask;
+    return pfa_extents_make_room(extent, unit_offset(number) + begin, ((end + mask) & ~mask) - begin);
+}
+
+static int make_room(uint64_t number, uint64_t begin, uint64_t end)
+{
+    return make_room_in(pfa_load_relaxed(&pfa_range.units[number].extent) - 1u, number, begin, end);
+}
+
+static int make_described_room(uint64_t number, uint32_t extent)
+{
+    return make_room_in(extent, number, described_offset(0), described_offset(UNIT_SLICES));
+}
+
 static int commit_unit(uint64_t number)
 {
     pfa_record_unit_t *unit = &pfa_range.units[number];
@@ -157,13 +186,8 @@ static int commit_unit(uint64_t number)
     }
     err = make_group(number);
     err = err != 0 ? err : choose_extent(number, &extent);
+    err = err != 0 ? err : make_described_room(number, extent);
     return made(&unit->extent, err, extent);
-}
-
-/* Offsets in a unit. */
-static uint64_t shared_offset(uint64_t record)
-{
-    return PFA_RECORD_GAP + record * pfa_range_record_size();
 }
 
 static uint64_t home_offset(uint64_t within)
@@ -186,7 +210,7 @@ static void leave_place(uint64_t number, pfa_record_place_t place)
  * the shared part has too few left. */
 static bool grow_place(pfa_record_unit_t *unit, pfa_record_place_t *place, uint64_t count)
 {
-    uint64_t limit = SHARED - PFA_RECORD_GAP / pfa_range_record_size();
+    uint64_t limit = SHARED - UNIT_SLICES - PFA_RECORD_GAP / pfa_range_record_size();
     uint16_t used = pfa_load_relaxed(&unit->used);
     uint16_t first;
     do {
@@ -215,13 +239,18 @@ static uint64_t find_place(uint64_t slice, pfa_need_t need)
     return shared_offset(place->first);
 }
 
-/* Whole pages: a store to one page of the system may take several blocks of the disk. */
-static int make_room(uint64_t number, uint64_t begin, uint64_t end)
+void pfa_places_describe(uint64_t slice, pfa_description_t region)
 {
-    uint64_t mask = pfa_backing_page_size() - 1;
-    uint32_t extent = pfa_load_relaxed(&pfa_range.units[number].extent) - 1u;
-    begin &= ~mask;
-    return pfa_extents_make_room(extent, unit_offset(number) + begin, ((end + mask) & ~mask) - begin);
+    uint64_t record_size = pfa_range_record_size();
+    uintptr_t at = unit_start(slice / UNIT_SLICES) + described_offset(slice % UNIT_SLICES);
+    pfa_record_t *record = (pfa_record_t *)at;
+    pfa_store_relaxed(&record->size_flags, 0); /* no region, to whoever reads it meanwhile */
+    pfa_fence_release();
+    __atomic_store_n(&record->alloc_time, region.start, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->stack, (uint32_t)region.slots, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->type_link, (uint32_t)(((uintptr_t)region.records - at) / record_size), __ATOMIC_RELAXED);
+    /* Partner: pfa_regions_take (export/format/regions.h). */
+    pfa_store_release(&record->size_flags, pfa_size_flags(region.slot_size, PFA_RECORD_REGION));
 }
 
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records)
@@ -258,12 +287,20 @@ static pfa_need_t need_of(uint64_t slice)
     return pfa_region_need(word, slices);
 }
 
+static void describe_again(uint64_t slice, pfa_need_t need)
+{
+    uint64_t word = pfa_load_relaxed(&pfa_range.slices[slice].word);
+    uintptr_t start = pfa_range.base + (slice << PFA_SLICE_SHIFT) - (uint64_t)pfa_word_reach(word);
+    pfa_record_t *records = pfa_load_relaxed(&pfa_range.slices[slice].records);
+    pfa_places_describe(slice, (pfa_description_t){start, pfa_word_slot_size(word), need.count, records});
+}
+
 static int make_unit_room(uint64_t number)
 {
     uint64_t record_size = pfa_range_record_size();
     uint64_t begin = 0;
     uint64_t end = 0;
-    int err = 0;
+    int err = make_described_room(number, pfa_load_relaxed(&pfa_range.units[number].extent) - 1u);
     for (uint64_t slice = number * UNIT_SLICES; slice < (number + 1) * UNIT_SLICES && err == 0; slice++) {
         pfa_need_t need = need_of(slice);
         if (need.count == 0) {
@@ -276,6 +313,7 @@ static int make_unit_room(uint64_t number)
             begin = next;
         }
         end = records + need.count * record_size;
+        describe_again(slice, need);
     }
     return err == 0 && begin != end ? make_room(number, begin, end) : err;
 }

@@ -2,7 +2,8 @@
  * is mapped as a whole when the first of its regions needs records; where memory is short (meta/extents.h) its units from
  * then on lie in the twin of that extent.
  *
- *   unit:  gap | shared part: places, one behind the other | gap, home of slice 0 | ... | gap, home of slice 15
+ *   unit:  gap | shared part: descriptions of 16 regions, then places, one behind the other | gap, home of slice 0 | ... |
+ *          gap, home of slice 15
  *
  * A home has a record for every slot that a slice can have, which is much address space and no memory. But memory comes
  * in pages, and the records of a region end somewhere in one. So regions of few slots get a place of just their size in
@@ -13,7 +14,9 @@
  *      of one region and the records of another (alloc/region.h) finds a record, which in the shared part may be a
  *      stranger's. Only a program that uses a chunk while it is freed gets there.
  *   2. A slice keeps its place while its regions fit in.
- *   3. Nothing here waits, but for a thread that makes the same unit accessible. */
+ *   3. Records are of one slice for good, and of the region that begins there. The slice's description says which that is, before
+ *      the first of its chunks is born (PFA_RECORD_REGION of export/format/live.h): from it, readers know where chunks lie.
+ *   4. Nothing here waits, but for a thread that makes the same unit accessible. */
 #ifndef PFA_ALLOC_PLACES_H
 #define PFA_ALLOC_PLACES_H
 
@@ -36,6 +39,16 @@ uint64_t pfa_places_group(const pfa_range_t *range);
 /* Records for the region that begins with that slice, accessible and with room on the disk. *records is that of its
  * first slot. By the thread that owns the slice. 0 or an errno value. */
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records);
+
+/* Describes the region that begins with that slice, whose first slot has that address; its records are there. By the thread that
+ * owns the slice, before the first chunk is born. */
+typedef struct pfa_description {
+    uintptr_t start;
+    uint64_t slot_size;
+    uint64_t slots;
+    pfa_record_t *records;
+} pfa_description_t;
+void pfa_places_describe(uint64_t slice, pfa_description_t region);
 
 /* In a fork child: room for the records of all regions of a group, in its extent made anew. 0 or an errno value. */
 int pfa_places_make_room(uint32_t extent, uint64_t group);

@@ -99,6 +99,7 @@ int pfa_region_publish(const void *chunk)
         return err;
     }
     uintptr_t end = (uintptr_t)records + need.count * pfa_range_record_size();
+    pfa_places_describe(first, (pfa_description_t){page.start, page.slot_size, need.count, records});
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
         drop_old_records(slice, (uintptr_t)records, end);

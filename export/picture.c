@@ -3,9 +3,13 @@
  *
  * That may be seconds. Rings that get full meanwhile are emptied between two slices of it, so blocks of deaths lie between the
  * blocks of a picture. Those between the blocks of the final one are told as all that come behind it: with PFA_BATCH_AFTER_LIVE
- * and whole times, by which a reader knows the chunks that died and are in the picture all the same. */
+ * and whole times, by which a reader knows the chunks that died and are in the picture all the same.
+ *
+ * Where a chunk lies is known by the description of its region, which comes before the region's records (export/format/regions.h),
+ * or by the address behind the large cells. */
 #include "base/clock.h"
 #include "export/block.h"
+#include "export/format/regions.h"
 #include "export/writer.h"
 #include "meta/accesses.h"
 #include "meta/extents.h"
@@ -15,7 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 255, SLICE = 4096 };
+enum { NAME_MAX_SIZE = 255, SLICE = 4096, REGIONS_AT_ONCE = 4096 };
 
 typedef struct picture {
     pfa_trace_live_t head;
@@ -27,15 +31,55 @@ typedef struct picture {
     uint32_t looked_at; /* records, in this slice */
     bool alone;         /* there is nobody to fill rings, or whoever does undoes it */
     int err;
+    const char *extent; /* that is being read, */
+    uint64_t step;      /* from one record to the next in it, */
+    pfa_regions_t regions;
+    uint32_t told_count; /* regions that have chunks here, not written yet */
 } picture_t;
+
+/* Those regions; under the writer's lock, as all of this. */
+static pfa_trace_region_t told[REGIONS_AT_ONCE];
 
 static void begin_batch(pfa_batch_t *batch)
 {
-    pfa_batch_begin(batch, 0, PFA_BATCH_LIVE | (pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0));
+    pfa_batch_begin(batch, 0, PFA_BATCH_LIVE | PFA_BATCH_ADDRESSES | (pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0));
+}
+
+static void note_error(picture_t *picture, int err)
+{
+    picture->err = picture->err != 0 ? picture->err : err;
+}
+
+static void flush_regions(picture_t *picture)
+{
+    pfa_trace_regions_t head = {.picture = picture->head.number, .count = picture->told_count};
+    size_t size = head.count * sizeof *told;
+    char *payload = pfa_block_scratch();
+    if (head.count == 0) {
+        return;
+    }
+    memcpy(payload, &head, sizeof head);
+    memcpy(payload + sizeof head, told, size);
+    note_error(picture, pfa_writer_block(PFA_BLOCK_REGIONS, payload, sizeof head + size));
+    picture->told_count = 0;
+}
+
+static void tell_region(picture_t *picture, pfa_place_region_t *region)
+{
+    if (region->told != 0) {
+        return;
+    }
+    region->told = 1;
+    if (picture->told_count == REGIONS_AT_ONCE) {
+        flush_regions(picture);
+    }
+    told[picture->told_count++] = (pfa_trace_region_t){
+        .start = region->start, .slot_size = (uint32_t)region->slot_size, .slots = (uint32_t)region->slots};
 }
 
 static void flush(picture_t *picture, uint32_t flags)
 {
+    flush_regions(picture); /* before their chunks */
     pfa_writer_nodes();
     picture->rows += picture->batch->head.rows;
     pfa_batch_set_shift(picture->batch, picture->rows > PFA_BATCH_EXACT_ROWS ? picture->shift : 0);
@@ -46,8 +90,7 @@ static void flush(picture_t *picture, uint32_t flags)
     memcpy(payload, &head, sizeof head);
     memcpy(payload + sizeof head, picture->name, head.name_size);
     size_t size = pfa_batch_finish(picture->batch, (uint8_t *)payload + picture->batch_at);
-    int err = pfa_writer_block(PFA_BLOCK_LIVE, payload, picture->batch_at + size);
-    picture->err = picture->err != 0 ? picture->err : err;
+    note_error(picture, pfa_writer_block(PFA_BLOCK_LIVE, payload, picture->batch_at + size));
     begin_batch(picture->batch);
 }
 
@@ -92,6 +135,45 @@ static bool read_record(const pfa_record_t *record, pfa_event_t *event, pfa_even
            __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == event->alloc_time;
 }
 
+static const pfa_record_t *record_at(const picture_t *picture, uint64_t number)
+{
+    return (const pfa_record_t *)(const void *)(picture->extent + number * picture->step);
+}
+
+/* The description is written by the thread that owns the slice: size_flags last, and 0 before. */
+static void take_description(picture_t *picture, uint64_t number)
+{
+    const pfa_record_t *record = record_at(picture, number);
+    pfa_live_record_t copy = {.size_flags = pfa_load_acquire(&record->size_flags)};
+    copy.alloc_time = __atomic_load_n(&record->alloc_time, __ATOMIC_ACQUIRE);
+    copy.stack = __atomic_load_n(&record->stack, __ATOMIC_ACQUIRE);
+    copy.type_link = __atomic_load_n(&record->type_link, __ATOMIC_ACQUIRE);
+    if (pfa_live_is_region(copy.size_flags) && pfa_load_relaxed(&record->size_flags) == copy.size_flags) {
+        pfa_regions_take(&picture->regions, number, &copy);
+    }
+}
+
+/* Chunks live of which the region was described before they were born: if it is described as it was when that was read, it was so
+ * all the time. */
+static bool is_current(const picture_t *picture, const pfa_place_region_t *region)
+{
+    const pfa_record_t *record = record_at(picture, region->described);
+    return pfa_size_of(pfa_load_relaxed(&record->size_flags)) == region->slot_size &&
+           __atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) == region->start;
+}
+
+/* Where the chunk of a record lies that was read as a whole; 0: not known. */
+static uint64_t find_region_chunk(picture_t *picture, uint64_t number)
+{
+    pfa_place_region_t *region = pfa_regions_find(&picture->regions, number);
+    if (region == NULL || !is_current(picture, region)) {
+        return 0;
+    }
+    tell_region(picture, region);
+    uint16_t lead = (uint16_t)(pfa_load_relaxed(&record_at(picture, number)->tail) >> 48);
+    return pfa_regions_address(region, number, lead);
+}
+
 /* Between two slices. */
 static void make_way(picture_t *picture)
 {
@@ -101,31 +183,66 @@ static void make_way(picture_t *picture)
     }
 }
 
-static void add_records(picture_t *picture, const char *at, uint64_t size, uint64_t step)
+static void add(picture_t *picture, const pfa_event_t *event, const pfa_event_accesses_t *accesses, uint64_t address)
 {
-    for (uint64_t offset = 0; offset + step <= size; offset += step) {
+    if (!pfa_batch_add(picture->batch, event, accesses, address)) {
+        flush(picture, 0);
+        (void)pfa_batch_add(picture->batch, event, accesses, address);
+    }
+}
+
+/* One that was read may be another's by now, at another place: the place is read in between. */
+static void add_record(picture_t *picture, uint64_t number, const uint64_t *addresses)
+{
+    const pfa_record_t *record = record_at(picture, number);
+    pfa_event_t event;
+    pfa_event_accesses_t accesses;
+    if (!read_record(record, &event, &accesses)) {
+        return;
+    }
+    uint64_t address =
+        addresses != NULL ? __atomic_load_n(&addresses[number], __ATOMIC_ACQUIRE) : find_region_chunk(picture, number);
+    if (__atomic_load_n(&record->alloc_time, __ATOMIC_RELAXED) != event.alloc_time) {
+        address = 0;
+    }
+    add(picture, &event, &accesses, address);
+}
+
+static void add_records(picture_t *picture, uint64_t first, uint64_t count, const uint64_t *addresses)
+{
+    for (uint64_t number = first; number < first + count; number++) {
         if (++picture->looked_at == SLICE) {
             make_way(picture);
         }
-        pfa_event_t event;
-        pfa_event_accesses_t accesses;
-        if (read_record((const pfa_record_t *)(const void *)(at + offset), &event, &accesses) &&
-            !pfa_batch_add(picture->batch, &event, &accesses)) {
-            flush(picture, 0);
-            (void)pfa_batch_add(picture->batch, &event, &accesses);
+        uint64_t size_flags = pfa_load_relaxed(&record_at(picture, number)->size_flags);
+        if (pfa_is_live(size_flags)) {
+            add_record(picture, number, addresses);
+        } else if (pfa_live_is_region(size_flags) && addresses == NULL) {
+            take_description(picture, number);
         }
     }
 }
 
-static void add_extent(picture_t *picture, uint32_t number, uint64_t step)
+static void add_regions(picture_t *picture, uint32_t extent)
 {
     uint64_t start = 0;
     uint64_t end;
-    while (pfa_extents_next_data(number, &start, &end)) {
-        start -= start % step;
-        add_records(picture, (const char *)pfa_extents_at(number) + start, end - start, step);
+    picture->extent = pfa_extents_at(extent);
+    picture->step = pfa_extents_head->record_size;
+    pfa_regions_begin(&picture->regions);
+    while (pfa_extents_next_data(extent, &start, &end)) {
+        add_records(picture, start / picture->step, (end - start / picture->step * picture->step) / picture->step,
+                    NULL);
         start = end;
     }
+}
+
+static void add_larges(picture_t *picture, uint32_t extent)
+{
+    uint64_t cells = pfa_live_cells(pfa_extents_head->extents[extent].size, PFA_TRACE_VERSION);
+    picture->extent = pfa_extents_at(extent);
+    picture->step = PFA_LIVE_LARGE_CELL;
+    add_records(picture, 0, cells, (const uint64_t *)(const void *)(picture->extent + cells * PFA_LIVE_LARGE_CELL));
 }
 
 /* More are counted for a moment when there is no room for another. */
@@ -151,9 +268,9 @@ int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
     for (uint32_t i = 0; i < extents; i++) {
         pfa_extent_kind_t kind = pfa_extents_kind(i);
         if (kind == PFA_EXTENT_RECORDS) {
-            add_extent(&picture, i, pfa_extents_head->record_size);
+            add_regions(&picture, i);
         } else if (kind == PFA_EXTENT_LARGES) {
-            add_extent(&picture, i, PFA_LIVE_LARGE_CELL);
+            add_larges(&picture, i);
         }
     }
     flush(&picture, PFA_LIVE_LAST);

@@ -15,6 +15,7 @@
 #include "meta/ring.h"
 #include "meta/stack.h"
 #include "meta/thread.h"
+#include "meta/types.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,6 +27,7 @@ enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, SOURCES = 512, WORTH_A_
 static struct {
     pfa_batch_t *batch; /* two: of deaths, and of pictures */
     uint32_t nodes_written;
+    uint32_t types_written;
     uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
     uint64_t start; /* of the trace, as the live table has it */
@@ -83,6 +85,7 @@ int pfa_writer_reset(void)
     }
     writer.batch = memory;
     writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
+    writer.types_written = 0;
     writer.modules_from = 0;
     writer.rows_written = 0;
     writer.sizes_apart = 0;
@@ -209,17 +212,18 @@ static void begin_batch(uint32_t flags)
     writer.rows_max = writer.rows_written < PFA_BATCH_EXACT_ROWS ? PFA_BATCH_EXACT_ROWS : most;
     flags |= writer.sizes_apart != 0 ? PFA_BATCH_SIZES : 0;
     flags |= pfa_accesses_kept ? PFA_BATCH_ACCESSES : 0;
+    flags |= pfa_options.addresses ? PFA_BATCH_ADDRESSES : 0;
     pfa_batch_begin(writer.batch, exact ? 0 : writer.shift, flags);
 }
 
-static bool add_event(const pfa_event_t *event, const pfa_event_accesses_t *accesses)
+static bool add_event(const pfa_event_t *event, const pfa_event_accesses_t *accesses, uint64_t address)
 {
     if (PFA_LIKELY(event->alloc_time >= writer.start)) {
-        return pfa_batch_add(writer.batch, event, accesses);
+        return pfa_batch_add(writer.batch, event, accesses, address);
     }
     pfa_event_t marked = *event;
     marked.size_flags |= PFA_EVENT_BEFORE;
-    bool added = pfa_batch_add(writer.batch, &marked, accesses);
+    bool added = pfa_batch_add(writer.batch, &marked, accesses, address);
     pfa_add_relaxed(&pfa_extents_head->inherited, added);
     return added;
 }
@@ -240,7 +244,8 @@ static void drain_ring(uint32_t number, uint32_t flags, uint64_t kept)
         }
         while (at < to && writer.batch->head.rows < writer.rows_max &&
                add_event(&ring->entries[at & ring->mask],
-                         ring->accesses != NULL ? &ring->accesses[at & ring->mask] : NULL)) {
+                         ring->accesses != NULL ? &ring->accesses[at & ring->mask] : NULL,
+                         ring->addresses != NULL ? ring->addresses[at & ring->mask] : 0)) {
             at++;
         }
         sources[source_count].ring = ring;
@@ -342,6 +347,33 @@ static void write_tags(void)
         at += sizeof tag + tag.name_size;
     }
     (void)pfa_writer_block(PFA_BLOCK_TAGS, pfa_block_scratch(), (size_t)(at - (char *)pfa_block_scratch()));
+}
+
+/* Those that are new, as many as a block takes. False: there is nothing more to write, or it could not be written. */
+static bool write_some_types(void)
+{
+    char *at = pfa_block_scratch();
+    const char *last = at + PFA_BLOCK_SCRATCH - sizeof(pfa_trace_type_t) - sizeof((pfa_live_type_t *)NULL)->name;
+    uint32_t number = writer.types_written;
+    while (number < pfa_types_count() && at <= last) {
+        const pfa_live_type_t *type = pfa_types_at(++number);
+        pfa_trace_type_t head = {.number = number, .name_size = type->name_size, .size = type->size};
+        memcpy(at, &head, sizeof head);
+        memcpy(at + sizeof head, type->name, head.name_size);
+        at += sizeof head + head.name_size;
+    }
+    size_t size = (size_t)(at - (char *)pfa_block_scratch());
+    if (size == 0 || pfa_writer_block(PFA_BLOCK_TYPES, pfa_block_scratch(), size) != 0) {
+        return false;
+    }
+    writer.types_written = number;
+    return true;
+}
+
+static void write_types(void)
+{
+    while (write_some_types()) {
+    }
 }
 
 static void flush_folds(const char *end)
@@ -455,6 +487,7 @@ void pfa_writer_particulars(void)
     pfa_writer_nodes();
     write_threads();
     write_tags();
+    write_types();
     write_folds();
     write_maps();
     write_counters();

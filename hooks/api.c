@@ -1,10 +1,13 @@
 /* Owns the public calls of include/profalloc.h. */
 #include "include/profalloc.h"
+#include "alloc/chunk.h"
 #include "base/options.h"
 #include "export/session.h"
 #include "hooks/hooks.h"
+#include "hooks/slow.h"
 #include "meta/names.h"
 #include "meta/thread.h"
+#include "meta/types.h"
 
 #include <errno.h>
 
@@ -74,6 +77,20 @@ PFA_EXPORT void profalloc_tag_pop(void)
         thread->tag_depth--;
         put_in_force(thread);
     }
+}
+
+PFA_EXPORT unsigned profalloc_type(const char *name, size_t size)
+{
+    return name != NULL && pfa_thread_enter(&pfa_tls) ? pfa_types_number(name, size) : 0;
+}
+
+PFA_EXPORT int profalloc_set_type(void *chunk, unsigned type)
+{
+    if (type > pfa_types_count()) {
+        return EINVAL;
+    }
+    pfa_wiped_check();
+    return pfa_chunk_set_type((uintptr_t)chunk, type) ? 0 : ENOENT;
 }
 
 PFA_EXPORT void set_mprof_autosave(int count)

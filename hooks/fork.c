@@ -41,6 +41,7 @@
 #include "meta/names.h"
 #include "meta/ring.h"
 #include "meta/thread.h"
+#include "meta/types.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -63,6 +64,7 @@ static void forget_records(void)
 {
     pfa_extents_forget();
     pfa_names_forget();
+    pfa_types_forget();
 }
 
 /* The records first: they are still the parent's. */

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "hooks/slow.h"
 #include "meta/measure.h"
+#include "meta/types.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,6 +54,9 @@ static void *move(void *chunk, size_t usable, size_t size, bool due, uint64_t we
     pfa_measure_own_begin(tls);
     memcpy(moved, chunk, usable < size ? usable : size);
     pfa_measure_own_end(tls);
+    if (PFA_UNLIKELY(pfa_types_count() != 0) && recorded) {
+        (void)pfa_chunk_set_type((uintptr_t)moved, pfa_chunk_type((uintptr_t)chunk));
+    }
     tls->moved_time = recorded ? tls->clock : 0; /* the time of the birth */
     pfa_slow_free_for(chunk, (const void *)tls->free_site);
     tls->moved_time = 0;

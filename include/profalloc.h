@@ -34,6 +34,13 @@ int profalloc_dump(void);
 int profalloc_tag_push(const char *tag);
 void profalloc_tag_pop(void);
 
+/* Says what a chunk holds: elements of a type. The first numbers a type by its name, of which 240 bytes are kept, and the size of
+ * one element (0: not known); the same name and size give the same number again. It returns 0 where nothing was recorded yet, or
+ * there are 65535 types. The second gives the chunk the type of that number (0: none), for this life of it and those that realloc
+ * makes of it. It returns 0; EINVAL if there is no such type; or ENOENT if the chunk has no record (it was not sampled, say). */
+unsigned profalloc_type(const char *name, size_t size);
+int profalloc_set_type(void *chunk, unsigned type);
+
 /* The calls of mprof, for programs that have them. A picture of the live chunks, named autosave, each time so many more
  * allocations were recorded (0: no more of them); that is looked at four times a second, so it is one picture however many
  * are due then. Recording ends and the trace with it; it begins anew, in a trace of that name (NULL: the usual one). */

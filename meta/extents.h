@@ -64,7 +64,7 @@ bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end);
 void pfa_extents_drop(void *at, size_t size);
 
 /* In a fork child: leaves the parent's file and makes the same extents anew, empty, but for those of rings and folds,
- * which are gone, and of nodes and tags, which keep what they have. `path` as for pfa_extents_open; when the file cannot be
+ * which are gone, and of nodes, tags and types, which keep what they have. `path` as for pfa_extents_open; when the file cannot be
  * made, they are memory. Returns 0, an errno value if the file could not be made, or ENOMEM when not even memory could be
  * had. */
 int pfa_extents_reopen(const char *path);

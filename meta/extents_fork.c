@@ -19,7 +19,7 @@ static bool is_kept(const pfa_live_extent_t *extent)
 /* These only grow, so what the child sees of the parent's is what it knew at the fork, and more. */
 static bool keeps_content(const pfa_live_extent_t *extent)
 {
-    return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS;
+    return extent->kind == PFA_EXTENT_NODES || extent->kind == PFA_EXTENT_TAGS || extent->kind == PFA_EXTENT_TYPES;
 }
 
 /* How much of it is in use, of the nodes that there are. */

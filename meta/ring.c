@@ -171,15 +171,15 @@ static void have_ring(pfa_tls_t *tls, pfa_ring_t *ring)
     }
 }
 
-static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
+static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_more_t *more)
 {
     if (ring->head == ring->limit && !has_room(ring) && !wait_measured(ring)) {
         pfa_fold_event(event, ring, 0);
         return;
     }
     ring->entries[ring->head & ring->mask] = *event;
-    if (ring->accesses != NULL) {
-        *pfa_ring_next_accesses(ring) = *accesses;
+    if (ring->has_more) {
+        pfa_ring_put_more(ring, more);
     }
     pfa_ring_commit(ring);
 }
@@ -196,13 +196,13 @@ static pfa_ring_t *borrow(void)
     return ring == NULL || has_room(ring) ? ring : pfa_ringpool_borrow_larger(ring);
 }
 
-static void push_borrowing(const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
+static void push_borrowing(const pfa_event_t *event, const pfa_event_more_t *more, _Atomic uint64_t *word,
                            uint64_t ended)
 {
     pfa_add_relaxed(&borrowers, 1); /* whoever finds the event in the ring finds this too: see pfa_ring_settle */
     pfa_ring_t *ring = borrow();
     if (ring != NULL) {
-        put(ring, event, accesses);
+        put(ring, event, more);
     } else {
         pfa_fold_without_ring(event, word, ended);
     }
@@ -223,7 +223,7 @@ static void find_ring(pfa_tls_t *tls)
 }
 
 /* To the thread's own ring. False: it has none, and gets none. */
-static bool push(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses, _Atomic uint64_t *word,
+static bool push(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_more_t *more, _Atomic uint64_t *word,
                  uint64_t ended)
 {
     if (tls->ring == NULL || !has_room(tls->ring)) {
@@ -232,13 +232,13 @@ static bool push(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_acces
     if (tls->ring == NULL) {
         return false;
     }
-    put(tls->ring, event, accesses);
+    put(tls->ring, event, more);
     pfa_store_relaxed(word, ended);
     tell_waited(tls->thread, tls->ring);
     return true;
 }
 
-void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_more_t *more,
                           _Atomic uint64_t *word, uint64_t ended)
 {
     bool told = false;
@@ -249,12 +249,12 @@ void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_ev
     if (tls->thread != NULL && !tls->in_ring) {
         tls->in_ring = true;
         pfa_fence_compiler();
-        told = push(tls, event, accesses, word, ended);
+        told = push(tls, event, more, word, ended);
         pfa_fence_compiler();
         tls->in_ring = false;
     }
     if (!told) {
-        push_borrowing(event, accesses, word, ended);
+        push_borrowing(event, more, word, ended);
     }
 }
 

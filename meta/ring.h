@@ -26,6 +26,12 @@
 #define PFA_RING_DISK_NS 20000000
 #define PFA_RING_PATIENCE_NS 10000000000
 
+/* What is told of a death beside the event, if the trace is to have it. */
+typedef struct pfa_event_more {
+    pfa_event_accesses_t accesses;
+    uint64_t address;
+} pfa_event_more_t;
+
 typedef struct pfa_ring {
     /* Its thread's: */
     _Alignas(64) uint64_t head; /* entries stored */
@@ -33,9 +39,10 @@ typedef struct pfa_ring {
     uint64_t mask;
     pfa_event_t *entries;
     pfa_event_accesses_t *accesses; /* of each entry, where they are recorded; else NULL */
+    uint64_t *addresses;            /* likewise */
     pfa_live_ring_t *shared;
-    uint64_t wake_mask; /* the writer is told when head is a multiple of this and one */
-    uint64_t waited;    /* ticks that its thread has waited for room, not told yet */
+    uint32_t wake_mask; /* the writer is told when head is a multiple of this and one */
+    bool has_more;      /* are there accesses, or addresses? */
     /* Of both sides: */
     _Alignas(64) _Atomic uint32_t progress; /* counts what the writer has emptied; the thread sleeps on it */
     _Atomic uint32_t waiting;               /* 1: the thread sleeps, or is about to */
@@ -44,10 +51,12 @@ typedef struct pfa_ring {
     _Atomic uint32_t next_free;             /* the same in the pool */
     uint32_t number;
     _Atomic bool ready;
-    bool impatient; /* the writer stood still the last time it was waited for */
-    bool is_lent;   /* is it one of those that are lent out? */
-    uint8_t size;   /* which of the pool's sizes */
+    bool impatient;  /* the writer stood still the last time it was waited for */
+    bool is_lent;    /* is it one of those that are lent out? */
+    uint8_t size;    /* which of the pool's sizes */
+    uint64_t waited; /* ticks that its thread has waited for room, not told yet */
 } pfa_ring_t;
+_Static_assert(offsetof(pfa_ring_t, progress) == 64, "what each event needs is one cache line");
 
 /* Called when another quarter of a ring is full. Set once at start. */
 extern void (*pfa_ring_want_writer)(void);
@@ -68,7 +77,7 @@ PFA_INLINE void pfa_ring_set_open(bool open)
 /* Stores the event where there is no room at hand, and `ended` in the word of its record, before another event can come behind
  * it: of a ring, only the last may be of a record that is still live (live.h). With tls->in_ring, the caller is a signal handler
  * that came into the middle of the thread's own: it borrows a ring. */
-PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_more_t *more,
                                        _Atomic uint64_t *word, uint64_t ended);
 /* A quarter more of it is full: tells the writer. */
 PFA_NOINLINE void pfa_ring_wake(pfa_ring_t *ring);
@@ -82,10 +91,15 @@ PFA_INLINE pfa_event_t *pfa_ring_next(const pfa_ring_t *ring)
     return &ring->entries[ring->head & ring->mask];
 }
 
-/* The accesses that belong to it, if they are recorded. */
-PFA_INLINE pfa_event_accesses_t *pfa_ring_next_accesses(const pfa_ring_t *ring)
+/* What else belongs to it, of a ring that has more. */
+PFA_INLINE void pfa_ring_put_more(const pfa_ring_t *ring, const pfa_event_more_t *more)
 {
-    return &ring->accesses[ring->head & ring->mask];
+    if (ring->accesses != NULL) {
+        ring->accesses[ring->head & ring->mask] = more->accesses;
+    }
+    if (ring->addresses != NULL) {
+        ring->addresses[ring->head & ring->mask] = more->address;
+    }
 }
 
 /* It is filled. */

@@ -13,7 +13,7 @@ static const struct {
     uint32_t capacity;
     uint32_t extent;
 } sizes[SIZES] = {{64, PFA_LIVE_PAGE}, {512, 2 * PFA_LIVE_PAGE}, {4096, 0}, {65536, 0}};
-enum { TINY_WITH_ACCESSES = 32, FAILURES_MAX = 64 };
+enum { TINY_WITH_MORE = 32, FAILURES_MAX = 64 };
 
 static pfa_ring_t rings[PFA_RINGS];
 static _Atomic uint32_t ring_count;
@@ -57,13 +57,14 @@ static pfa_ring_t *pop(unsigned list)
 
 static uint64_t capacity_of(size_class_t size)
 {
-    return size == TINY && pfa_accesses_kept ? TINY_WITH_ACCESSES : sizes[size].capacity;
+    return size == TINY && (pfa_accesses_kept || pfa_options.addresses) ? TINY_WITH_MORE : sizes[size].capacity;
 }
 
 /* From one ring to the next, in an extent for several. */
 static size_t stride_of(size_class_t size)
 {
-    size_t entry = sizeof(pfa_event_t) + (pfa_accesses_kept ? sizeof(pfa_event_accesses_t) : 0);
+    size_t entry = sizeof(pfa_event_t) + (pfa_accesses_kept ? sizeof(pfa_event_accesses_t) : 0) +
+                   (pfa_options.addresses ? sizeof(uint64_t) : 0);
     return (sizes[size].extent == 0 ? PFA_LIVE_RING_ENTRIES : sizeof(pfa_live_ring_t)) + capacity_of(size) * entry;
 }
 
@@ -128,16 +129,21 @@ static void make_ring(uint32_t number, size_class_t size, char *memory)
     ring->head = 0;
     ring->limit = capacity;
     ring->mask = capacity - 1;
-    ring->wake_mask = capacity / 4 - 1;
+    ring->wake_mask = (uint32_t)(capacity / 4 - 1);
     ring->shared = (pfa_live_ring_t *)(void *)memory;
     ring->entries = (pfa_event_t *)(void *)(memory + entries);
-    ring->accesses = pfa_accesses_kept ? (pfa_event_accesses_t *)(void *)(ring->entries + capacity) : NULL;
+    char *more = (char *)(ring->entries + capacity);
+    ring->accesses = pfa_accesses_kept ? (pfa_event_accesses_t *)(void *)more : NULL;
+    more += pfa_accesses_kept ? capacity * sizeof *ring->accesses : 0;
+    ring->addresses = pfa_options.addresses ? (uint64_t *)(void *)more : NULL;
+    ring->has_more = ring->accesses != NULL || ring->addresses != NULL;
     ring->number = number;
     ring->size = (uint8_t)size;
     /* What readers of the live table are told. */
     ring->shared->number = number;
     ring->shared->entry_size = sizeof(pfa_event_t);
     ring->shared->capacity = capacity;
+    ring->shared->has_addresses = ring->addresses != NULL;
     ring->shared->stride = sizes[size].extent == 0 ? 0 : stride_of(size);
     pfa_store_release(&ring->ready, true); /* partner: pfa_ringpool_at */
 }

@@ -14,7 +14,7 @@ static const char usage[] =
     "Lists the blocks of a trace: kind, place, sizes, time.\n\n"
     "  --events           the rows too: one line for each chunk that died, and for each that was alive at the end or in a\n"
     "                     picture\n"
-    "  --nodes            the nodes of stacks, modules and threads too\n" PFA_REQUEST_WHERE_USAGE
+    "  --nodes            the nodes of stacks, modules, threads and types too\n" PFA_REQUEST_WHERE_USAGE
     "                     These chunks are told behind all blocks, each once, and not as they were in pictures\n"
     "  --json             one JSON object in each line\n\n"
     "A chunk that realloc ended says moved_to THREAD/NUMBER of that realloc, and the one that it became says moved_from the\n"
@@ -23,6 +23,8 @@ static const char usage[] =
     "(after), and the times of its accesses less that of its birth, are finer.\n\n"
     "Where accesses were recorded, a chunk says how often it was read and written, the first and the last byte touched, the\n"
     "times of the first and the last access, and whether several threads touched it.\n\n"
+    "A chunk that was alive says its address, and, unless it is large, where its region starts and how large the slots in\n"
+    "it are. One that died says its address where the option addresses was set.\n\n"
     "Exit status: 0 done, 1 the output could not be written, 2 the file is no trace, or the command line was wrong.\n";
 
 /* What a block of live chunks is the picture of: "" at the end of the trace, else the reason or the name it was given. */
@@ -47,7 +49,7 @@ static bool read_picture(const pfa_trace_t *trace, const pfa_block_t *block, uin
 static void dump_block(pfa_dump_t *dump, size_t number)
 {
     const pfa_block_t *block = &dump->trace->blocks.list[number];
-    pfa_visitor_t visitor = {.to = dump, .accesses = true, .row = pfa_dump_row};
+    pfa_visitor_t visitor = {.to = dump, .accesses = true, .places = true, .row = pfa_dump_row};
     double seconds = pfa_trace_seconds(dump->trace, block->time);
     char name[256];
     uint32_t picture;
@@ -77,7 +79,7 @@ static void dump_block(pfa_dump_t *dump, size_t number)
         }
         putchar('\n');
     }
-    bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE;
+    bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE || block->kind == PFA_BLOCK_REGIONS;
     if (dump->events && rows && !pfa_rows_walk_block(dump->trace, block, &visitor)) {
         pfa_tool_say("dump", "the rows of block %zu make no sense", number);
     }
@@ -160,6 +162,21 @@ static void pfa_dump_thread(pfa_dump_t *dump, const pfa_trace_thread_t *thread)
     pfa_json_end(&dump->json, '}');
 }
 
+static void dump_type(pfa_dump_t *dump, const pfa_declared_type_t *type)
+{
+    if (!dump->as_json) {
+        pfa_text_clean(type->name, strlen(type->name));
+        printf("  type %" PRIu32 " size %" PRIu64 " '%s'\n", type->number, type->size, type->name);
+        return;
+    }
+    pfa_json_begin(&dump->json, NULL, '{');
+    pfa_json_text(&dump->json, "type", "type");
+    pfa_json_whole(&dump->json, "number", type->number);
+    pfa_json_whole(&dump->json, "size", type->size);
+    pfa_json_text(&dump->json, "name", type->name);
+    pfa_json_end(&dump->json, '}');
+}
+
 static void dump_nodes(pfa_dump_t *dump)
 {
     const pfa_trace_t *trace = dump->trace;
@@ -170,6 +187,9 @@ static void dump_nodes(pfa_dump_t *dump)
     }
     for (size_t i = 0; i < trace->thread_count; i++) {
         pfa_dump_thread(dump, &trace->threads[i]);
+    }
+    for (size_t i = 0; i < trace->type_count; i++) {
+        dump_type(dump, &trace->types[i]);
     }
     for (uint32_t i = PFA_NODE_FIRST; i < trace->node_count; i++) {
         dump_node(dump, i);
@@ -182,19 +202,22 @@ static void dump_span(void *to, const pfa_live_span_t *span)
     bool told = span->accesses != NULL && pfa_trace_has_accesses(dump->trace);
     for (size_t i = 0; i < span->count; i++) {
         if ((span->events[i].size_flags & PFA_EVENT_BEFORE) == 0) {
-            pfa_row_t row = pfa_row_of(dump->trace, &span->events[i], told ? &span->accesses[i] : NULL, false);
+            pfa_row_t row = pfa_row_of_span(dump->trace, span, i);
+            row.told = told;
             pfa_dump_row(dump, 0, &row, pfa_trace_weight(dump->trace, row.event.size_flags), false);
         }
     }
 }
 
-static void dump_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
+static void dump_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
+                        const pfa_live_place_t *place)
 {
     pfa_dump_t *dump = to;
     pfa_event_t event = pfa_live_event(record);
     if (!pfa_trace_has_died(dump->trace, record)) {
         accesses = pfa_trace_has_accesses(dump->trace) ? accesses : NULL;
         pfa_row_t row = pfa_row_of(dump->trace, &event, accesses, true);
+        row.place = *place;
         pfa_dump_row(dump, 0, &row, pfa_trace_weight(dump->trace, event.size_flags), true);
     }
 }

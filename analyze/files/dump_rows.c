@@ -4,6 +4,7 @@
 #include "analyze/tool/commands.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Both ends of what realloc did, as THREAD/NUMBER; "" for none. */
 typedef struct moves {
@@ -75,6 +76,70 @@ static moves_t moves_of(const pfa_event_t *event, bool live)
     return moves;
 }
 
+static const pfa_declared_type_t *type_of(const pfa_dump_t *dump, const pfa_event_t *event)
+{
+    uint32_t number = event->type_link & PFA_TYPE_MASK;
+    return number != 0 ? pfa_trace_type(dump->trace, number) : NULL;
+}
+
+/* How many whole elements of the type the chunk has room for. */
+static uint64_t elements_of(const pfa_declared_type_t *type, const pfa_event_t *event)
+{
+    return type->size != 0 ? (event->size_flags >> PFA_RECORD_SIZE_SHIFT) / type->size : 0;
+}
+
+static void put_number_or_null(pfa_json_t *json, const char *key, uint64_t value)
+{
+    if (value != 0) {
+        pfa_json_whole(json, key, value);
+    } else {
+        pfa_json_text(json, key, NULL);
+    }
+}
+
+static void put_type(pfa_dump_t *dump, const pfa_event_t *event)
+{
+    const pfa_declared_type_t *type = type_of(dump, event);
+    pfa_json_whole(&dump->json, "type_id", event->type_link & PFA_TYPE_MASK);
+    pfa_json_text(&dump->json, "type_name", type != NULL ? type->name : NULL);
+    if (type != NULL && type->size != 0) {
+        pfa_json_whole(&dump->json, "elements", elements_of(type, event));
+    } else {
+        pfa_json_text(&dump->json, "elements", NULL);
+    }
+}
+
+static void put_place(pfa_json_t *json, const pfa_live_place_t *place, bool live)
+{
+    put_number_or_null(json, "address", place->address);
+    if (live) {
+        put_number_or_null(json, "region", place->region);
+        put_number_or_null(json, "slot_size", place->slot_size);
+    }
+}
+
+static void print_type(const pfa_dump_t *dump, const pfa_event_t *event)
+{
+    const pfa_declared_type_t *type = type_of(dump, event);
+    if (type != NULL) {
+        pfa_text_clean(type->name, strlen(type->name));
+        printf(" type '%s'", type->name);
+    }
+    if (type != NULL && type->size != 0) {
+        printf(" elements %" PRIu64, elements_of(type, event));
+    }
+}
+
+static void print_place(const pfa_live_place_t *place)
+{
+    if (place->address != 0) {
+        printf(" address 0x%" PRIx64, place->address);
+    }
+    if (place->region != 0) {
+        printf(" region 0x%" PRIx64 " slots of %" PRIu32, place->region, place->slot_size);
+    }
+}
+
 static void print_row(const pfa_dump_t *dump, const pfa_row_t *row, double weight, bool live)
 {
     const pfa_event_t *event = &row->event;
@@ -89,6 +154,8 @@ static void print_row(const pfa_dump_t *dump, const pfa_row_t *row, double weigh
                event->free_stack, moves.to[0] != '\0' ? " moved_to " : "", moves.to);
     }
     print_accesses(dump->trace, event, row->told ? &row->accesses : NULL);
+    print_type(dump, event);
+    print_place(&row->place);
     putchar('\n');
 }
 
@@ -104,7 +171,7 @@ static void put_row(pfa_dump_t *dump, const pfa_row_t *row, double weight, bool 
     pfa_json_whole(json, "stack", event->stack);
     pfa_json_whole(json, "thread", event->thread);
     pfa_json_whole(json, "tag", event->tag);
-    pfa_json_whole(json, "type_id", event->type_link & PFA_TYPE_MASK);
+    put_type(dump, event);
     pfa_json_whole(json, "flags", event->size_flags & PFA_EVENT_FLAGS);
     pfa_json_text(json, "moved_from", moves.from[0] != '\0' ? moves.from : NULL);
     pfa_json_whole(json, "alloc_time", event->alloc_time);
@@ -119,6 +186,7 @@ static void put_row(pfa_dump_t *dump, const pfa_row_t *row, double weight, bool 
         pfa_json_text(json, "moved_to", moves.to[0] != '\0' ? moves.to : NULL);
     }
     put_accesses(json, dump->trace, event, row->told ? &row->accesses : NULL);
+    put_place(json, &row->place, live);
     pfa_json_text(json, "from", dump->asked ? NULL : dump->live_table ? "live table" : "trace");
     pfa_json_end(json, '}');
 }
@@ -141,7 +209,7 @@ static void dump_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
 
 int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query)
 {
-    pfa_look_t look = {.to = dump, .accesses = true, .chunk = dump_chunk};
+    pfa_look_t look = {.to = dump, .accesses = true, .places = true, .chunk = dump_chunk};
     dump->asked = true;
     int error = pfa_query_walk(query, &look, "reading");
     pfa_query_tell(query, stderr);

@@ -22,6 +22,8 @@ typedef struct sealing {
     pfa_batch_t *batch;
     uint8_t *bytes; /* a LIVE block's head, then an encoded batch */
     uint64_t time;
+    pfa_bytes_t regions; /* of chunks that wait to be written: a REGIONS block's head and some */
+    uint64_t last_region;
 } sealing_t;
 
 /* Those that were gathered; then begins others of this form. */
@@ -38,10 +40,12 @@ static void write_events(sealing_t *sealing, uint32_t flags)
 static void add_span(void *to, const pfa_live_span_t *span)
 {
     sealing_t *sealing = to;
-    uint32_t flags = span->accesses != NULL ? PFA_BATCH_ACCESSES : 0;
+    uint32_t flags =
+        (span->accesses != NULL ? PFA_BATCH_ACCESSES : 0) | (span->addresses != NULL ? PFA_BATCH_ADDRESSES : 0);
     bool named = false;
     for (size_t i = 0; i < span->count; i++) {
-        if (sealing->batch->head.rows == PFA_BATCH_ROWS || sealing->batch->head.flags != flags ||
+        if (sealing->batch->head.rows == PFA_BATCH_ROWS ||
+            (sealing->batch->head.flags & (PFA_BATCH_ACCESSES | PFA_BATCH_ADDRESSES)) != flags ||
             (!named && sealing->batch->head.segments == PFA_BATCH_SEGMENTS)) {
             write_events(sealing, flags);
             named = false;
@@ -50,18 +54,48 @@ static void add_span(void *to, const pfa_live_span_t *span)
             (void)pfa_batch_segment(sealing->batch, span->ring, span->first + i);
             named = true;
         }
-        (void)pfa_batch_add(sealing->batch, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL);
+        (void)pfa_batch_add(sealing->batch, &span->events[i], span->accesses != NULL ? &span->accesses[i] : NULL,
+                            span->addresses != NULL ? span->addresses[i] : 0);
     }
 }
 
 static void begin_live(sealing_t *sealing)
 {
     uint32_t accesses = pfa_livetable_has_accesses(sealing->trace->live) ? PFA_BATCH_ACCESSES : 0;
-    pfa_batch_begin(sealing->batch, pfa_trace_cut(sealing->trace), PFA_BATCH_LIVE | accesses);
+    pfa_batch_begin(sealing->batch, pfa_trace_cut(sealing->trace), PFA_BATCH_LIVE | PFA_BATCH_ADDRESSES | accesses);
+}
+
+/* Those of the chunks that are about to be written. */
+static void write_regions(sealing_t *sealing)
+{
+    pfa_bytes_t *regions = &sealing->regions;
+    pfa_trace_regions_t head = {.picture = sealing->trace->last_picture + 1};
+    if (regions->size != 0) {
+        head.count = (uint32_t)((regions->size - sizeof head) / sizeof(pfa_trace_region_t));
+        memcpy(regions->bytes, &head, sizeof head);
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_REGIONS, sealing->time, regions->bytes, regions->size);
+        regions->size = 0;
+    }
+}
+
+/* Records come region by region: each is told once, or a few times. */
+static void add_region(sealing_t *sealing, const pfa_live_place_t *place)
+{
+    pfa_bytes_t *regions = &sealing->regions;
+    pfa_trace_region_t region = {.start = place->region, .slot_size = place->slot_size, .slots = place->slots};
+    if (place->region == 0 || place->region == sealing->last_region) {
+        return;
+    }
+    size_t at = regions->size != 0 ? regions->size : sizeof(pfa_trace_regions_t);
+    pfa_bytes_room(regions, at + sizeof region);
+    memcpy(regions->bytes + at, &region, sizeof region);
+    regions->size = at + sizeof region;
+    sealing->last_region = place->region;
 }
 
 static void write_live(sealing_t *sealing, bool last)
 {
+    write_regions(sealing);
     pfa_trace_live_t live = {.number = sealing->trace->last_picture + 1,
                              .flags = PFA_LIVE_FINAL | (last ? PFA_LIVE_LAST : 0),
                              .time = sealing->time};
@@ -71,17 +105,19 @@ static void write_live(sealing_t *sealing, bool last)
     begin_live(sealing);
 }
 
-static void add_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
+static void add_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
+                       const pfa_live_place_t *place)
 {
     sealing_t *sealing = to;
     if (pfa_trace_has_died(sealing->trace, record)) {
         return;
     }
     pfa_event_t event = pfa_live_event(record);
-    if (!pfa_batch_add(sealing->batch, &event, accesses)) {
+    if (!pfa_batch_add(sealing->batch, &event, accesses, place->address)) {
         write_live(sealing, false);
-        (void)pfa_batch_add(sealing->batch, &event, accesses);
+        (void)pfa_batch_add(sealing->batch, &event, accesses, place->address);
     }
+    add_region(sealing, place);
 }
 
 static void write_tags(sealing_t *sealing)
@@ -106,6 +142,24 @@ static void write_tags(sealing_t *sealing)
     free(payload);
 }
 
+static void write_types(sealing_t *sealing)
+{
+    const pfa_trace_t *trace = sealing->trace;
+    pfa_bytes_t payload = {.bytes = NULL};
+    for (size_t i = 0; i < trace->type_count; i++) {
+        const pfa_declared_type_t *type = &trace->types[i];
+        pfa_trace_type_t head = {.number = type->number, .name_size = (uint32_t)strlen(type->name), .size = type->size};
+        pfa_bytes_room(&payload, payload.size + sizeof head + head.name_size);
+        memcpy(payload.bytes + payload.size, &head, sizeof head);
+        memcpy(payload.bytes + payload.size + sizeof head, type->name, head.name_size);
+        payload.size += sizeof head + head.name_size;
+    }
+    if (payload.size != 0) {
+        pfa_tracefile_block(&sealing->writer, PFA_BLOCK_TYPES, sealing->time, payload.bytes, payload.size);
+    }
+    pfa_bytes_free(&payload);
+}
+
 static void write_names(sealing_t *sealing)
 {
     const pfa_trace_t *trace = sealing->trace;
@@ -114,6 +168,7 @@ static void write_names(sealing_t *sealing)
                             trace->thread_count * sizeof *trace->threads);
     }
     write_tags(sealing);
+    write_types(sealing);
     pfa_tracefile_block(&sealing->writer, PFA_BLOCK_WEIGHTS, sealing->time, trace->weights, sizeof trace->weights);
 }
 
@@ -224,6 +279,7 @@ static int append_or_undo(pfa_trace_t *trace, int fd)
     }
     free(sealing.batch);
     free(sealing.bytes);
+    pfa_bytes_free(&sealing.regions);
     return error;
 }
 

@@ -64,9 +64,11 @@ static void see_span(void *to, const pfa_live_span_t *span)
     }
 }
 
-static void see_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
+static void see_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
+                       const pfa_live_place_t *place)
 {
     uint64_t *last = to;
+    (void)place;
     *last = record->alloc_time > *last ? record->alloc_time : *last;
     if (accesses != NULL) {
         *last = accesses->last > *last ? accesses->last : *last;

@@ -105,7 +105,8 @@ typedef struct pfa_chunk {
 /* What is called of a walk, with `to`; each may be NULL. */
 typedef struct pfa_look {
     void *to;
-    bool accesses; /* chunks are to be told with them */
+    bool accesses; /* chunks are to be told with them, */
+    bool places;   /* and with where they lie */
     /* Chunks are told group by group, some ten thousand at a time, so that what is kept of a group stays in the cache; within a
      * group in the same order as else. Those that realloc made or ended come before the others, in order. */
     bool grouped;

@@ -318,6 +318,7 @@ static int walk_source(walking_t *walking, const char *progress)
     pfa_visitor_t visitor = {.to = walking,
                              .accesses =
                                  look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where)),
+                             .places = look->places,
                              .batch = begin_batch,
                              .kind = meet_kind,
                              .row = needs_rows(query, look) ? meet_row : NULL};

@@ -233,6 +233,6 @@ const char *pfa_block_name(uint16_t kind)
         [PFA_BLOCK_FOLDS] = "FOLDS",     [PFA_BLOCK_COUNTERS] = "COUNTERS", [PFA_BLOCK_CLOCK] = "CLOCK",
         [PFA_BLOCK_TAGS] = "TAGS",       [PFA_BLOCK_WEIGHTS] = "WEIGHTS",   [PFA_BLOCK_MARK] = "MARK",
         [PFA_BLOCK_END] = "END",         [PFA_BLOCK_SYMBOLS] = "SYMBOLS",   [PFA_BLOCK_MAPS] = "MAPS",
-        [PFA_BLOCK_TABLE] = "TABLE"};
+        [PFA_BLOCK_TABLE] = "TABLE",     [PFA_BLOCK_REGIONS] = "REGIONS",   [PFA_BLOCK_TYPES] = "TYPES"};
     return kind < sizeof names / sizeof names[0] && names[kind] != NULL ? names[kind] : "unknown";
 }

@@ -4,6 +4,7 @@
 #ifndef PFA_ANALYZE_LIVETABLE_H
 #define PFA_ANALYZE_LIVETABLE_H
 
+#include "analyze/trace/regions.h"
 #include "export/format/live.h"
 #include "export/format/trace.h"
 
@@ -22,6 +23,7 @@ typedef struct pfa_live_span {
     uint64_t folded_to; /* entries between these two could not be written and are in folds; equal: none */
     pfa_event_t *events;
     pfa_event_accesses_t *accesses; /* of each; NULL: the ring has none */
+    uint64_t *addresses;            /* likewise */
     size_t count;
     pfa_event_t last; /* the newest entry */
     bool has_last;
@@ -64,12 +66,14 @@ static inline uint64_t pfa_livetable_offset(const pfa_live_extent_t *extent)
 }
 
 /* Each calls `visit` for what the table holds. */
-/* Accesses are NULL where records have no room for them. */
-typedef void pfa_live_record_visit_t(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses);
+/* Accesses are NULL where records have no room for them. Where the chunk lies is told as far as it is known. */
+typedef void pfa_live_record_visit_t(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
+                                     const pfa_live_place_t *place);
 typedef void pfa_live_node_visit_t(void *to, uint32_t number, const pfa_live_node_t *node);
 typedef void pfa_live_fold_visit_t(void *to, uint32_t number, const pfa_live_fold_t *fold);
 typedef void pfa_live_thread_visit_t(void *to, const pfa_trace_thread_t *thread);
 typedef void pfa_live_tag_visit_t(void *to, uint32_t number, const char *name);
+typedef void pfa_live_type_visit_t(void *to, uint32_t number, const pfa_live_type_t *type);
 /* False: no more of this extent. */
 typedef bool pfa_live_map_visit_t(void *to, const pfa_access_map_t *head, const void *counters);
 int pfa_livetable_records(const pfa_livetable_t *table, pfa_live_record_visit_t *visit, void *to);
@@ -77,6 +81,7 @@ int pfa_livetable_nodes(const pfa_livetable_t *table, pfa_live_node_visit_t *vis
 int pfa_livetable_folds(const pfa_livetable_t *table, pfa_live_fold_visit_t *visit, void *to);
 int pfa_livetable_threads(const pfa_livetable_t *table, pfa_live_thread_visit_t *visit, void *to);
 int pfa_livetable_tags(const pfa_livetable_t *table, pfa_live_tag_visit_t *visit, void *to);
+int pfa_livetable_types(const pfa_livetable_t *table, pfa_live_type_visit_t *visit, void *to);
 /* EBADMSG: there are maps that make no sense. (analyze/trace/livetable_maps.c) */
 int pfa_livetable_maps(const pfa_livetable_t *table, pfa_live_map_visit_t *visit, void *to);
 bool pfa_livetable_has_maps(const pfa_livetable_t *table);

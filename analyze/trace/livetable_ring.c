@@ -130,6 +130,20 @@ static int read_accesses(const pfa_livetable_t *table, const pfa_live_extent_t *
                       sizeof *span->accesses, first, span->accesses, span->count);
 }
 
+/* The addresses of their chunks, likewise, behind the accesses. */
+static int read_addresses(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                          uint64_t first, pfa_live_span_t *span)
+{
+    size_t entry = sizeof(pfa_event_t) + (pfa_livetable_has_accesses(table) ? sizeof *span->accesses : 0);
+    uint64_t room = (extent->size - entries_of(extent)) / (entry + sizeof *span->addresses);
+    if (table->head->version < 3 || ring->has_addresses != 1 || ring->capacity > room) {
+        return 0;
+    }
+    span->addresses = pfa_memory_get(span->count, sizeof *span->addresses);
+    return read_array(table, extent, ring, entries_of(extent) + ring->capacity * entry, sizeof *span->addresses, first,
+                      span->addresses, span->count);
+}
+
 /* As a batch would have them: a part of the chunk, and times of its life. */
 static void mend_accesses(pfa_live_span_t *span)
 {
@@ -153,8 +167,10 @@ void pfa_live_span_free(pfa_live_span_t *span)
 {
     free(span->events);
     free(span->accesses);
+    free(span->addresses);
     span->events = NULL;
     span->accesses = NULL;
+    span->addresses = NULL;
     span->count = 0;
 }
 
@@ -208,6 +224,7 @@ int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *ex
     span->events = pfa_memory_get(span->count, sizeof *span->events);
     error = read_entries(table, extent, &ring, from, span->events, span->count);
     error = error != 0 ? error : read_accesses(table, extent, &ring, from, span);
+    error = error != 0 ? error : read_addresses(table, extent, &ring, from, span);
     if (error == 0 && head != 0) {
         error = read_entries(table, extent, &ring, head - 1, &span->last, 1);
         span->has_last = error == 0;
@@ -224,6 +241,9 @@ int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *ex
     memmove(span->events, span->events + lost, span->count * sizeof *span->events);
     if (span->accesses != NULL) {
         memmove(span->accesses, span->accesses + lost, span->count * sizeof *span->accesses);
+    }
+    if (span->addresses != NULL) {
+        memmove(span->addresses, span->addresses + lost, span->count * sizeof *span->addresses);
     }
     span->first = from + lost;
     mend_accesses(span);

@@ -221,6 +221,11 @@ static void merge_tag(void *to, uint32_t number, const char *name)
     }
 }
 
+static void merge_type(void *to, uint32_t number, const pfa_live_type_t *type)
+{
+    pfa_trace_put_type(to, number, type->size, type->name, type->name_size);
+}
+
 static void merge_fold(void *to, uint32_t number, const pfa_live_fold_t *fold)
 {
     pfa_trace_put_fold(to, number, fold->chunks, fold->bytes);
@@ -313,6 +318,7 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
     int error = pfa_livetable_nodes(trace->live, merge_node, trace);
     error = error != 0 ? error : pfa_livetable_threads(trace->live, merge_thread, trace);
     error = error != 0 ? error : pfa_livetable_tags(trace->live, merge_tag, trace);
+    error = error != 0 ? error : pfa_livetable_types(trace->live, merge_type, trace);
     error = error != 0 ? error : pfa_livetable_folds(trace->live, merge_fold, trace);
     if (error != 0) {
         pfa_notes_add(&trace->lacks, "cannot read all of %s: %s", trace->live_path, strerror(error));

@@ -269,6 +269,54 @@ static bool take_tags(pfa_trace_t *trace, pfa_cursor_t cursor)
     return cursor.left == 0;
 }
 
+/* Where it is, or would be: they are sorted by number. */
+static size_t find_type(const pfa_trace_t *trace, uint32_t number)
+{
+    size_t low = 0;
+    size_t high = trace->type_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (trace->types[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const pfa_declared_type_t *pfa_trace_type(const pfa_trace_t *trace, uint32_t number)
+{
+    size_t i = find_type(trace, number);
+    return i < trace->type_count && trace->types[i].number == number ? &trace->types[i] : NULL;
+}
+
+void pfa_trace_put_type(pfa_trace_t *trace, uint32_t number, uint64_t type_size, const char *name, size_t size)
+{
+    size_t i = find_type(trace, number);
+    if (i == trace->type_count || trace->types[i].number != number) {
+        trace->types = pfa_memory_grow(trace->types, &trace->type_room, trace->type_count + 1, sizeof *trace->types);
+        memmove(&trace->types[i + 1], &trace->types[i], (trace->type_count - i) * sizeof *trace->types);
+        trace->types[i].name = NULL;
+        trace->type_count++;
+    }
+    free(trace->types[i].name);
+    trace->types[i] = (pfa_declared_type_t){.number = number, .size = type_size, .name = pfa_memory_text(name, size)};
+}
+
+static bool take_types(pfa_trace_t *trace, pfa_cursor_t cursor)
+{
+    pfa_trace_type_t type;
+    while (pfa_cursor_copy(&cursor, &type, sizeof type)) {
+        const char *name = pfa_cursor_take(&cursor, type.name_size);
+        if (name == NULL || type.number >= PFA_LIVE_TYPES_MAX) {
+            return false;
+        }
+        pfa_trace_put_type(trace, type.number, type.size, name, type.name_size);
+    }
+    return cursor.left == 0;
+}
+
 static bool take_weights(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
     for (size_t i = 0; i < PFA_LIVE_WEIGHTS && cursor.left >= sizeof trace->weights[i]; i++) {
@@ -341,9 +389,9 @@ bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_byte
     static take_t *const takers[] = {
         [PFA_BLOCK_START] = take_start,     [PFA_BLOCK_NODES] = take_nodes, [PFA_BLOCK_MODULES] = take_modules,
         [PFA_BLOCK_THREADS] = take_threads, [PFA_BLOCK_FOLDS] = take_folds, [PFA_BLOCK_COUNTERS] = take_counters,
-        [PFA_BLOCK_CLOCK] = take_clock,     [PFA_BLOCK_TAGS] = take_tags,   [PFA_BLOCK_WEIGHTS] = take_weights,
-        [PFA_BLOCK_MARK] = take_mark,       [PFA_BLOCK_END] = take_end,     [PFA_BLOCK_MAPS] = take_maps,
-        [PFA_BLOCK_TABLE] = take_table};
+        [PFA_BLOCK_CLOCK] = take_clock,     [PFA_BLOCK_TAGS] = take_tags,   [PFA_BLOCK_TYPES] = take_types,
+        [PFA_BLOCK_WEIGHTS] = take_weights, [PFA_BLOCK_MARK] = take_mark,   [PFA_BLOCK_END] = take_end,
+        [PFA_BLOCK_MAPS] = take_maps,       [PFA_BLOCK_TABLE] = take_table};
     if (block->kind >= sizeof takers / sizeof takers[0] || takers[block->kind] == NULL) {
         return true;
     }
@@ -361,6 +409,11 @@ void pfa_trace_free_meta(pfa_trace_t *trace)
     pfa_maps_free(&trace->maps);
     free(trace->module_lists);
     free(trace->tags);
+    for (size_t i = 0; i < trace->type_count; i++) {
+        free(trace->types[i].name);
+    }
+    free(trace->types);
+    pfa_region_list_free(&trace->regions);
     free(trace->threads);
     free(trace->folds);
     free(trace->parents);

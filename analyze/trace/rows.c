@@ -9,7 +9,8 @@ typedef struct walk {
     pfa_trace_t *trace;
     const pfa_visitor_t *visitor;
     bool skip_died;
-    bool told; /* what is said of accesses means something */
+    bool told;        /* what is said of accesses means something */
+    uint32_t picture; /* that the batch is of, or 0 */
 } walk_t;
 
 static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
@@ -90,6 +91,7 @@ static int next_row(pfa_batch_reader_t *reader, bool accesses, pfa_row_t *row, u
     row->event = read.event;
     row->life = read.life;
     row->told = accesses;
+    row->place = (pfa_live_place_t){.address = read.address};
     *kind = read.kind;
     return more;
 }
@@ -104,6 +106,9 @@ static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
     while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
         pfa_live_record_t record = record_of(&row.event);
         row.event.free_time = UINT64_MAX;
+        if (row.place.address != 0) {
+            row.place = pfa_region_list_find(&walk->trace->regions, walk->picture, row.place.address);
+        }
         if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
             visit_single(walk, &row, true);
         }
@@ -162,10 +167,11 @@ static bool walk_batch(const walk_t *walk, const uint8_t *bytes, size_t size, bo
         pfa_batch_kind_at(&reader, i, &kinds[i]);
         weights[i] = pfa_trace_weight(walk->trace, kinds[i].size_flags);
     }
+    reader.wants_addresses = walk->visitor->places;
     return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
 }
 
-static bool walk_block(const walk_t *walk, const pfa_block_t *block, bool any_picture)
+static bool walk_block(walk_t *walk, const pfa_block_t *block, bool any_picture)
 {
     pfa_trace_live_t live;
     const uint8_t *bytes;
@@ -173,12 +179,16 @@ static bool walk_block(const walk_t *walk, const pfa_block_t *block, bool any_pi
     if (pfa_block_load(walk->trace->fd, block, &payload) != 0) {
         return false;
     }
+    if (block->kind == PFA_BLOCK_REGIONS) {
+        return pfa_region_list_take(&walk->trace->regions, payload.bytes, payload.size);
+    }
     if (block->kind == PFA_BLOCK_EVENTS) {
         return walk_batch(walk, payload.bytes, payload.size, false);
     }
     if (!pfa_trace_live_batch(&payload, &live, &bytes, &size)) {
         return false;
     }
+    walk->picture = live.number;
     return !(any_picture || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
 }
 
@@ -220,17 +230,25 @@ pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const p
     return row;
 }
 
+pfa_row_t pfa_row_of_span(const pfa_trace_t *trace, const pfa_live_span_t *span, size_t i)
+{
+    const pfa_event_accesses_t *accesses = span->accesses != NULL ? &span->accesses[i] : NULL;
+    pfa_row_t row = pfa_row_of(trace, &span->events[i], accesses, false);
+    row.place.address = span->addresses != NULL ? span->addresses[i] : 0;
+    return row;
+}
+
 static void visit_span(void *to, const pfa_live_span_t *span)
 {
     for (size_t i = 0; i < span->count; i++) {
         const walk_t *walk = to;
-        const pfa_event_accesses_t *accesses = span->accesses != NULL ? &span->accesses[i] : NULL;
-        pfa_row_t row = pfa_row_of(walk->trace, &span->events[i], accesses, false);
+        pfa_row_t row = pfa_row_of_span(walk->trace, span, i);
         visit_single(walk, &row, false);
     }
 }
 
-static void visit_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
+static void visit_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
+                         const pfa_live_place_t *place)
 {
     const walk_t *walk = to;
     if (pfa_trace_has_died(walk->trace, record)) {
@@ -238,6 +256,7 @@ static void visit_record(void *to, const pfa_live_record_t *record, const pfa_ev
     }
     pfa_event_t event = pfa_live_event(record);
     pfa_row_t row = pfa_row_of(walk->trace, &event, accesses, true);
+    row.place = *place;
     visit_single(walk, &row, true);
 }
 
@@ -249,7 +268,8 @@ int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_b
     pfa_progress_begin(&progress, what, trace->blocks.size);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
-        bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE;
+        bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE ||
+                    (visitor->places && block->kind == PFA_BLOCK_REGIONS);
         if (rows && !walk_block(&walk, block, false)) {
             trace->bad_blocks += count_bad;
         }

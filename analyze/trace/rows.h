@@ -12,12 +12,15 @@ typedef struct pfa_row {
     uint64_t life;     /* in ticks; 0 of a live chunk */
     bool told;         /* its accesses are known */
     pfa_event_accesses_t accesses;
+    pfa_live_place_t
+        place; /* where it lies, or lay; of a death the address alone. Only where the visitor asks for it */
 } pfa_row_t;
 
 /* What is called, with `to`; each may be NULL. `weight` is how many chunks each of the rows stands for. */
 typedef struct pfa_visitor {
     void *to;
-    bool accesses; /* rows are to be told with them */
+    bool accesses; /* rows are to be told with them, */
+    bool places;   /* and with the places of their chunks */
     /* More kinds begin: those before have no more rows. */
     void (*batch)(void *to);
     /* Rows that have all but their times in common; kind->rows of them. What it returns is told with each of them. */
@@ -26,15 +29,18 @@ typedef struct pfa_visitor {
     void (*row)(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live);
 } pfa_visitor_t;
 
-/* A death or a live chunk of the live table, as a walk tells it. Accesses may be NULL. */
+/* A death or a live chunk of the live table, as a walk tells it, but for its place. Accesses may be NULL. */
 pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
                      bool live);
+/* The same of entry `i` of a span, with its place. */
+pfa_row_t pfa_row_of_span(const pfa_trace_t *trace, const pfa_live_span_t *span, size_t i);
 
 /* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's
  * bad_blocks where `count_bad`. */
 int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *progress);
 
-/* The rows of one block of EVENTS or LIVE, whatever picture it is of. False: they make no sense. */
+/* The rows of one block of EVENTS or LIVE, whatever picture it is of. False: they make no sense. One of REGIONS has none, but
+ * what it says holds for rows that follow. */
 bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor);
 /* The deaths that are only in rings. */
 typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);

@@ -66,7 +66,7 @@ static void note_picture(pfa_trace_t *trace, const pfa_block_t *block)
 
 static bool is_meta(uint16_t kind)
 {
-    return kind != PFA_BLOCK_EVENTS && kind != PFA_BLOCK_LIVE && kind != PFA_BLOCK_SYMBOLS;
+    return kind != PFA_BLOCK_EVENTS && kind != PFA_BLOCK_LIVE && kind != PFA_BLOCK_REGIONS && kind != PFA_BLOCK_SYMBOLS;
 }
 
 uint64_t pfa_trace_meta_most(const pfa_trace_t *trace)

@@ -38,6 +38,13 @@ typedef struct pfa_ring {
     uint64_t repeated; /* entries that are there again */
 } pfa_ring_t;
 
+/* What the program said that chunks hold. */
+typedef struct pfa_declared_type {
+    uint32_t number;
+    uint64_t size; /* of one element; 0: not known */
+    char *name;
+} pfa_declared_type_t;
+
 typedef struct pfa_tag {
     uint32_t number;
     char *name;
@@ -84,13 +91,17 @@ typedef struct pfa_trace {
     pfa_tag_t *tags;
     size_t tag_count;
     size_t tag_room;
+    pfa_declared_type_t *types; /* by number */
+    size_t type_count;
+    size_t type_room;
     uint64_t weights[PFA_LIVE_WEIGHTS];
     pfa_trace_fold_t *folds;
     size_t fold_count;
     size_t fold_room;
     bool has_counters;
     pfa_trace_counters_t counters;
-    pfa_maps_t maps; /* of accesses */
+    pfa_maps_t maps;           /* of accesses */
+    pfa_region_list_t regions; /* of the picture whose rows are walked through */
     bool has_clock;
     pfa_trace_clock_t clock; /* the last */
     pfa_notes_t marks;
@@ -127,6 +138,9 @@ void pfa_trace_sort_modules(pfa_trace_t *trace);
 void pfa_trace_put_node(pfa_trace_t *trace, uint32_t number, uint32_t parent, uint64_t pc);
 void pfa_trace_put_thread(pfa_trace_t *trace, const pfa_trace_thread_t *thread);
 void pfa_trace_put_tag(pfa_trace_t *trace, uint32_t number, const char *name, size_t size);
+void pfa_trace_put_type(pfa_trace_t *trace, uint32_t number, uint64_t type_size, const char *name, size_t size);
+/* The type of this number; NULL: nothing is known of it. */
+const pfa_declared_type_t *pfa_trace_type(const pfa_trace_t *trace, uint32_t number);
 void pfa_trace_put_fold(pfa_trace_t *trace, uint32_t stack, uint64_t chunks, uint64_t bytes);
 void pfa_trace_free_meta(pfa_trace_t *trace);
 

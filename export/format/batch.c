@@ -21,6 +21,10 @@ void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags)
     batch->last_shifted = 0;
     batch->last_link = 0;
     batch->lengths_size = 0;
+    batch->addresses_size = 0;
+    if ((flags & PFA_BATCH_ADDRESSES) != 0) {
+        __builtin_memset(batch->places, 0, sizeof batch->places);
+    }
     if ((flags & PFA_BATCH_ACCESSES) != 0) {
         batch->access_head = (pfa_batch_access_head_t){.sizes = {0}};
         __builtin_memset(batch->pasts, 0, sizeof batch->pasts);
@@ -106,6 +110,14 @@ static uint64_t within(uint64_t time, uint64_t born, uint64_t least, uint64_t mo
     uint64_t since = time > born ? time - born : 0;
     since = since > least ? since : least;
     return since < most ? since : most;
+}
+
+static void put_address(pfa_batch_t *batch, uint32_t kind, uint64_t address)
+{
+    uint64_t *before = &batch->places[kind % PFA_BATCH_PASTS];
+    uint64_t place = address / PFA_ADDRESS_UNIT;
+    batch->addresses_size = pfa_number_put(batch->addresses, batch->addresses_size, pfa_zigzag(place - *before));
+    *before = place;
 }
 
 /* When a row's chunk lived. */
@@ -204,7 +216,8 @@ pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event)
                               .rows = 1};
 }
 
-static void add_alive(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kind, const pfa_event_accesses_t *accesses)
+static void add_alive(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kind, const pfa_event_accesses_t *accesses,
+                      uint64_t address)
 {
     uint32_t row = batch->head.rows;
     batch->alive[0][row] = (pfa_batch_alive_t){.time = event->alloc_time,
@@ -214,9 +227,12 @@ static void add_alive(pfa_batch_t *batch, const pfa_event_t *event, uint32_t kin
     if ((batch->head.flags & PFA_BATCH_ACCESSES) != 0) {
         batch->accesses[row] = *accesses;
     }
+    if ((batch->head.flags & PFA_BATCH_ADDRESSES) != 0) {
+        batch->alive_at[row] = address;
+    }
 }
 
-bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses)
+bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses, uint64_t address)
 {
     static const pfa_event_accesses_t none;
     accesses = accesses != NULL ? accesses : &none;
@@ -234,11 +250,14 @@ bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event
     batch->kinds[number].rows++;
     if ((batch->head.flags & PFA_BATCH_LIVE) != 0) {
         note_time(&batch->head, event->alloc_time);
-        add_alive(batch, event, number, accesses);
+        add_alive(batch, event, number, accesses, address);
     } else {
         note_time(&batch->head, event->free_time);
         batch->kind_of[batch->head.rows] = (uint16_t)number;
         add_death(batch, event, number, accesses);
+        if ((batch->head.flags & PFA_BATCH_ADDRESSES) != 0) {
+            put_address(batch, number, address);
+        }
     }
     batch->head.rows++;
     if (batch->head.segments != 0) {
@@ -305,6 +324,9 @@ static void put_alive(pfa_batch_t *batch)
             put_link(batch, alive[i].link);
             batch->last_link = alive[i].link;
         }
+        if ((batch->head.flags & PFA_BATCH_ADDRESSES) != 0) {
+            put_address(batch, alive[i].kind, batch->alive_at[alive[i].row]);
+        }
     }
 }
 
@@ -355,5 +377,9 @@ size_t pfa_batch_finish(pfa_batch_t *batch, uint8_t *out)
     at = put_bytes(at, batch->lengths, batch->lengths_size);
     at = put_bytes(at, batch->links, head->links_size);
     at = head->accesses_size != 0 ? put_columns(batch, at) : at;
+    if ((head->flags & PFA_BATCH_ADDRESSES) != 0) {
+        at = put_bytes(at, &batch->addresses_size, sizeof batch->addresses_size);
+        at = put_bytes(at, batch->addresses, batch->addresses_size);
+    }
     return (size_t)(at - out);
 }

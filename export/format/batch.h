@@ -21,6 +21,9 @@
  *                                 are less those of the last row of the kind (or of another one whose number has the same
  *                                 low bits, PFA_BATCH_PASTS), as signed numbers of 32 bits, zigzag
  *
+ *   addresses                     if PFA_BATCH_ADDRESSES is set: the size of what follows (u32); of each row the address of its
+ *                                 chunk / 8, less that of the last row of the kind, as above; zigzag, LEB128. 0: not known
+ *
  * Moments are cut by `shift` bits before all this; 0 keeps them whole. Births and deaths are cut alike, so that none comes
  * before what was before it; at worst they come together. Lengths are finer than that: a life is known to 1 in 32 or to a
  * step, whichever is less, and its accesses to 1 in 64 of it more, or to a step. So the moment of an access is told as that of
@@ -50,11 +53,12 @@
 
 #define PFA_BATCH_LIVE 1u /* live chunks */
 #define PFA_BATCH_AFTER_LIVE                                                                                           \
-    2u                        /* deaths that may be of chunks in the final picture: they count, the picture's rows of
+    2u                          /* deaths that may be of chunks in the final picture: they count, the picture's rows of
                                    the same thread and allocation time do not */
-#define PFA_BATCH_SIZES 4u    /* sizes have a column of their own; of deaths alone */
-#define PFA_BATCH_ACCESSES 8u /* what was done with the chunks is told */
-#define PFA_BATCH_LENGTHS 16u /* lives are told as lengths, whatever the moments are cut by; every encoder sets it */
+#define PFA_BATCH_SIZES 4u      /* sizes have a column of their own; of deaths alone */
+#define PFA_BATCH_ACCESSES 8u   /* what was done with the chunks is told */
+#define PFA_BATCH_LENGTHS 16u   /* lives are told as lengths, whatever the moments are cut by; every encoder sets it */
+#define PFA_BATCH_ADDRESSES 32u /* where the chunks lay is told */
 
 #define PFA_BATCH_LONG 32u   /* a life of so many steps is known well by them alone: to one of them */
 #define PFA_BATCH_SHARES 32u /* accesses of a shorter one are told in such shares of it */
@@ -123,7 +127,8 @@ typedef struct pfa_batch_past {
 /* The longest that an encoded batch can be. */
 #define PFA_BATCH_SIZE_MAX                                                                                             \
     (sizeof(pfa_batch_head_t) + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t) + sizeof(pfa_batch_access_head_t) +   \
-     sizeof(uint32_t) + PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 2 + 4 + 4 * 5 + 2 * 10))
+     2 * sizeof(uint32_t) +                                                                                            \
+     PFA_BATCH_ROWS * (sizeof(pfa_batch_kind_t) + 2 + 7 + 10 + 10 + 2 + 4 + 4 * 5 + 2 * 10 + 10))
 
 #define PFA_BATCH_SLOTS (2 * PFA_BATCH_ROWS)
 _Static_assert(PFA_BATCH_ROWS <= 1u << 16, "the number of a kind has 16 bits");
@@ -138,13 +143,14 @@ typedef struct pfa_batch_alive {
 } pfa_batch_alive_t;
 _Static_assert(sizeof(pfa_batch_alive_t) == 16, "many of them are moved");
 
-/* An encoder, about 7 MiB, of which 3 are touched only for accesses; in zeroed memory it is ready for pfa_batch_begin. */
+/* An encoder, about 8 MiB, of which 3 are touched only for accesses; in zeroed memory it is ready for pfa_batch_begin. */
 typedef struct pfa_batch {
     pfa_batch_head_t head;
     uint64_t last_shifted;
     uint32_t last_link;
     uint32_t stamp; /* of the slots that are of this batch */
     uint32_t lengths_size;
+    uint32_t addresses_size;
     pfa_batch_segment_t segments[PFA_BATCH_SEGMENTS];
     pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
     uint32_t slots[PFA_BATCH_SLOTS]; /* stamp << 16 | kind: small, so that they stay in the cache */
@@ -159,6 +165,9 @@ typedef struct pfa_batch {
     pfa_batch_access_head_t access_head;
     pfa_batch_past_t pasts[PFA_BATCH_PASTS];
     uint8_t columns[PFA_BATCH_COLUMNS][PFA_BATCH_ROWS * 10];
+    uint64_t places[PFA_BATCH_PASTS];  /* addresses / 8 of the last rows of kinds */
+    uint64_t alive_at[PFA_BATCH_ROWS]; /* addresses of live chunks, as they were added */
+    uint8_t addresses[PFA_BATCH_ROWS * 10];
 } pfa_batch_t;
 
 /* One row of it. */
@@ -167,8 +176,10 @@ pfa_batch_kind_t pfa_batch_kind_of(const pfa_event_t *event);
 void pfa_batch_begin(pfa_batch_t *batch, uint32_t shift, uint32_t flags);
 /* The next rows are the entries of `ring` from `first` on. False: no room for another segment. */
 bool pfa_batch_segment(pfa_batch_t *batch, uint32_t ring, uint64_t first);
-/* False: the batch is full. Accesses are for a batch with PFA_BATCH_ACCESSES; NULL: the chunk was not touched. */
-bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses);
+/* False: the batch is full. Accesses are for a batch with PFA_BATCH_ACCESSES; NULL: the chunk was not touched. The address is
+ * for one with PFA_BATCH_ADDRESSES. */
+bool pfa_batch_add(pfa_batch_t *batch, const pfa_event_t *event, const pfa_event_accesses_t *accesses,
+                   uint64_t address);
 /* Of a batch of live chunks another shift than it was begun with. */
 void pfa_batch_set_shift(pfa_batch_t *batch, uint32_t shift);
 /* Writes the batch to `out`, of at least PFA_BATCH_SIZE_MAX bytes, and returns its length. */
@@ -193,6 +204,10 @@ typedef struct pfa_batch_reader {
     const uint8_t *columns[PFA_BATCH_COLUMNS]; /* of accesses */
     const uint8_t *column_ends[PFA_BATCH_COLUMNS];
     pfa_batch_past_t pasts[PFA_BATCH_PASTS];
+    bool wants_addresses; /* the caller's, before the first row; else those of rows are 0 */
+    const uint8_t *addresses;
+    const uint8_t *addresses_end;
+    uint64_t places[PFA_BATCH_PASTS];
 } pfa_batch_reader_t;
 
 /* False if this is no batch. Kinds' rows are checked to add up. */
@@ -203,6 +218,7 @@ void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_bat
 typedef struct pfa_batch_row {
     pfa_event_t event; /* moments, cut */
     uint64_t life;     /* of a death, in ticks: not the difference of the two */
+    uint64_t address;  /* 0: not known, or not asked for */
     uint32_t kind;
 } pfa_batch_row_t;
 

@@ -77,6 +77,22 @@ static bool open_lengths(pfa_batch_reader_t *reader)
     return size <= left - sizeof size;
 }
 
+/* The column of addresses, from `at` to the end of the batch. */
+static bool open_addresses(pfa_batch_reader_t *reader, const uint8_t *at, uint64_t left)
+{
+    uint32_t size;
+    if ((reader->head.flags & PFA_BATCH_ADDRESSES) == 0) {
+        return left == 0;
+    }
+    if (left < sizeof size) {
+        return false;
+    }
+    __builtin_memcpy(&size, at, sizeof size);
+    reader->addresses = at + sizeof size;
+    reader->addresses_end = at + left;
+    return size == left - sizeof size;
+}
+
 bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
@@ -88,14 +104,14 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     __builtin_memcpy(head, at, sizeof *head);
     if (head->rows > PFA_BATCH_ROWS || head->kinds > head->rows || head->segments > PFA_BATCH_SEGMENTS ||
         head->shift > PFA_BATCH_SHIFT_MAX ||
-        (head->flags &
-         ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES | PFA_BATCH_ACCESSES | PFA_BATCH_LENGTHS)) != 0) {
+        (head->flags & ~(PFA_BATCH_LIVE | PFA_BATCH_AFTER_LIVE | PFA_BATCH_SIZES | PFA_BATCH_ACCESSES |
+                         PFA_BATCH_LENGTHS | PFA_BATCH_ADDRESSES)) != 0) {
         return false;
     }
     uint64_t needed = sizeof *head + head->segments * sizeof(pfa_batch_segment_t) +
                       head->kinds * sizeof(pfa_batch_kind_t) + 2 * (uint64_t)head->rows + head->sizes_size +
                       (uint64_t)head->times_size + (uint64_t)head->lives_size + head->links_size + head->accesses_size;
-    if (needed != size) {
+    if (needed > size) {
         return false;
     }
     reader->segments = at + sizeof *head;
@@ -106,7 +122,8 @@ bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size)
     reader->lives = reader->times + head->times_size;
     reader->links = reader->lives + head->lives_size;
     reader->end = reader->links + head->links_size;
-    return kinds_add_up(reader) && segments_add_up(reader) && open_lengths(reader) && open_columns(reader, reader->end);
+    return kinds_add_up(reader) && segments_add_up(reader) && open_lengths(reader) &&
+           open_columns(reader, reader->end) && open_addresses(reader, at + needed, size - needed);
 }
 
 void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment)
@@ -301,6 +318,26 @@ static bool read_accesses(pfa_batch_reader_t *reader, const pfa_batch_row_t *row
     return read_access_times(reader, row, accesses);
 }
 
+static bool read_address(pfa_batch_reader_t *reader, pfa_batch_row_t *row)
+{
+    uint64_t step;
+    uint64_t *place = &reader->places[row->kind % PFA_BATCH_PASTS];
+    if (!reader->wants_addresses || (reader->head.flags & PFA_BATCH_ADDRESSES) == 0) {
+        return true;
+    }
+    if (!pfa_number_get(&reader->addresses, reader->addresses_end, &step)) {
+        return false;
+    }
+    *place += pfa_unzigzag(step);
+    row->address = *place * PFA_ADDRESS_UNIT;
+    return *place <= UINT64_MAX / PFA_ADDRESS_UNIT;
+}
+
+static bool addresses_are_read(const pfa_batch_reader_t *reader)
+{
+    return !reader->wants_addresses || reader->addresses == reader->addresses_end;
+}
+
 static bool columns_are_read(const pfa_batch_reader_t *reader)
 {
     for (uint32_t i = 0; i < PFA_BATCH_COLUMNS; i++) {
@@ -316,7 +353,7 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
 {
     uint32_t at = reader->row;
     if (at == reader->head.rows) {
-        return accesses == NULL || columns_are_read(reader) ? 0 : -1;
+        return addresses_are_read(reader) && (accesses == NULL || columns_are_read(reader)) ? 0 : -1;
     }
     uint32_t number = reader->kind_of[at] | (uint32_t)reader->kind_of[reader->head.rows + at] << 8;
     if (number >= reader->head.kinds) {
@@ -333,7 +370,8 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
                                        .last_thread = k->last_thread},
                              .kind = number};
     reader->row++;
-    if (!read_size(reader, &row->event) || !read_times(reader, row) || !read_links(reader, &row->event)) {
+    if (!read_size(reader, &row->event) || !read_times(reader, row) || !read_links(reader, &row->event) ||
+        !read_address(reader, row)) {
         return -1;
     }
     if (accesses == NULL) {

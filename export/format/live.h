@@ -14,7 +14,8 @@
  *     in its ring and the record still live: a live record with the thread and time of the last entry of a ring is dead,
  *     and so is one that was the last to be folded (of a ring, or of those without), or is in the fold log;
  *   - folds, in place of the trace's, with what the fold log says;
- *   - thread names, tags, weights. */
+ *   - thread names, tags, types, weights;
+ *   - where the chunks lie: of regions by their descriptions, of large chunks by the addresses behind their cells. */
 #ifndef PFA_EXPORT_FORMAT_LIVE_H
 #define PFA_EXPORT_FORMAT_LIVE_H
 
@@ -32,15 +33,18 @@
 
 typedef enum pfa_extent_kind {
     PFA_EXTENT_NONE = 0,
-    PFA_EXTENT_RECORDS = 1, /* pfa_live_record_t every record_size bytes; most are zeros */
-    PFA_EXTENT_LARGES = 2,  /* cells of PFA_LIVE_LARGE_CELL bytes that begin with a record (64 bytes, with accesses) */
+    PFA_EXTENT_RECORDS = 1, /* pfa_live_record_t every record_size bytes; most are zeros; some describe a region, before
+                              * all records of it (PFA_RECORD_REGION) */
+    PFA_EXTENT_LARGES = 2,  /* cells of PFA_LIVE_LARGE_CELL bytes that begin with a record (64 bytes, with accesses);
+                              * then, from version 3 on, the address (u64) of the chunk of each cell: pfa_live_cells */
     PFA_EXTENT_NODES = 3,   /* pfa_live_node_t; index says which PFA_LIVE_NODES of them */
     PFA_EXTENT_FOLDS = 4,   /* pfa_live_fold_t by node number; index as for nodes */
     PFA_EXTENT_RING = 5,    /* one pfa_live_ring_t, entries from PFA_LIVE_RING_ENTRIES on; index: the ring's number */
     PFA_EXTENT_THREADS = 6, /* pfa_trace_thread_t; index says which PFA_LIVE_THREADS of them; number 0: none */
-    PFA_EXTENT_TAGS = 7, /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
-    PFA_EXTENT_MAPS = 8, /* pfa_access_map_t one behind the other, each with its counters; words 0: no more */
-    PFA_EXTENT_RINGS = 9 /* up to PFA_LIVE_RINGS_MAX rings, each with its entries behind it; index: the first number */
+    PFA_EXTENT_TAGS = 7,  /* PFA_LIVE_TAG_SIZE bytes each, a text with a 0 behind; index: which PFA_LIVE_TAGS of them */
+    PFA_EXTENT_MAPS = 8,  /* pfa_access_map_t one behind the other, each with its counters; words 0: no more */
+    PFA_EXTENT_RINGS = 9, /* up to PFA_LIVE_RINGS_MAX rings, each with its entries behind it; index: the first number */
+    PFA_EXTENT_TYPES = 10 /* pfa_live_type_t; index says which PFA_LIVE_TYPES of them */
 } pfa_extent_kind_t;
 
 typedef struct pfa_live_extent {
@@ -153,6 +157,7 @@ _Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
 
 /* Each thread numbers its reallocs. A number comes again after 4096 of them, which take longer than the steps that times
  * are cut to (unless the option time_step asks for long ones): thread, number and time link a life that realloc ended with the one that it began. */
+#define PFA_ADDRESS_UNIT 8u /* chunks start at multiples of this */
 #define PFA_TYPE_BITS 20
 #define PFA_TYPE_MASK ((1u << PFA_TYPE_BITS) - 1)
 #define PFA_LINK_MASK (UINT32_MAX >> PFA_TYPE_BITS)
@@ -172,6 +177,25 @@ _Static_assert(sizeof(pfa_live_record_t) == 32, "layout as written");
 #define PFA_RECORD_SIZE_SHIFT 16
 
 #define PFA_LIVE_LARGE_CELL 64u
+
+/* How many cells an extent of so many bytes has. */
+static inline uint64_t pfa_live_cells(uint64_t size, uint32_t version)
+{
+    return size / (PFA_LIVE_LARGE_CELL + (version >= 3 ? sizeof(uint64_t) : 0));
+}
+
+/* Flags of a record that is no chunk's, but describes a region: chunks of one slot size, one behind the other. It says in
+ *   alloc_time   the address of the first slot
+ *   size_flags   the size of a slot << 16 | PFA_RECORD_REGION
+ *   stack        how many slots there are, at most
+ *   type_link    how many records further on the first slot's is
+ * Its state is that of no chunk. A region that comes where another was has the same or another description; then all chunks of the
+ * old one are dead. */
+#define PFA_RECORD_REGION 0xfffcu
+static inline int pfa_live_is_region(uint64_t size_flags)
+{
+    return (uint16_t)size_flags == PFA_RECORD_REGION;
+}
 
 typedef struct pfa_live_node {
     uint64_t pc;
@@ -318,7 +342,8 @@ static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *
     return told;
 }
 
-/* The entries of a ring, then, where record_size is 64, the pfa_event_accesses_t of each, in the same order. */
+/* The entries of a ring, then, where record_size is 64, the pfa_event_accesses_t of each, in the same order, then, where
+ * has_addresses is 1, the address (u64) of each one's chunk. */
 #define PFA_LIVE_RING_ENTRIES 4096u
 #define PFA_LIVE_RINGS_MAX 64u
 typedef struct pfa_live_ring {
@@ -327,7 +352,8 @@ typedef struct pfa_live_ring {
     uint64_t capacity;   /* entries, a power of two; entry n is at n mod capacity */
     uint64_t base;       /* the entry that the trace began with: EVENTS blocks count from it */
     uint64_t stride;     /* of several in an extent: bytes from one to the next, the same for all; else 0 */
-    uint64_t padding0[4];
+    uint64_t has_addresses;
+    uint64_t padding0[3];
     _Atomic uint64_t head; /* entries stored so far; the owner's */
     pfa_live_folded_t folded_last;
     uint64_t padding1[4];
@@ -350,5 +376,16 @@ _Static_assert(sizeof(pfa_access_map_t) == 8, "layout as written");
 #define PFA_LIVE_THREADS 2048u
 #define PFA_LIVE_TAG_SIZE 64u
 #define PFA_LIVE_TAGS 1024u
+
+/* A type of which the program said that chunks hold it. Types are numbered from 1. */
+typedef struct pfa_live_type {
+    uint64_t size;      /* of one element */
+    uint32_t name_size; /* 0: there is none of this number; written last */
+    uint32_t next;      /* the runtime's own */
+    char name[240];     /* not terminated */
+} pfa_live_type_t;
+_Static_assert(sizeof(pfa_live_type_t) == 256, "layout as written");
+#define PFA_LIVE_TYPES 256u
+#define PFA_LIVE_TYPES_MAX 65536u
 
 #endif

@@ -18,8 +18,9 @@
 
 #include <stdint.h>
 
-/* 2: batches have lengths beside their times (PFA_BATCH_LENGTHS of batch.h). Version 1 is still read. */
-#define PFA_TRACE_VERSION 2u
+/* 3: batches may have addresses (PFA_BATCH_ADDRESSES of batch.h), those of pictures always have. 2: batches have lengths beside
+ * their times (PFA_BATCH_LENGTHS). Versions 1 and 2 are still read. */
+#define PFA_TRACE_VERSION 3u
 #define PFA_TRACE_SUFFIX ".pa"
 #define PFA_BLOCK_MAGIC 0x4b414650u /* "PFAK" */
 
@@ -42,7 +43,10 @@ typedef enum pfa_block_kind {
     PFA_BLOCK_SYMBOLS = 14, /* of `profalloc pack`: the tool's own (analyze/) */
     PFA_BLOCK_MAPS = 15,    /* pfa_access_map_t (live.h) each with its counters: since the start. The last block of a
                              * stack and length counts */
-    PFA_BLOCK_TABLE = 20    /* where the live table lies, if not beside the trace: a path, not terminated */
+    PFA_BLOCK_TABLE = 20,   /* where the live table lies, if not beside the trace: a path, not terminated */
+    PFA_BLOCK_REGIONS =
+        21, /* pfa_trace_regions_t, then `count` times pfa_trace_region_t, before the LIVE blocks with their chunks */
+    PFA_BLOCK_TYPES = 22 /* pfa_trace_type_t each, with its name */
 } pfa_block_kind_t;
 
 #define PFA_BLOCK_COMPRESSED 1u /* flag: the payload is a zstd frame */
@@ -143,6 +147,20 @@ typedef struct pfa_trace_live {
 } pfa_trace_live_t; /* then the name, then from the next multiple of 8 the batch */
 _Static_assert(sizeof(pfa_trace_live_t) == 24, "layout as written");
 
+/* Of the chunks of a picture, where the small ones lie: in slots of one size, one behind the other. Each region is told once, if
+ * it has a chunk in the picture. Large chunks are in none. */
+typedef struct pfa_trace_regions {
+    uint32_t picture; /* as in pfa_trace_live_t */
+    uint32_t count;
+} pfa_trace_regions_t;
+
+typedef struct pfa_trace_region {
+    uint64_t start; /* address of the first slot */
+    uint32_t slot_size;
+    uint32_t slots; /* at most */
+} pfa_trace_region_t;
+_Static_assert(sizeof(pfa_trace_region_t) == 16, "layout as written");
+
 /* Deaths that were not written one by one, because the writer could not keep up. */
 typedef struct pfa_trace_fold {
     uint32_t stack;
@@ -180,6 +198,12 @@ typedef struct pfa_trace_tag {
     uint32_t number;
     uint32_t name_size; /* the name follows, and no padding */
 } pfa_trace_tag_t;
+
+typedef struct pfa_trace_type {
+    uint32_t number; /* as in events, from 1 on */
+    uint32_t name_size;
+    uint64_t size; /* of one element, in bytes; 0: not known. The name follows, and no padding */
+} pfa_trace_type_t;
 
 typedef enum pfa_mark {
     PFA_MARK_STARTED = 1, /* recording went on (profalloc_start) */

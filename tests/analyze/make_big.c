@@ -65,7 +65,7 @@ void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed)
         if (made->batch->head.rows == 0) {
             must(pfa_batch_segment(made->batch, 0, number));
         }
-        must(pfa_batch_add(made->batch, &event, &accesses));
+        must(pfa_batch_add(made->batch, &event, &accesses, 0));
         number++;
     }
     heap->end = heap->start + 10 * (chunks + LIFE_MAX);

@@ -101,7 +101,7 @@ static void write_death(many_t *many, pfa_event_t *event, uint64_t now)
     if (made->batch->head.rows == 0) {
         must(pfa_batch_segment(made->batch, 0, many->written));
     }
-    must(pfa_batch_add(made->batch, event, &accesses));
+    must(pfa_batch_add(made->batch, event, &accesses, 0));
     many->written++;
 }
 

@@ -204,7 +204,7 @@ static void write_deaths(made_t *made, const heap_t *heap, size_t from[RINGS], c
             }
             for (; from[ring] < end; from[ring]++) {
                 const life_t *life = &heap->deaths[heap->ring_start[ring] + from[ring]];
-                must(pfa_batch_add(made->batch, &life->event, &life->accesses));
+                must(pfa_batch_add(made->batch, &life->event, &life->accesses, 0));
             }
             more = more || from[ring] < to[ring];
         }
@@ -220,7 +220,7 @@ void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t tim
         size_t end = count - done < 1000 ? count : done + 1000;
         pfa_batch_begin(made->batch, 0, PFA_BATCH_LIVE | (made->gap ? 0 : made->form & PFA_BATCH_ACCESSES));
         for (; done < end; done++) {
-            must(pfa_batch_add(made->batch, &lives[done].event, &lives[done].accesses));
+            must(pfa_batch_add(made->batch, &lives[done].event, &lives[done].accesses, 0));
         }
         live.flags = flags | (done == count ? PFA_LIVE_LAST : 0);
         memset(made->bytes, 0, 32);

@@ -96,7 +96,7 @@ static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *ra
             assert_true(pfa_batch_segment(batch, (uint32_t)random_below(random, 9), i));
         }
         events[i] = random_event(random, &now);
-        assert_true(pfa_batch_add(batch, &events[i], NULL));
+        assert_true(pfa_batch_add(batch, &events[i], NULL, 0));
     }
     return pfa_batch_finish(batch, bytes);
 }
@@ -167,7 +167,7 @@ static void try_extremes(uint32_t flags)
                                   .tag = UINT16_MAX,
                                   .free_thread = UINT16_MAX,
                                   .last_thread = UINT16_MAX};
-        assert_true(pfa_batch_add(batch, &events[i], NULL));
+        assert_true(pfa_batch_add(batch, &events[i], NULL, 0));
     }
     decode(pfa_batch_finish(batch, bytes), 36, 0, flags);
 }
@@ -195,7 +195,7 @@ static void reallocs_are_linked(void **state)
         pfa_event_t life = {.alloc_time = time, .free_time = next, .moved_link = (i + 1) & PFA_LINK_MASK};
         life.type_link = (i & PFA_LINK_MASK) << PFA_TYPE_BITS;
         life.size_flags = (i != 0 ? PFA_RECORD_REALLOC : 0) | PFA_EVENT_MOVED;
-        assert_true(pfa_batch_add(batch, &life, NULL));
+        assert_true(pfa_batch_add(batch, &life, NULL, 0));
         time = next;
     }
     size_t size = pfa_batch_finish(batch, bytes);
@@ -215,7 +215,7 @@ static void a_full_batch_takes_no_more(void **state)
     uint64_t random = 3;
     (void)state;
     encode(PFA_BATCH_ROWS, 0, 0, &random);
-    assert_false(pfa_batch_add(batch, &events[0], NULL));
+    assert_false(pfa_batch_add(batch, &events[0], NULL, 0));
     pfa_batch_begin(batch, 0, 0);
     for (uint32_t i = 0; i < PFA_BATCH_SEGMENTS; i++) {
         assert_true(pfa_batch_segment(batch, i, 0));
@@ -233,7 +233,7 @@ static void segments_are_read_back(void **state)
     for (uint32_t i = 0; i < 50; i++) {
         assert_true(pfa_batch_segment(batch, i % 7, 1000 * i));
         for (uint32_t j = 0; j < i; j++) {
-            assert_true(pfa_batch_add(batch, &event, NULL));
+            assert_true(pfa_batch_add(batch, &event, NULL, 0));
         }
     }
     assert_true(pfa_batch_open(&reader, bytes, pfa_batch_finish(batch, bytes)));

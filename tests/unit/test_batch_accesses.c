@@ -155,7 +155,7 @@ static size_t encode(uint32_t count, uint32_t shift, uint32_t flags, uint64_t *r
         rows[i] = random_row(random, &now, (flags & PFA_BATCH_LIVE) != 0);
         bool none = random_below(random, 10) == 0;
         rows[i].accesses = none ? (pfa_event_accesses_t){.first = 0} : rows[i].accesses;
-        assert_true(pfa_batch_add(batch, &rows[i].event, none ? NULL : &rows[i].accesses));
+        assert_true(pfa_batch_add(batch, &rows[i].event, none ? NULL : &rows[i].accesses, 0));
     }
     return pfa_batch_finish(batch, bytes);
 }
@@ -216,7 +216,7 @@ static void accesses_can_be_left_out(void **state)
 static pfa_event_accesses_t through(const pfa_event_t *event, pfa_event_accesses_t accesses, uint32_t flags)
 {
     pfa_batch_begin(batch, 0, flags | PFA_BATCH_ACCESSES);
-    assert_true(pfa_batch_add(batch, event, &accesses));
+    assert_true(pfa_batch_add(batch, event, &accesses, 0));
     assert_int_equal(read_rows(bytes, pfa_batch_finish(batch, bytes), true), 1);
     return got[0].accesses;
 }
@@ -259,7 +259,7 @@ static void what_is_alike_is_small(void **state)
         pfa_event_accesses_t accesses = {.first = i, .last = i + 100, .low = which, .length = size / 2};
         accesses.reads = 1000000 + which;
         accesses.writes = 2000 + 17 * which;
-        assert_true(pfa_batch_add(batch, &event, &accesses));
+        assert_true(pfa_batch_add(batch, &event, &accesses, 0));
     }
     for (uint32_t i = 0; i < PFA_BATCH_ROWS; i++) {
         for (uint32_t j = 0; j < 4; j++) {

@@ -144,7 +144,7 @@ static void pass(uint32_t from, uint32_t count, uint32_t shift)
     pfa_event_accesses_t accesses;
     pfa_batch_begin(batch, shift, PFA_BATCH_ACCESSES);
     for (uint32_t i = from; i < from + count; i++) {
-        assert_true(pfa_batch_add(batch, &chunks[i].event, &chunks[i].accesses));
+        assert_true(pfa_batch_add(batch, &chunks[i].event, &chunks[i].accesses, 0));
     }
     assert_true(pfa_batch_open(&reader, bytes, pfa_batch_finish(batch, bytes)));
     for (uint32_t i = 0; i < reader.head.kinds; i++) {
