@@ -210,6 +210,49 @@ static void reallocs_are_linked(void **state)
     }
 }
 
+/* Some near the last of their kind, some anywhere, some not known. Each row's address is known by its time of birth. */
+static uint64_t address_of(uint64_t time)
+{
+    uint64_t random = time * 0x9e3779b97f4a7c15u;
+    return random % 7 == 0 ? 0 : random % 7 == 1 ? random & ~(uint64_t)7 : 0x310000000000u + (time & 0xffff) * 64;
+}
+
+static void try_addresses(uint32_t flags)
+{
+    enum { ROWS = 3000 };
+    uint64_t random = 77;
+    uint64_t now = 1u << 20;
+    pfa_batch_reader_t reader;
+    pfa_batch_row_t row;
+    pfa_batch_begin(batch, 0, flags | PFA_BATCH_ADDRESSES);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        pfa_event_t event = random_event(&random, &now);
+        assert_true(pfa_batch_add(batch, &event, NULL, address_of(event.alloc_time)));
+    }
+    size_t size = pfa_batch_finish(batch, bytes);
+    for (int wanted = 0; wanted < 2; wanted++) {
+        assert_true(pfa_batch_open(&reader, bytes, size));
+        reader.wants_addresses = wanted != 0;
+        read_kinds(&reader);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 1);
+            assert_int_equal(row.address, wanted != 0 ? address_of(row.event.alloc_time) : 0);
+        }
+        assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 0);
+    }
+    for (size_t cut = size - 200; cut < size; cut++) { /* all of them in the column of addresses, at the end */
+        assert_false(pfa_batch_open(&reader, bytes, cut));
+    }
+}
+
+static void addresses_are_read_back(void **state)
+{
+    (void)state;
+    try_addresses(0);
+    try_addresses(PFA_BATCH_LIVE);
+    try_addresses(PFA_BATCH_SIZES);
+}
+
 static void a_full_batch_takes_no_more(void **state)
 {
     uint64_t random = 3;
@@ -292,7 +335,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_is_read_back), cmocka_unit_test(extremes_are_read_back),
         cmocka_unit_test(reallocs_are_linked),        cmocka_unit_test(a_full_batch_takes_no_more),
-        cmocka_unit_test(segments_are_read_back),     cmocka_unit_test(no_batch_is_told),
+        cmocka_unit_test(addresses_are_read_back),    cmocka_unit_test(segments_are_read_back),
+        cmocka_unit_test(no_batch_is_told),
     };
     return cmocka_run_group_tests(tests, make_memory, free_memory);
 }
