@@ -11,7 +11,6 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,8 +18,9 @@ import time
 
 ROOT = pathlib.Path(os.environ.get("PROFALLOC_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 BUILD_DIR = pathlib.Path(os.environ["PROFALLOC_BUILD_DIR"]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 sys.dont_write_bytecode = True
+import folders  # noqa: E402
 from driver import instrumented, leveldb, memcached  # noqa: E402
 from driver.process import BenchFailure, base_environment  # noqa: E402
 
@@ -89,7 +89,7 @@ class Run:
             missing = re.findall(r"^  missing:.*", said.stdout, re.MULTILINE)
             if said.returncode != 0 and not (len(missing) == 1 and GOES_ON.search(said.stdout)):
                 wrong.append(f"check of {trace.name}: {said.stdout}{said.stderr}".strip())
-        shutil.rmtree(self.traces)
+        folders.remove(self.traces)
         self.traces.mkdir()
         return wrong
 
@@ -187,7 +187,8 @@ def memcached_suite(scratch):
 def main(which, scratch):
     suite = {"leveldb": leveldb_suite, "memcached": memcached_suite}[which]
     scratch = pathlib.Path(scratch)
-    with tempfile.TemporaryDirectory(prefix="profalloc-suite-", dir=instrumented.SHARED_MEMORY) as memory:
+    folders.use_memory(2048)  # or on the disk, which takes longer
+    with tempfile.TemporaryDirectory(prefix="profalloc-suite-") as memory:
         return run_suite(which, suite, scratch, pathlib.Path(memory))
 
 
