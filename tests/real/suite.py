@@ -169,12 +169,16 @@ def leveldb_suite(scratch):
     return chosen, commands, passed_of_googletest, 1
 
 
-def set_ports(folder):
-    """The range of ports that its tests choose from begins where the environment says."""
+def change_module(folder):
+    """Two changes of what its tests share. The range of ports that they choose from begins where the environment says. And they wait for
+    a daemon, whose parent has ended, as for other servers: it had one second, and less than that on a busy machine."""
     module = folder / "t" / "lib" / "MemcachedTest.pm"
-    text, count = re.subn(r"int\(rand\(\d+\)\) \+ (\d+|\$ENV\{\w+\})", f"int(rand({PORTS_EACH // MEMCACHED_AT_ONCE})) + $ENV{{{PORT}}}", module.read_text())
-    if count != 1:
-        raise BenchFailure(f"{module} does not choose ports as expected")
+    text, ports = re.subn(r"int\(rand\(\d+\)\) \+ (\d+|\$ENV\{\w+\})", f"int(rand({PORTS_EACH // MEMCACHED_AT_ONCE})) + $ENV{{{PORT}}}",
+                          module.read_text())
+    text, waits = re.subn(r"not running\"\) unless is_running\(\$childpid\)( \|\| \$args =~ /-d\\b/)?;",
+                          r'not running") unless is_running($childpid) || $args =~ /-d\\b/;', text)
+    if (ports, waits) != (1, 2):
+        raise BenchFailure(f"{module} is not as expected")
     module.write_text(text)
 
 
@@ -187,7 +191,7 @@ def memcached_suite(scratch):
         folder = made[build.name] = memcached.make(toolchains, source, build,
                                                    ("memcached-debug", "testapp", "timedrun")).parent
         instrumented.check_build(build, folder / "memcached-debug")
-        set_ports(folder)
+        change_module(folder)
     commands = {name: {build.name: (["perl", f"t/{name}.t"], made[build.name]) for build in chosen}
                 for name in MEMCACHED_TESTS}
     commands["testapp"] = {build.name: ([made[build.name] / "testapp"], made[build.name]) for build in chosen}
