@@ -4,12 +4,12 @@
  * The first line is the length of the run, each other one a chunk:
  *     THREAD BORN DIED SIZE STACK FREE_STACK [READS WRITES FIRST LAST]
  * Times are ticks since the start; DIED 0: alive at the end. Of the accesses, FIRST and LAST are from the birth on; all of the chunk is
- * touched, or with 0 reads and writes nothing. */
+ * touched, or with 0 reads and writes nothing. With the word "sampled" all of them are samples. */
 #include "tests/analyze/make_trace.h"
 
 #include <inttypes.h>
 
-static life_t read_life(const char *line, uint64_t start)
+static life_t read_life(const made_t *made, const char *line, uint64_t start)
 {
     unsigned thread;
     uint64_t born;
@@ -25,6 +25,7 @@ static life_t read_life(const char *line, uint64_t start)
     must((words == 6 || words == 10) && thread >= 1 && thread <= RINGS && (died == 0 || died > born));
     life.event.alloc_time = start + born;
     life.event.size_flags = size << PFA_RECORD_SIZE_SHIFT;
+    life.event.size_flags |= made->sampled ? (uint64_t)CLASS << PFA_RECORD_WEIGHT_SHIFT : 0;
     life.event.thread = (uint16_t)thread;
     if (died != 0) {
         life.event.free_time = start + died;
@@ -40,7 +41,7 @@ static life_t read_life(const char *line, uint64_t start)
     return life;
 }
 
-void read_heap(heap_t *heap, size_t chunks)
+void read_heap(const made_t *made, heap_t *heap, size_t chunks)
 {
     char line[512];
     uint64_t length;
@@ -48,7 +49,7 @@ void read_heap(heap_t *heap, size_t chunks)
     heap->end = heap->start + length;
     for (size_t i = 0; i < chunks; i++) {
         must(fgets(line, sizeof line, stdin) != NULL);
-        life_t life = read_life(line, heap->start);
+        life_t life = read_life(made, line, heap->start);
         if (life.event.free_time != 0) {
             heap->deaths[heap->death_count++] = life;
         } else {

@@ -138,7 +138,7 @@ static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t 
     heap->lives = calloc(chunks + 1, sizeof *heap->lives);
     must(heap->deaths != NULL && heap->lives != NULL);
     if (made->given) {
-        read_heap(heap, chunks);
+        read_heap(made, heap, chunks);
     } else {
         fill_heap(made, heap, chunks, seed);
     }

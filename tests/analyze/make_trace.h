@@ -77,7 +77,7 @@ void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed);
 void make_many(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed, uint32_t points);
 
 /* Reads so many chunks from standard input. */
-void read_heap(heap_t *heap, size_t chunks);
+void read_heap(const made_t *made, heap_t *heap, size_t chunks);
 
 /* Gives the chunks of the heap accesses, and tells the truth about those of one; `number` places it somewhere. */
 void make_accesses(const made_t *made, heap_t *heap, uint64_t seed);
