@@ -3,6 +3,8 @@
 #ifndef PFA_BASE_ATOMIC_H
 #define PFA_BASE_ATOMIC_H
 
+#include "base/compiler.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +43,7 @@ static inline void pfa_fence_seq_cst(void)
  * instructions of an atomic load and store where one does; readers use pfa_read_counter. */
 typedef uint64_t pfa_counter_t;
 
-#if defined(__SANITIZE_THREAD__)
+#if PFA_THREAD_SANITIZER
 __attribute__((no_sanitize_thread))
 #endif
 static inline void

@@ -15,6 +15,14 @@
 #define PFA_WEAK __attribute__((weak))
 /* For functions that read the program's memory as it is: a stack holds AddressSanitizer's forbidden zones. */
 #define PFA_NO_ASAN __attribute__((no_sanitize("address")))
+/* Is this code watched by ThreadSanitizer? The compilers tell it in different ways. */
+#if defined(__SANITIZE_THREAD__)
+#define PFA_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define PFA_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define PFA_THREAD_SANITIZER 0
+#endif
 #define PFA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Initial-exec is the only TLS model that never allocates on first use; STYLE lists why that matters to a malloc. */

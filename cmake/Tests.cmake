@@ -215,9 +215,6 @@ foreach(folder ends exact)
         pfa_add_test(${folder}_${name} ${folder} ${PFA_PYTHON} ${script})
     endforeach()
 endforeach()
-# It compares times that the library measured with those that the program did: alone, so that both have a processor.
-set_tests_properties(exact_spent PROPERTIES RUN_SERIAL TRUE)
-
 foreach(folder cc access)
     file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.py)
     foreach(script ${scripts})
@@ -293,7 +290,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench access advise alloc analyze capture excess largemap leveldb memcached unwind)
+    foreach(bench access advise alloc analyze capture excess largemap leveldb memcached spent unwind)
         pfa_add_test(bench_${bench} bench
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

@@ -5,7 +5,8 @@
 #
 # It uses a private apt directory: the machine's own sources, read as source repositories, with lists and cache of their
 # own. The machine's apt configuration is neither changed nor needed to have deb-src lines. Root is not needed.
-# Does nothing when the verified source is already there.
+# Does nothing when the verified source is already there. Several at once, as tests that run in parallel begin them, fetch it
+# once: the others wait for a lock.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -123,8 +124,11 @@ main() {
     choose "$1"
     already_there && return
     command -v apt-get >/dev/null || die "no apt-get here."
-    echo "fetch-source: fetching the source of $name $version" >&2
     mkdir -p "$root/third_party"
+    exec {lock}>"$root/third_party/.lock-$name"
+    flock "$lock"
+    already_there && return # another one fetched it meanwhile
+    echo "fetch-source: fetching the source of $name $version" >&2
     work=$(mktemp -d "$root/third_party/.fetch.XXXXXX")
     trap 'rm -rf "$work"' EXIT
     copy_sources

@@ -7,6 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import folders
 import support
 from support import TOOL, check, equal, tool  # noqa: F401  (for those who import this)
 
@@ -133,6 +134,19 @@ def check_trace(path, notes=None, where="", complete=True):
     if notes is not None:
         check_noted(data, notes if isinstance(notes, Notes) else Notes(notes), where)
     return data
+
+
+class Memory:
+    """Traces in memory, for tests that every death is told one by one: on a disk that keeps the writer waiting, some are folded."""
+
+    def __init__(self, test, mebibytes):
+        self.there = folders.use_memory(mebibytes)
+        if not self.there:
+            print(f"not run: {test}, that no death is folded: {folders.MEMORY} has no room for {mebibytes} MiB", flush=True)
+
+    def check_none_folded(self, data):
+        if self.there:
+            equal(data["files"][0]["folded"], 0, "deaths folded")
 
 
 def kill(process):

@@ -15,7 +15,7 @@ A program says in lines of its head comment how it wants to be run; without any,
     expect=exit:N      how the program ends, default exit:0;  expect=signal:NAME for a signal
     says=REGEX         a line that the library must say (without its "profalloc: "), may be repeated: these lines, in
                        this order, and no others
-    may_say=REGEX      a line that it may say, once; may be repeated
+    may_say=REGEX      a line that it may say, once; may be repeated. N*REGEX stands for N of them, here and above
     limit=NAME:SIZE    a resource limit, such as AS:256M or NPROC:0; may be repeated
     user=nobody        not as root
     close=FD,...       descriptors that are closed when the program starts
@@ -113,7 +113,8 @@ def parse_run(text):
         if not equals or key not in Run.__dataclass_fields__ or key == "text":
             raise Failure(f"cannot read '{word}' of the line 'run: {text}'")
         if isinstance(getattr(run, key), list):
-            getattr(run, key).append(value)
+            times = re.match(r"(\d+)\*", value)
+            getattr(run, key).extend([value[times.end():]] * int(times[1]) if times else [value])
         else:
             setattr(run, key, value)
     return run

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import time
 
 import support
 from support import check, equal, make, tool
@@ -89,23 +88,14 @@ def kept_promises(folder):
         equal([f["sentence"] for f in advice(path)["findings"] if f["advice"] == "unshare"], [], f"{words}: no harm is done")
 
 
-BUSY = r"""
-#include <stdlib.h>
-#include <unistd.h>
-static volatile long sink;
-__attribute__((noinline)) static void often(void) { char *p = malloc(100); p[0] = 1; sink += p[0]; free(p); }
-__attribute__((noinline)) static void seldom(void) { char *p = malloc(200); p[0] = 1; sink += p[0]; free(p); }
-int main(void)
-{
-    for (int i = 0; i < 20; i++) seldom();
-    for (int i = 0; i < 200000; i++) {
-        often();
-        if (i % 20000 == 0) usleep(3000); /* so that the writer can keep up on a busy machine */
-    }
-    for (long i = 0; i < 300000000; i++) sink += i;
-    return 0;
-}
-"""
+PLAIN, INLINED = 4, 5  # stacks of the maker: plain_site, and inlined_site of outer_site
+
+
+def make_busy(path, *words):
+    """A chunk every microsecond for a fifth of a second, freed at once; and twenty others."""
+    often = [(1, 100000 + 1000 * i, 100500 + 1000 * i, 100, PLAIN, PLAIN) for i in range(200000)]
+    seldom = [(1, 1000 * i, 1000 * i + 500, 200, INLINED, INLINED) for i in range(20)]
+    support.make_given(path, 10**9, seldom + often, *words)
 
 
 POOLED = r"""
@@ -162,9 +152,7 @@ def pools(folder):
 
 def worth(folder):
     """What saves next to nothing is not listed, but counted; --top lists it."""
-    (folder / "busy.c").write_text(BUSY)
-    subprocess.run(["cc", "-O1", "-g", "-o", folder / "busy", folder / "busy.c"], check=True)
-    tool("run", "--conf", "time_step:1", "-o", folder / "busy.pa", "--", folder / "busy")
+    make_busy(folder / "busy.pa")
     findings = advice(folder / "busy.pa")["findings"]
     out = tool("advise", folder / "busy.pa")[0]
     listed = len(re.findall(r"^  #\d+  ", out, re.M))
@@ -176,12 +164,9 @@ def worth(folder):
 
 def apart(folder):
     """What lies between two recordings is no part of the run."""
-    (folder / "busy.c").write_text(BUSY)
-    subprocess.run(["cc", "-O1", "-g", "-o", folder / "busy", folder / "busy.c"], check=True)
     paths = [folder / name for name in ("one.pa", "two.pa")]
-    for path in paths:
-        tool("run", "-o", path, "--", folder / "busy")
-        time.sleep(1)
+    for number, path in enumerate(paths):
+        make_busy(path, f"later={number * 5 * 10**9}")
     data = json.loads(tool("report", "--json", *paths)[0])
     told = json.loads(tool("advise", "--json", *paths)[0])
     equal(told["run_ns"], 1e9 * sum(f["seconds"] for f in data["files"]), "the run", 1e-6)
@@ -228,58 +213,32 @@ def phases(folder):
     equal([f["saves_bytes"] for f in shrink], [25 * 4096 - 100000], "the rest of the last page")
     check(shrink[0]["sentence"].endswith("; 7.9 MiB of the peak, in whole pages, were never touched and took no memory"), shrink[0]["sentence"])
     equal(shrink[0]["points"][0]["spare_at_peak"]["took_no_memory"], (8 << 20) - 25 * 4096, "what took no memory")
-KEPT = r"""
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-static struct node { struct node *next; char bytes[1000]; } *head;
-__attribute__((noinline)) static void keep(int i)
-{
-    struct node *node = malloc(sizeof *node);
-    memset(node, i, sizeof *node);
-    node->next = head;
-    head = node;
-}
-__attribute__((noinline)) static char *table(void) { return calloc(1, 200000); }
-int main(int count, char **words)
-{
-    struct timespec wait = {0, 1000000};
-    char *kept = table();
-    for (int i = 0; i < 5000; i++) {
-        keep(i);
-        char *text = malloc(100);
-        text[0] = 1;
-        if (i % 25 == 0) nanosleep(&wait, NULL);
-        free(text);
-    }
-    return kept[count] + words[0][0] == 0;
-}
-"""
 
 
 def kept(folder):
     """What leaks says of chunks that are never freed is advised too, and what holds the peak is named."""
-    (folder / "kept.c").write_text(KEPT)
-    subprocess.run(["cc", "-O1", "-g", "-o", folder / "kept", folder / "kept.c"], check=True)
-    tool("run", "-o", folder / "kept.pa", "--", folder / "kept")
-    data = advice(folder / "kept.pa")
+    step, path = 40000, folder / "kept.pa"
+    nodes = [(1, 1000 + step * i, 0, 1008, PLAIN, 0) for i in range(5000)]
+    texts = [(1, 2000 + step * i, 3000 + step * i, 100, INLINED + 2, INLINED + 2) for i in range(5000)]
+    support.make_given(path, 5000 * step + 40000, [(1, 0, 0, 200000, INLINED, 0), *nodes, *texts])
+    data = advice(path)
     first = data["findings"][0]
-    leak = json.loads(tool("leaks", "--json", folder / "kept.pa")[0])["points"][0]
+    leak = json.loads(tool("leaks", "--json", path)[0])["points"][0]
     equal((first["advice"], first["saves_bytes"], first["sure"], first["chunks"]), ("free", 5000 * 1008, "high" if leak["sure"] > 0.795 else "medium", 5000), "what to do first")
     equal(first["bytes_per_second"], leak["bytes_per_second"], "how fast it grows", 1e-9)
-    equal([p["stack"][0]["function"] for p in data["held_at_peak"]], ["keep"], "what holds nearly all of the peak")
+    equal([p["stack"][0]["function"] for p in data["held_at_peak"]], ["plain_site"], "what holds nearly all of the peak")
     for command in ("advise", "report"):
-        out = tool(command, folder / "kept.pa")[0]
+        out = tool(command, path)[0]
         check("  #1  free it or bound it: all 5,000 chunks were never freed, growing by " in out, out)
-        check(re.search(r"\nHeld at the peak, of 5\.\d MiB:\n     4\.8 MiB   9\d\.\d %  by keep \(kept\.c:\d+\) < main \(kept\.c:\d+\); 4\.8 MiB of it not freed until the end\n"
+        check(re.search(r"\nHeld at the peak, of 5\.\d MiB:\n     4\.8 MiB   9\d\.\d %  by plain_site \(make_sites\.c:\d+\); 4\.8 MiB of it not freed until the end\n"
                         r"  next: profalloc leaks, ", out), out)
         # Of the rest nothing is known to be changed, and yet what holds it is named.
-        out = tool(command, "--where", "size >= 200000", folder / "kept.pa")[0]
+        out = tool(command, "--where", "size >= 200000", path)[0]
         check("\nHeld at the peak of these chunks, of 195.3 KiB:\n" in out and (command == "report" or "; the peak of these chunks is 195.3 KiB" in out), out)
-        check("Nothing " in out and re.search(r"\n   195\.3 KiB  100\.0 %  by table \(kept", out), out)
-        out = tool(command, "--where", "function = keep", folder / "kept.pa")[0]
+        check("Nothing " in out and re.search(r"\n   195\.3 KiB  100\.0 %  by inlined_site \(make_sites", out), out)
+        out = tool(command, "--where", "function = plain_site", path)[0]
         check("\n      saves 4.8 MiB of the peak of these chunks (100.0 %); " in out, out)
-        check("the peak of these" not in tool(command, folder / "kept.pa")[0], "of all chunks it is the peak")
+        check("the peak of these" not in tool(command, path)[0], "of all chunks it is the peak")
     for seed in range(3):
         for words in (("accesses",), ("sampled",), ()):
             make("ended", folder / "t.pa", 3000, seed, "slow=2000", *words)

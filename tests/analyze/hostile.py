@@ -55,8 +55,8 @@ def block(kind, payload, packed=False):
     return head[:-8] + struct.pack("<Q", checksum(checksum(0, head), stored)) + stored
 
 
-def start(record_size=32):
-    return block(START, struct.pack("<IIQIIQQQQIIQIIIIQ", 1, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, record_size, 64, 1, 0, 0, 0, 0, 0))
+def start(record_size=32, version=1):
+    return block(START, struct.pack("<IIQIIQQQQIIQIIIIQ", version, 2, SESSION, 1, 1, 1000, 10**12, 10**18, 10**9, record_size, 64, 1, 0, 0, 0, 0, 0))
 
 
 def instrumented():
@@ -75,13 +75,25 @@ def number(value):
     return out + bytes([value])
 
 
-def batch(flags, segments=b"", rows=ROWS, accesses=b"", size=16):
-    """Rows of one kind, born at 2000 and, if they are deaths, dead at once."""
+LIVE_ROWS, AFTER_LIVE, ACCESSES, LENGTHS = 1, 2, 8, 16  # flags of a batch
+DIED = 2000
+
+
+def batch(flags, segments=b"", rows=ROWS, accesses=b"", size=16, shift=0, times=None, lives=None):
+    """Rows of one kind, born at 2000 and, if they are deaths, dead at once; or with the columns given."""
     kind = struct.pack("<QIIIHHHHI", size << 16, 4, 4, 0, 1, 0, 1, 1, rows)
-    times = number(2 * 2000) + bytes(rows - 1)
-    lives = b"" if flags & 1 else bytes(rows)
-    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, 2000, 2000, 0, len(times), len(lives), 0, 0, len(accesses))
+    if times is None:
+        times = number(2 * (DIED >> shift)) + bytes(rows - 1)
+    if lives is None:
+        lives = lengths(bytes(rows), bytes(rows) if shift else b"") if flags & LENGTHS else bytes(rows)
+        lives = (lengths(b"", b"") if flags & LENGTHS else b"") if flags & LIVE_ROWS else lives
+    head = struct.pack("<IIIIQQIIIIII", rows, len(segments) // 16, 1, flags, DIED, DIED, shift, len(times), len(lives), 0, 0, len(accesses))
     return head + segments + kind + bytes(2 * rows) + times + lives + accesses
+
+
+def lengths(steps, codes, size=None):
+    """The column of lives of version 2: in steps, then codes."""
+    return struct.pack("<I", len(steps) if size is None else size) + steps + codes
 
 
 def columns(*parts, sizes=None):
@@ -175,9 +187,9 @@ def many_lists(folder):
         check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
 
 
-def live_table(path, extents, size, pid=0, ticks=0, boot=0, record_size=32):
+def live_table(path, extents, size, pid=0, ticks=0, boot=0, record_size=32, version=1):
     """A live table that is a hole but for its head; returns the file, open."""
-    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x324556494c414650, 1, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
+    fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x324556494c414650, version, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
                         0, 0, 0)
     fixed += bytes(64 + 24) + struct.pack("<QQQ", ticks, boot, int(record_size == 64)) + bytes(16 + 512)
     file = open(f"{path}.live", "wb")
@@ -211,9 +223,68 @@ def rings_of_holes(folder):
     check("3000 rings" in out, out[:2000])
 
 
-def torn_columns(folder):
+RING, RINGS = 5, 9  # kinds of extents
+
+
+def ring(number, stride, capacity=4, head=4, tail=0, base=0, folded_from=0, entry_size=48):
+    """A ring of an extent of several: its head, and entries, as many as fit."""
+    first = struct.pack("<IIQQQ32xQ24x32xQQ48x", number, entry_size, capacity, base, stride, head, tail, folded_from)
+    entry = struct.pack("<QQQIIIHHHHI", DIED, DIED + 1000, 16 << 16, 4, 4, 0, 1, 0, 1, 1, 0)
+    return first + entry * min(4, max(0, (stride - len(first)) // len(entry)))
+
+
+def hostile_rings(folder):
+    """Extents of several rings (version 2) whose heads say what cannot be. What can be read is, and nothing is read twice."""
+    path = write(folder / "t.pa", start(32, 2))
+    room, stride, most, whole = 1 << 20, 192 + 4 * 48, 2**64 - 1, 4
+
+    def read(rings, index=1, size=None, at=room):
+        size = len(rings) if size is None else size
+        with live_table(path, [(RINGS, index, at, size)], max(at + size, 2 * room), version=2) as file:
+            file.seek(room)
+            file.write(rings)
+        result = support.json.loads(limited("report", "--json", path)[0])
+        return result["totals"]["frees"], " ".join(result["missing"])
+
+    good = [ring(1 + i, stride) for i in range(3)]
+    frees, missing = read(b"".join(good))
+    support.equal((frees, "ring" in missing), (3 * whole, False), f"three rings that are whole; missing: {missing}")
+    # The first says how far it is to the next: if that is wrong, there are none.
+    for wrong in (0, 1, 191, 192, 3 * stride + 1, most, 1 << 63):
+        frees, _ = read(b"".join([ring(1, stride)[:24] + struct.pack("<Q", wrong) + ring(1, stride)[32:], *good[1:]]))
+        support.equal(frees, 0, f"deaths with a stride of {wrong}")
+    # One that is wrong is told, and the others are read.
+    for words in ({"capacity": 0}, {"capacity": 3}, {"capacity": 8}, {"capacity": 1 << 63}, {"capacity": most}, {"entry_size": 0},
+                  {"entry_size": 49}, {"head": most}, {"head": 1 << 40, "base": 1}, {"base": 5}, {"base": most}, {"tail": most},
+                  {"folded_from": most}, {"folded_from": 1, "tail": most}):
+        frees, missing = read(b"".join([good[0], ring(2, stride, **words), good[2]]))
+        check(2 * whole <= frees <= 3 * whole, f"{words}: {frees} deaths; missing: {missing}")
+    # More than there can be in an extent: the first 64 are read. Numbers go round. The end of the extent, and of the file, in the middle.
+    frees, _ = read(b"".join(ring(1 + i, stride) for i in range(100)))
+    support.equal(frees, 64 * whole, "deaths of a hundred rings")
+    frees, _ = read(b"".join(good), index=2**32 - 2)
+    check(frees <= 3 * whole, f"numbers beyond the last: {frees}")
+    frees, _ = read(b"".join(good), size=2 * stride + 200)
+    support.equal(frees, 2 * whole, "deaths of what is in the extent")
+    for at, size in ((1 << 50, stride), (room, 1 << 60), (room, most), (most - 4095, room), (most, most)):
+        with live_table(path, [(RINGS, 1, at, size)], 2 * room, version=2) as file:
+            file.seek(room)
+            file.write(b"".join(good))
+        limited("report", path)
+    # Thousands of extents with 64 rings each that say they are full, and are holes but for the first head.
+    count, step = 3000, 64 * 4096
+    with live_table(path, [(RINGS, 1 + 64 * i, room + i * step, step) for i in range(count)], room + count * step, version=2) as file:
+        for i in range(count):
+            file.seek(room + i * step)
+            file.write(ring(1 + 64 * i, 4096, 64, 64)[:192])
+    limited("report", path)
+    limited("check", path, status=1)
+
+
+def torn_columns(folder, version=1):
     """Columns of accesses that end too early or too late, or say what cannot be: the block is told, and nothing else is lost."""
     one, rows = bytes([1]), 100
+    flags, beyond = (ACCESSES, one) if version == 1 else (ACCESSES | LENGTHS, number(33))  # a tick of no life, a share beyond all of it
     zeros, ones = bytes(rows), one * rows
     good = columns(ones, ones, ones, zeros, zeros, zeros)
     huge = number(2**64 - 1)
@@ -227,23 +298,63 @@ def torn_columns(folder):
            "a rest of 64 bits": columns(zeros, zeros, huge + zeros[1:], one, one, one),
            "a start beyond the chunk": columns(zeros, zeros, one + zeros[1:], number(2 * 16), one, one),
            "a start before the chunk": columns(zeros, zeros, one + zeros[1:], number(1), one, one),
-           "a first access after death": columns(zeros, zeros, one + zeros[1:], b"\0", one, b"\0"),
-           "a last access before birth": columns(zeros, zeros, one + zeros[1:], b"\0", b"\0", one),
+           "a first access after death": columns(zeros, zeros, one + zeros[1:], b"\0", beyond, b"\0"),
+           "a last access before birth": columns(zeros, zeros, one + zeros[1:], b"\0", b"\0", beyond),
            "times of 64 bits": columns(zeros, zeros, one + zeros[1:], b"\0", huge, huge)}
     segment = struct.pack("<QII", 0, 1, rows)
-    path = write(folder / "t.pa", start(64), block(EVENTS, batch(8, segment, rows, good)), instrumented(), end(3))
+    path = write(folder / "t.pa", start(64, version), block(EVENTS, batch(flags, segment, rows, good)), instrumented(), end(3))
     total = support.json.loads(limited("report", "--json", path)[0])["accesses"]
     support.equal((total["chunks"], total["bytes_touched"]), (rows, 16 * rows), "the good ones")
     for name, accesses in bad.items():
-        write(path, start(64), block(EVENTS, batch(8, segment, rows, accesses)), instrumented(), end(3))
+        write(path, start(64, version), block(EVENTS, batch(flags, segment, rows, accesses)), instrumented(), end(3))
         out, said = limited("check", path, status=1)
         check("1 block that cannot be decoded" in out + said, f"{name}: {out}{said}")
         limited("report", path)
         limited("dump", "--events", path)
         limited("pack", path, status=1)
     # Without the flag there are none to be had.
-    write(path, start(64), block(EVENTS, batch(0, segment, rows, good)), instrumented(), end(3))
+    write(path, start(64, version), block(EVENTS, batch(flags & ~ACCESSES, segment, rows, good)), instrumented(), end(3))
     check("cannot be decoded" in "".join(limited("check", path, status=1)), "accesses that nobody announced")
+
+
+def torn_columns_2(folder):
+    torn_columns(folder, 2)
+
+
+def torn_lengths(folder):
+    """Lives of version 2: what they say is told; of those that say what cannot be, the block is told, and nothing else is lost."""
+    rows, shift, path = 100, 4, folder / "t.pa"
+    segment, steps, codes = struct.pack("<QII", 0, 1, rows), bytes([1]) * rows, bytes([20]) * rows
+    last = (1 << 64 - shift) - 1  # the last moment that there is, in steps
+    write(path, start(32, 2), block(EVENTS, batch(LENGTHS, segment, rows, shift=shift, lives=lengths(steps, codes))), end())
+    events = [support.json.loads(line) for line in limited("dump", "--events", "--json", path)[0].splitlines()]
+    lives = [event["lifetime"] for event in events if event["type"] == "death"]
+    support.equal((len(lives), {round(life * 1e9) for life in lives}), (rows, {20}), "lives that are shorter than two steps, to the tick")
+    bad = {"no size of the steps": b"\0\0\0", "nothing": b"",
+           "steps beyond the column": lengths(steps, codes, 2 * rows + 1), "steps of 4 GiB": lengths(steps, codes, 2**32 - 1),
+           "no codes": lengths(steps, b""), "a code short": lengths(steps, codes[1:]),
+           "a code of two steps more": lengths(steps, number(200) + codes[1:]), "a code of 64 bits": lengths(steps, number(2**64 - 1) + codes[1:]),
+           "codes without end": lengths(steps, b"\xff" * rows), "born before all time": lengths(number((DIED >> shift) + 1) + steps[1:], codes),
+           "steps of 64 bits": lengths(number(2**64 - 1) + steps[1:], codes), "steps without end": lengths(b"\xff" * rows, codes)}
+    cases = [(name, batch(LENGTHS, segment, rows, shift=shift, lives=lives)) for name, lives in bad.items()]
+    cases += [("a life beyond all time", batch(LENGTHS, segment, rows, shift=shift, times=number(2 * last) + bytes(rows - 1),
+                                               lives=lengths(bytes(rows), bytes([20]) * rows))),
+              ("a step of 2^41", batch(LENGTHS, segment, rows, shift=41)), ("another flag", batch(LENGTHS | 1 << 31, segment, rows)),
+              ("live chunks with half a column", batch(LENGTHS | LIVE_ROWS, b"", rows, lives=b"\0"))]
+    for name, payload in cases:
+        write(path, start(32, 2), block(EVENTS, payload), end())
+        out, said = limited("check", path, status=1)
+        check("1 block that cannot be decoded" in out + said, f"{name}: {out}{said}")
+        limited("report", path)
+        limited("dump", "--events", path)
+        limited("pack", path, status=1)
+    # Long lives, and a moment at the end of all time: they can be, and are told.
+    many = batch(LENGTHS, segment, rows, shift=shift, times=number(2 * last) + bytes(rows - 1), lives=lengths(number(last) * rows, b""))
+    write(path, start(32, 2), block(EVENTS, many), end())
+    out, said = limited("check", path, status=1)  # for want of stacks
+    check("cannot be decoded" not in out + said, out + said)
+    limited("report", path)
+    limited("leaks", path)
 
 
 def huge_chunks(folder):
@@ -396,4 +507,4 @@ def this_process(folder):
 
 support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
              many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
-             torn_columns=torn_columns, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
+             hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)

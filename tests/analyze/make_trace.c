@@ -6,7 +6,8 @@
  *          killed   not ended, with a live table: the last deaths are only in rings
  *          big      ended, CHUNKS chunks in order, some of them alive at the end
  *          many     ended, CHUNKS chunks of many points, in order of their deaths, some of them alive at the end
- *   WORD   after     (ended) some deaths are of chunks in the final picture
+ *   WORD   given     its CHUNKS chunks are read from standard input, as make_given.c has them, in place of random ones
+ *          after     (ended) some deaths are of chunks in the final picture
  *          dying     (killed) each thread was killed in the middle of a free
  *          torn      (killed) the last block is cut in two
  *          unwritten (killed) a block of deaths could not be written: they are in totals, and in a ring before its tail
@@ -45,7 +46,7 @@
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
  * bytes, chunks alive. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_given.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>
@@ -108,12 +109,9 @@ static void change_event(const made_t *made, pfa_event_t *event)
     }
 }
 
-static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t seed)
+static void fill_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t seed)
 {
-    uint64_t now = heap->start = 1000000;
-    heap->deaths = calloc(chunks + 1, sizeof *heap->deaths);
-    heap->lives = calloc(chunks + 1, sizeof *heap->lives);
-    must(heap->deaths != NULL && heap->lives != NULL);
+    uint64_t now = heap->start;
     for (size_t i = 0; i < chunks; i++) {
         now += 1 + random_below(&seed, 40);
         life_t life = {.event = random_event(&seed, now, made->sampled)};
@@ -132,6 +130,18 @@ static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t 
         heap->deaths[heap->death_count++] = life;
     }
     heap->end = now + 30000;
+}
+
+static void make_heap(const made_t *made, heap_t *heap, size_t chunks, uint64_t seed)
+{
+    heap->deaths = calloc(chunks + 1, sizeof *heap->deaths);
+    heap->lives = calloc(chunks + 1, sizeof *heap->lives);
+    must(heap->deaths != NULL && heap->lives != NULL);
+    if (made->given) {
+        read_heap(made, heap, chunks);
+    } else {
+        fill_heap(made, heap, chunks, seed);
+    }
     qsort(heap->deaths, heap->death_count, sizeof *heap->deaths, compare_deaths);
     for (size_t i = heap->death_count; i-- > 0;) {
         heap->ring_start[heap->deaths[i].ring] = i;
@@ -382,6 +392,7 @@ int main(int argc, char **argv)
     const char *slash = strrchr(made.path, '/');
     const char *name = slash != NULL ? slash + 1 : made.path;
     made.session = pfa_checksum(SESSION, name, strlen(name));
+    made.given = has(words, "given");
     made.folded = has(words, "folded");
     made.sampled = has(words, "sampled");
     made.now = has(words, "now");
@@ -405,7 +416,7 @@ int main(int argc, char **argv)
     bool many = strcmp(argv[1], "many") == 0;
     bool big = many || strcmp(argv[1], "big") == 0;
     make_heap(&made, &heap, big ? 0 : (size_t)chunks, strtoull(argv[4], NULL, 0));
-    if (made.instrumented) {
+    if (made.instrumented && !made.given) {
         make_accesses(&made, &heap, strtoull(argv[4], NULL, 0));
     }
     make_nodes(&heap);

@@ -40,6 +40,7 @@ typedef struct made {
     uint32_t form; /* flags of all batches of deaths */
     uint64_t pid;
     uint64_t session; /* another for another name of the file */
+    bool given;       /* chunks are read from standard input */
     bool folded;
     bool sampled;
     bool now;
@@ -74,6 +75,9 @@ void write_picture(made_t *made, const life_t *lives, size_t count, uint64_t tim
 void write_totals(made_t *made, const heap_t *heap, char **words);
 void make_big(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed);
 void make_many(made_t *made, heap_t *heap, uint64_t chunks, uint64_t seed, uint32_t points);
+
+/* Reads so many chunks from standard input. */
+void read_heap(const made_t *made, heap_t *heap, size_t chunks);
 
 /* Gives the chunks of the heap accesses, and tells the truth about those of one; `number` places it somewhere. */
 void make_accesses(const made_t *made, heap_t *heap, uint64_t seed);

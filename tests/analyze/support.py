@@ -179,6 +179,13 @@ def make(form, path, chunks, seed, *words):
     return made
 
 
+def make_given(path, length, chunks, *words):
+    """Makes a trace of a run of so many nanoseconds with the chunks given: (thread, born, died or 0, size, stack, where it is freed) and,
+    with the word "accesses", (reads, writes, first, last) of each; see make_given.c."""
+    text = "".join(f"{' '.join(map(str, line))}\n" for line in [(length,), *chunks])
+    subprocess.run([MAKER, "ended", str(path), str(len(chunks)), "1", "given", *words], input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+
+
 def is_blind(stack):
     """Of code that is not instrumented, where the maker tells that."""
     return stack % 2 == 0 or stack == 15

@@ -3,15 +3,13 @@
 what it had noted before and after that. In every fourth, more threads share less room than they need, or have none.
 
 usage: kills.py [RUNS [SEED]]"""
-import os
 import random
-import shutil
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import capture
+import folders
 import support
 from capture import Notes, check
 
@@ -36,9 +34,9 @@ def kill_once(folder, delay, room):
     capture.kill(process)
     if was_recording(folder):
         capture.check_trace(capture.trace(folder), Notes(folder / "notes"), f"killed after {delay:.6f} s")
-        shutil.rmtree(folder)
+        folders.remove(folder)
         return True
-    shutil.rmtree(folder)
+    folders.remove(folder)
     return False
 
 
@@ -58,6 +56,5 @@ def kills(folder):
     print(f"{RUNS} kills, and {again} that came before there was anything recorded")
 
 
-if os.access("/dev/shm", os.W_OK):  # a thousand times a few files: on a disk it is the disk that is tested
-    tempfile.tempdir = "/dev/shm"
+folders.use_memory(256)  # hundreds of times a few files: on a disk it is the disk that is tested
 support.main(kills=kills)

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """While pictures of millions of chunks are taken, the deaths of others are written, between the blocks of the pictures."""
 import itertools
-import os
-import tempfile
 
 import capture
 import support
 from capture import check, equal, tool
 
 PICTURED = capture.program("exact/pictured")
+MEMORY = capture.Memory("exact_pictured", 512)
 CHUNKS, PICTURES = 3000000, 1
 
 
@@ -18,7 +17,7 @@ def while_threads_free(folder):
     data = capture.check_trace(path)
     equal(capture.summed(data, "pictured_kept", "live_chunks"), CHUNKS, "chunks alive at the end")
     equal(capture.summed(data, "pictured_brief", "live_chunks"), 0, "brief chunks alive at the end")
-    equal(data["files"][0]["folded"], 0, "deaths folded")
+    MEMORY.check_none_folded(data)
     blocks, _ = tool("dump", path)
     kinds = [line.split()[1] for line in blocks.splitlines() if line.split()[1:2]]
     runs = [(kind, len(list(group))) for kind, group in itertools.groupby(k for k in kinds if k in ("LIVE", "EVENTS"))]
@@ -27,6 +26,4 @@ def while_threads_free(folder):
     check(len(live) > PICTURES + 1, f"deaths are written between the blocks of a picture: {runs}")
 
 
-if os.access("/dev/shm", os.W_OK):  # deaths are folded when the disk keeps the writer waiting
-    tempfile.tempdir = "/dev/shm"
 support.main(while_threads_free=while_threads_free)

@@ -33,7 +33,7 @@ static void write_file(const char *path, const uint8_t *bytes, size_t size)
 __attribute__((unused)) static uint8_t *read_all(const char *path, size_t *size)
 {
     FILE *from = fopen(path, "re");
-    uint8_t *bytes = malloc(1 << 22);
+    uint8_t *bytes = malloc((1 << 22) + 1); /* the caller may put a 0 behind it */
     if (from == NULL || bytes == NULL) {
         abort();
     }

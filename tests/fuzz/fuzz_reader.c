@@ -17,6 +17,7 @@ static char trace_path[64];
 static char live_path[80];
 static char packed_path[80];
 static char cut_path[80];
+static char out_path[80];
 
 static void remove_files(void)
 {
@@ -24,6 +25,7 @@ static void remove_files(void)
     (void)unlink(live_path);
     (void)unlink(packed_path);
     (void)unlink(cut_path);
+    (void)unlink(out_path);
 }
 
 /* The short form has no table of 32768 extents. */
@@ -89,25 +91,27 @@ static const struct {
     const char *option;
     bool two;         /* traces */
     const char *more; /* another option */
-} analyses[] = {{pfa_command_advise, "advise", "--json", false, NULL},
-                {pfa_command_advise, "advise", "--sort=calls", true, NULL},
-                {pfa_command_leaks, "leaks", "--json", false, NULL},
-                {pfa_command_leaks, "leaks", "--top=5", true, NULL},
-                {pfa_command_excess, "excess", "--json", false, NULL},
-                {pfa_command_excess, "excess", "--method=iqr", true, NULL},
-                {pfa_command_timeline, "timeline", "--csv", false, NULL},
-                {pfa_command_timeline, "timeline", "--by=thread", true, NULL},
-                {pfa_command_flame, "flame", "--folded", false, NULL},
-                {pfa_command_flame, "flame", "--metric=peak", true, NULL},
-                {pfa_command_flame, "flame", "--by=size", true, NULL},
-                {pfa_command_flame, "flame", "--svg=-", false, NULL},
-                {pfa_command_timeline, "timeline", "--svg=-", true, NULL},
-                {pfa_command_mprof, "mprof", "--by=thread", true, NULL},
-                {pfa_command_dump, "dump", "--where=size > 16 and lifetime < 1ms", false, NULL},
-                {pfa_command_diff, "diff", "--json", true, NULL},
-                {pfa_command_gate, "gate", "--max-peak=5%", true, "--allow-incomplete"},
-                {pfa_command_report, "report", "--where=size > 16 and lifetime < 1ms | top 3 by bytes", false, NULL},
-                {pfa_command_report, "report", "--by=function", true, NULL}};
+    const char *says; /* of a whole trace; NULL: something */
+} analyses[] = {
+    {pfa_command_advise, "advise", "--json", false, NULL, "\"advice\": \"shrink\""},
+    {pfa_command_advise, "advise", "--sort=calls", true, NULL, "ask for less"},
+    {pfa_command_leaks, "leaks", "--json", false, NULL, NULL},
+    {pfa_command_leaks, "leaks", "--top=5", true, NULL, NULL},
+    {pfa_command_excess, "excess", "--json", false, NULL, NULL},
+    {pfa_command_excess, "excess", "--method=iqr", true, NULL, NULL},
+    {pfa_command_timeline, "timeline", "--csv", false, NULL, NULL},
+    {pfa_command_timeline, "timeline", "--by=thread", true, NULL, NULL},
+    {pfa_command_flame, "flame", "--folded", false, NULL, NULL},
+    {pfa_command_flame, "flame", "--metric=peak", true, NULL, NULL},
+    {pfa_command_flame, "flame", "--by=size", true, NULL, NULL},
+    {pfa_command_flame, "flame", "--svg=-", false, NULL, NULL},
+    {pfa_command_timeline, "timeline", "--svg=-", true, NULL, NULL},
+    {pfa_command_mprof, "mprof", "--by=thread", true, NULL, NULL},
+    {pfa_command_dump, "dump", "--where=size > 16 and lifetime < 1ms", false, NULL, NULL},
+    {pfa_command_diff, "diff", "--json", true, NULL, NULL},
+    {pfa_command_gate, "gate", "--max-peak=5%", true, "--allow-incomplete", NULL},
+    {pfa_command_report, "report", "--where=size > 16 and lifetime < 1ms | top 3 by bytes", false, NULL, NULL},
+    {pfa_command_report, "report", "--by=function", true, NULL, NULL}};
 
 static int run_analysis(size_t number)
 {
@@ -129,7 +133,26 @@ static void run_commands(void)
     (void)run(pfa_command_mprof, "mprof", "--json", trace_path, cut_path);
 }
 
-/* Each of them does its work on a whole trace: a command line that is refused would test nothing. */
+static void print_to(const char *path)
+{
+    if (freopen(path, "w", stdout) == NULL) {
+        abort();
+    }
+}
+
+/* Did the last analysis print what it should? */
+static bool has_said(const char *text)
+{
+    size_t size = 0;
+    fflush(stdout);
+    char *out = (char *)read_all(out_path, &size);
+    out[size] = '\0';
+    bool said = size != 0 && (text == NULL || strstr(out, text) != NULL);
+    free(out);
+    return said;
+}
+
+/* Each of them does its work on a whole trace: a command line that is refused, or finds nothing to say, would test nothing. */
 static void try_analyses(void)
 {
     size_t size = 0;
@@ -138,7 +161,13 @@ static void try_analyses(void)
     write_file(trace_path, bytes, size);
     write_cut(bytes, size);
     for (size_t i = 0; i < ANALYSES; i++) {
+        print_to(out_path);
         int status = run_analysis(i);
+        if (!has_said(analyses[i].says)) {
+            fprintf(stderr, "fuzz_reader: %s %s: has nothing to say of a whole trace\n", analyses[i].name,
+                    analyses[i].option);
+            abort();
+        }
         if (status != 0 && !(status == GATE_IS_SHUT && strcmp(analyses[i].name, "gate") == 0)) {
             fprintf(stderr, "fuzz_reader: %s %s: status %d on a whole trace\n", analyses[i].name, analyses[i].option,
                     status);
@@ -157,11 +186,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(live_path, sizeof live_path, "%s%s", trace_path, PFA_LIVE_SUFFIX);
     snprintf(packed_path, sizeof packed_path, "%s.packed.pa", trace_path);
     snprintf(cut_path, sizeof cut_path, "%s.cut.pa", trace_path);
+    snprintf(out_path, sizeof out_path, "%s.out", trace_path);
     atexit(remove_files);
-    if (freopen("/dev/null", "w", stdout) == NULL) {
-        return 1;
-    }
     try_analyses();
+    print_to("/dev/null");
     return 0;
 }
 

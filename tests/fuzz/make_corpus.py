@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/fuzz/corpus from small made traces; see fuzz_reader.c for the form. Needs a build with tests."""
+"""Makes tests/fuzz/corpus from small made traces; see fuzz_reader.c for the form. Needs a build with tests. The names of files begin
+with the version of the trace; those that older versions of the maker made stay (version 1 has no number)."""
 import os
 import struct
 import subprocess
@@ -13,22 +14,45 @@ EXTENTS = 32768
 HEAD = 8 + 4 + 4 + 8 + 4 + 4 + 3 * 8 + 2 * 4 + 4 * 8 + 16 * 8 + 64 * 8  # of pfa_live_head_t, without the extents
 
 
-def short_form(table):
-    """A live table without its holes: extents moved together right behind the head, each cut to where its data ends."""
+RING, RINGS, ENTRIES, RING_HEAD = 5, 9, 16, 192
+
+
+def put_together(rings, record_size):
+    """Rings of their own extents as one extent of several: each has its entries, and their accesses, right behind its head."""
+    stride = RING_HEAD + ENTRIES * (48 + (32 if record_size == 64 else 0))
+    together = b""
+    for one in rings:
+        head = bytearray(one[:RING_HEAD])
+        struct.pack_into("<Q", head, 24, stride)
+        together += bytes(head) + one[4096:4096 + stride - RING_HEAD]
+    return together
+
+
+def short_form(table, together):
+    """A live table without its holes: extents moved together right behind the head, each cut to where its data ends. Together: rings
+    have one extent."""
+    record_size = struct.unpack_from("<I", table, 24)[0]
     count = struct.unpack_from("<I", table, 60)[0]
-    extents, body = [], b""
+    extents, body, rings = [], b"", []
     at = HEAD + 24 * EXTENTS
     for i in range(count):
         kind, index, offset, size = struct.unpack_from("<IIQQ", table, HEAD + 24 * i)
         data = table[offset:offset + size].rstrip(b"\0")
         data = data.ljust((len(data) + 127) // 128 * 128, b"\0")
-        if kind == 5:  # a ring's capacity must fit, with the accesses behind its entries
+        if kind == RING:  # a ring's capacity must fit, with the accesses behind its entries
             ring = table[offset:offset + size]
             accesses = 4096 + struct.unpack_from("<Q", ring, 8)[0] * 48
-            data = bytearray(ring[:4096 + 16 * 48] + ring[accesses:accesses + 16 * 32])
-            struct.pack_into("<Q", data, 8, 16)
+            data = bytearray(ring[:4096 + ENTRIES * 48] + ring[accesses:accesses + ENTRIES * 32])
+            struct.pack_into("<Q", data, 8, ENTRIES)
+            rings.append((index, bytes(data)))
+            if together:
+                continue
         extents.append(struct.pack("<IIQQ", kind, index, at + len(body), len(data)))
         body += bytes(data)
+    if together:
+        data = put_together([data for _, data in rings], record_size)
+        extents.append(struct.pack("<IIQQ", RINGS, rings[0][0], at + len(body), len(data)))
+        body += data
     return table[:HEAD] + bytes([len(extents)]) + b"".join(extents) + body
 
 
@@ -40,14 +64,17 @@ def main():
                                     ("ended", 8, ["after", "folded", "plain"]), ("killed", 8, ["dying", "plain"]),
                                     ("killed", 30, ["torn", "folded", "plain"]), ("ended", 50, ["sizes", "shift", "plain"]),
                                     ("ended", 30, ["accesses", "maps", "sizes", "shift", "plain"]), ("ended", 40, ["accesses", "after", "folded"]),
-                                    ("killed", 12, ["accesses", "maps", "dying", "plain"])):
-            subprocess.run([MAKER, form, path, str(chunks), "1", *words], check=True, stdout=subprocess.DEVNULL)
+                                    ("killed", 12, ["accesses", "maps", "dying", "plain"]), ("killed", 8, ["dying", "plain", "together"]),
+                                    ("killed", 12, ["accesses", "plain", "together"]), ("ended", 200, ["accesses", "shift", "plain"])):
+            together = "together" in words
+            subprocess.run([MAKER, form, path, str(chunks), "1", *[w for w in words if w != "together"]], check=True, stdout=subprocess.DEVNULL)
             # The maker's own path and build-id are of this machine.
             data = path.read_bytes().replace(str(MAKER).encode(), b"/" + b"m" * (len(str(MAKER)) - 1))
             if form == "killed":
                 table = Path(str(path) + ".live").read_bytes()
-                data += short_form(table) + struct.pack("<I", len(data)) + b"L"
-            (CORPUS / "-".join([form, str(chunks), *words])).write_bytes(data)
+                data += short_form(table, together) + struct.pack("<I", len(data)) + b"L"
+            version = struct.unpack_from("<I", data, 32)[0]  # the first word of the first block
+            (CORPUS / "-".join([str(version), form, str(chunks), *words])).write_bytes(data)
     print(sum(f.stat().st_size for f in CORPUS.iterdir()), "bytes")
 
 

@@ -91,7 +91,7 @@ else
     libraries=(-lzstd -lm)
     options+=(-close_fd_mask=2) # what the commands say of inputs is not shown; sanitizers are heard all the same
 fi
-clang "${flags[@]}" -fsanitize=fuzzer -DPFA_FUZZ_TRACE="\"$root/tests/fuzz/corpus/ended-60-sampled-shift-plain\"" \
+clang "${flags[@]}" -fsanitize=fuzzer -DPFA_FUZZ_TRACE="\"$root/tests/fuzz/corpus/2-ended-200-accesses-shift-plain\"" \
     "$root/tests/fuzz/$target.c" "${parts[@]}" "${libraries[@]}" -o "$build/tests/fuzz/$target"
 cd "$work"
 status=0

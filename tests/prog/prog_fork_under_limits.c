@@ -2,42 +2,41 @@
  * the fork, or by themselves before they record anything. What records they have lies in memory then, or there are none; they
  * free what they were born with and allocate as before.
  *
+ * Who may make no file says so, each child once, and the parent may find out when it is limited itself; under fsize:0 nobody can say
+ * anything, as standard error is a file. Of memory there is little or enough: each child may say once that it has no trace, and
+ * once that some chunks are not recorded.
+ *
  * run: arg=fsize:0
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=fsize:4096
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=fsize:1000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
+ * run: modes=sampled,often,full arg=fsize:4096
+ *        says="4*no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        may_say="the trace cannot be written any more \(file size limit\): from here on only totals are kept"
+ * run: modes=sampled,often,full arg=fsize:1000000
+ *        says="no room for the live table \(file size limit\): from here on some chunks are counted and not recorded"
+ *        says="no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        says="no room for the live table \(file size limit\): from here on some chunks are counted and not recorded"
+ *        says="no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        says="no room for the live table \(file size limit\): from here on some chunks are counted and not recorded"
+ *        says="no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        says="no room for the live table \(file size limit\): from here on some chunks are counted and not recorded"
+ *        says="no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        may_say="the trace cannot be written any more \(file size limit\): from here on only totals are kept"
  * run: arg=fsize:30000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=data:0
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=data:1000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=data:3000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=data:6000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- * run: arg=data:9000000
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*"
- *        may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" may_say="(no|the) .*" */
+ * run: modes=sampled,often,full arg=data:0
+ *        may_say="4*no trace can be written to '.*' \(no memory\): chunks are counted and nothing more"
+ *        may_say="4*the profiled range is full or has no memory: some chunks are not recorded"
+ * run: modes=sampled,often,full arg=data:1000000
+ *        may_say="4*no trace can be written to '.*' \(no memory\): chunks are counted and nothing more"
+ *        may_say="4*the profiled range is full or has no memory: some chunks are not recorded"
+ * run: modes=sampled,often,full arg=data:3000000
+ *        may_say="4*no trace can be written to '.*' \(no memory\): chunks are counted and nothing more"
+ *        may_say="4*the profiled range is full or has no memory: some chunks are not recorded"
+ * run: modes=sampled,often,full arg=data:6000000
+ *        may_say="4*no trace can be written to '.*' \(no memory\): chunks are counted and nothing more"
+ *        may_say="4*the profiled range is full or has no memory: some chunks are not recorded"
+ * run: modes=sampled,often,full arg=data:9000000
+ *        may_say="4*no trace can be written to '.*' \(no memory\): chunks are counted and nothing more"
+ *        may_say="4*the profiled range is full or has no memory: some chunks are not recorded"
+ * run: modes=off arg=data:0 */
 #include "trap.h"
 
 #include <fcntl.h>

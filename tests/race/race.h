@@ -2,9 +2,9 @@
  * promises while they run; the same programs are all there is in the ThreadSanitizer build, which watches the memory
  * orders besides.
  *
- * liburcu is not instrumented, so ThreadSanitizer does not know that a grace period orders what readers did before what
- * comes after it. The two annotations below tell it, one reader at a time: a reader that is still inside its section has
- * told nothing, so memory that is reused too early is still reported. */
+ * ThreadSanitizer does not understand the fences of alloc/rcu.c: it does not know that a grace period orders what readers did
+ * before what comes after it. The two annotations below tell it, one reader at a time: a reader that is still inside its section
+ * has told nothing, so memory that is reused too early is still reported. */
 #ifndef PFA_TESTS_RACE_H
 #define PFA_TESTS_RACE_H
 
@@ -18,9 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "tests/checked.h"
 
-#if defined(__SANITIZE_THREAD__)
+#if PFA_THREAD_SANITIZER
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 #define race_reader_leaves(sync) __tsan_release(sync)

@@ -2,12 +2,15 @@
 ways to run a program, and the list beside each suite that says how each test ends in each way.
 
 A list has a line for each test: its name, what is expected in the ways off, sampled and full, and a reason where one of these is
-not "pass". A line that begins with spaces goes on with the reason before it; # begins a comment.
-  pass   ends as with glibc, the library reports nothing, its traces are complete
-  says   ends as with glibc, and the library reports what the reason says
-  lacks  ends as with glibc, and its trace says that something is missing, which the reason tells
-  fail   ends otherwise than with glibc: the reason says why that is as it should be
-  out    is not run
+not "pass". A line that begins with spaces goes on with what is before it; # begins a comment.
+  pass     ends as with glibc, the library reports nothing, its traces are complete
+  says     ends as with glibc, and the library reports what the line "says:" has, a regular expression for each message
+  lacks    ends as with glibc, and each of its traces that is not complete misses what the line "lacks:" has, likewise; the library
+           reports what a line "says:" has, or nothing
+  fail:N   ends with the exit status N, not 0, and otherwise than with glibc: the reason says why that is as it should be. A signal,
+           or no end, is never as it should be
+  out      is not run
+A line "changed:" tells what was changed in the test before it was compiled, and why; those that were changed have one, others none.
 What does not come as listed is a failure, a pass in place of a "fail" as well: the list tells the truth or the test fails."""
 import os
 import re
@@ -19,39 +22,64 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.dont_write_bytecode = True
+import folders  # noqa: E402
+
 LIBRARY = os.environ["PROFALLOC_LIB"]
 TOOL = os.environ["PROFALLOC_TOOL"]
 ROOT = Path(os.environ["PROFALLOC_SOURCE_DIR"])
 HERE = Path(__file__).resolve().parent
 
 WAYS = {"off": "", "sampled": "prof:true,sample:4096", "full": "prof:true,sample:1"}
-WORDS = ("pass", "says", "lacks", "fail", "out")
+WORD = re.compile(r"pass|says|lacks|fail:[1-9]\d*|out")
 GOES_ON = re.compile(r"^  missing:.* goes on: ", re.MULTILINE)
 SAYS = re.compile(r"^profalloc: .*", re.MULTILINE)
 
 
 class Listed:
-    """One line of a list."""
+    """One line of a list, and those that go on with it."""
 
     def __init__(self, name, words, reason):
-        self.name, self.reason = name, reason
+        self.name, self.told, self.last = name, {"reason": reason}, "reason"
         self.expected = dict(zip(WAYS, words))
 
+    def goes_on(self, text):
+        key = re.match(r"(says|lacks|changed): ", text)
+        if key:
+            self.last, text = key[1], text[key.end():]
+        self.told[self.last] = f"{self.told.get(self.last, '')} {text}".strip()
 
-def read_list(path):
+    def wrong(self):
+        """What is wrong with it; "" if nothing is."""
+        words = set(self.expected.values())
+        if not self.told["reason"] and words != {"pass"}:
+            return "has no reason"
+        for word in ("says", "lacks"):
+            if word in words and word not in self.told:
+                return f"has '{word}' without a line '{word}:'"
+        if "lacks" in self.told and "lacks" not in words or "says" in self.told and not words & {"says", "lacks"}:
+            return "has a line 'says:' or 'lacks:' for nothing"
+        return ""
+
+
+def read_list(path, changed):
+    """changed: the names of tests that are changed before they are compiled."""
     entries = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         line = line.split("#")[0].rstrip()
         if line.startswith(" ") and entries:
-            entries[-1].reason += " " + line.strip()
+            entries[-1].goes_on(line.strip())
         elif line:
             name, *rest = line.split()
-            if len(rest) < len(WAYS) or any(word not in WORDS for word in rest[:len(WAYS)]):
-                sys.exit(f"{path}:{number}: a name, three of {', '.join(WORDS)}, and a reason are expected")
+            if len(rest) < len(WAYS) or not all(map(WORD.fullmatch, rest[:len(WAYS)])):
+                sys.exit(f"{path}:{number}: a name, three of {WORD.pattern}, and a reason are expected")
             entries.append(Listed(name, rest[:len(WAYS)], " ".join(rest[len(WAYS):])))
     for entry in entries:
-        if not entry.reason and set(entry.expected.values()) != {"pass"}:
-            sys.exit(f"{path}: {entry.name} has no reason")
+        if entry.wrong():
+            sys.exit(f"{path}: {entry.name} {entry.wrong()}")
+        if ("changed" in entry.told) != (entry.name in changed):
+            sys.exit(f"{path}: {entry.name} is changed, and the list does not tell, or the other way round")
     names = [entry.name for entry in entries]
     if len(set(names)) != len(names):
         sys.exit(f"{path}: a test is there twice")
@@ -120,6 +148,7 @@ def run(command, folder, way=None, more=None, conf="", limit=300, needs=""):
         status = f"0 without a word of '{needs}'"
     recorded = way is not None and WAYS[way] and "out:" not in conf
     wrong = check_traces(traces) if recorded else []
+    folders.remove_tables(traces)
     shutil.rmtree(folder, ignore_errors=True)
     return Ending(status, text, wrong, time.monotonic() - began)
 
@@ -143,14 +172,21 @@ def check_traces(folder):
     return wrong
 
 
-def judge(reference, ending):
+def judge(entry, reference, ending):
     """The word that this ending deserves, and what there is to see if that is not the one listed."""
     seen = f"status {ending.status}, with glibc {reference.status}\n{ending.output[-2000:]}"
     if ending.status != reference.status:
-        return "fail", seen
-    if ending.wrong:
-        return "lacks", "\n".join(ending.wrong[:5])
-    return ("says" if ending.said else "pass"), seen
+        return f"fail:{ending.status}", seen
+    missing = [line for said in ending.wrong for line in re.findall(r"^  missing: (.*)", said, re.MULTILINE) or [said]]
+    found = {"lacks": missing, "says": [line.removeprefix("profalloc: ") for line in ending.said]}
+    for word, lines in found.items():
+        others = [line for line in lines if not re.fullmatch(entry.told.get(word, ""), line)]
+        if others:
+            return f"{word} something else", "\n".join(others[:5])
+    for word, lines in found.items():
+        if lines:
+            return word, "\n".join(lines[:5])
+    return "pass", seen
 
 
 def run_test(entry, scratch, command_for):
@@ -168,7 +204,7 @@ def run_test(entry, scratch, command_for):
         if expected == "out":
             continue
         ending = run(command, folder, way, **settings)
-        word, seen = judge(reference, ending)
+        word, seen = judge(entry, reference, ending)
         times.append(f"{ending.seconds:.1f}")
         if word != expected:
             complaints.append(f"{entry.name}: {way}: {word}, and the list says {expected}: {seen}")

@@ -67,6 +67,7 @@ clean_up() {
     if [ -n "${REAL_KEEP:-}" ]; then
         printf '%s: kept %s\n' "$test_name" "$scratch"
     else
+        remove_traces
         rm -rf "$scratch"
     fi
 }
@@ -134,6 +135,12 @@ assert_mapped() {
 
 # --- running ---
 
+# With the live tables that killed programs left in memory.
+remove_traces() {
+    [ ! -d "$scratch/traces" ] || find "$scratch/traces" -name '*.live' -type l -exec sh -c 'rm -f "$(readlink "$1")"' - {} \;
+    rm -rf "$scratch/traces"
+}
+
 choose_way() {
     way=$1
     case $way in
@@ -143,7 +150,7 @@ choose_way() {
         full) way_env=(env LD_PRELOAD="$lib" PROFALLOC_CONF="prof:true,sample:1,out:$scratch/traces/%e.%p.pa") ;;
         *) die "no such way: $way" ;;
     esac
-    rm -rf "$scratch/traces"
+    remove_traces
     mkdir -m 1777 "$scratch/traces" # for programs that become another user, too
 }
 

@@ -52,7 +52,7 @@ def command_for(entry):
 
 
 def main(scratch):
-    entries = foreign.read_list(foreign.HERE / "stress_ng.list")
+    entries = foreign.read_list(foreign.HERE / "stress_ng.list", {})
     if {entry.name for entry in entries if set(entry.expected.values()) != {"out"}} != set(WORK):
         sys.exit("stress_ng.list has not the stressors that there are")
     # Where anyone can read it.

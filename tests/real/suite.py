@@ -10,8 +10,8 @@ well: two equal failures prove nothing. The builds are those of bench/run, in th
 import concurrent.futures
 import os
 import pathlib
+import queue
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,8 +19,9 @@ import time
 
 ROOT = pathlib.Path(os.environ.get("PROFALLOC_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 BUILD_DIR = pathlib.Path(os.environ["PROFALLOC_BUILD_DIR"]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 sys.dont_write_bytecode = True
+import folders  # noqa: E402
 from driver import instrumented, leveldb, memcached  # noqa: E402
 from driver.process import BenchFailure, base_environment  # noqa: E402
 
@@ -45,41 +46,50 @@ MEMCACHED_FIXED_PORTS = {"issue_67"}
 MEMCACHED_ANY_NUMBER = {"maxconns"}
 
 # The others look for a free one among those that systems give to anyone who connects, and may find it taken by then: each
-# build gets ports below these for itself.
+# build gets ports below these for itself, and of these each test that runs at the same time a share.
 FIRST_PORT, PORTS_EACH = 12000, 6000
+
+# memcached's sleep for most of their time: so many are run at once, each on all builds.
+MEMCACHED_AT_ONCE = 4
+PORT = "PROFALLOC_TEST_PORT"
 
 
 class Run:
     """One build with its way of being run."""
 
-    def __init__(self, build, scratch):
-        self.build, self.scratch = build, scratch / build.name
-        self.traces = self.scratch / "traces"
-        self.traces.mkdir(parents=True)
+    def __init__(self, build, scratch, first_port):
+        self.build, self.scratch, self.first_port = build, scratch / build.name, first_port
+        self.scratch.mkdir(parents=True)
 
-    def environment(self):
+    def environment(self, lane):
         settings = {**base_environment(), "HOME": str(self.scratch), "TEST_TMPDIR": str(self.scratch),
                     "BENCHMARK_FILTER": "none at all"}
         if self.build.instrumented:
             settings["LD_LIBRARY_PATH"] = str(BUILD_DIR)
-            settings["PROFALLOC_CONF"] = f"prof:true,sample:1,accesses:true,out:{self.traces}/%e.%p.pa"
+            settings["PROFALLOC_CONF"] = f"prof:true,sample:1,accesses:true,out:{self.traces(lane)}/%e.%p.pa"
+        if self.first_port is not None:
+            settings[PORT] = str(self.first_port + lane * (PORTS_EACH // MEMCACHED_AT_ONCE))
         return settings
 
-    def test(self, command, cwd):
-        """Exit code and output of one test; its traces are looked at and removed."""
+    def traces(self, lane):
+        return self.scratch / f"traces-{lane}"
+
+    def test(self, lane, command, cwd):
+        """Exit code and output of one test; its traces are looked at and removed. Of a lane there is one at a time."""
+        self.traces(lane).mkdir()
         began = time.monotonic()
         try:
-            done = subprocess.run([str(part) for part in command], cwd=cwd, env=self.environment(), text=True,
+            done = subprocess.run([str(part) for part in command], cwd=cwd, env=self.environment(lane), text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   errors="replace", timeout=TEST_SECONDS, check=False)
         except subprocess.TimeoutExpired:
             return -1, f"not done after {TEST_SECONDS} s", [], time.monotonic() - began
-        return done.returncode, done.stdout, self._check_traces(), time.monotonic() - began
+        return done.returncode, done.stdout, self._check_traces(lane), time.monotonic() - began
 
-    def _check_traces(self):
+    def _check_traces(self, lane):
         """What is wrong with them. Servers may still be ending; those that are killed leave their end to the tool."""
         wrong = []
-        found = sorted(self.traces.glob("*.pa"))
+        found = sorted(self.traces(lane).glob("*.pa"))
         if self.build.instrumented and not found:
             wrong.append("no trace was left")
         for trace in found:
@@ -89,8 +99,7 @@ class Run:
             missing = re.findall(r"^  missing:.*", said.stdout, re.MULTILINE)
             if said.returncode != 0 and not (len(missing) == 1 and GOES_ON.search(said.stdout)):
                 wrong.append(f"check of {trace.name}: {said.stdout}{said.stderr}".strip())
-        shutil.rmtree(self.traces)
-        self.traces.mkdir()
+        folders.remove(self.traces(lane))
         return wrong
 
 
@@ -109,12 +118,12 @@ def builds():
             instrumented.Build(clang, "pass" if has_pass else "flags")]
 
 
-def compare(name, runs, commands, passed):
+def compare(name, lane, runs, commands, passed):
     """Runs a test on each build; what differs from the first. commands: build name -> (command, folder)"""
     reference, complaints, times = None, [], []
     at_once = 1 if name in MEMCACHED_FIXED_PORTS else len(runs)  # memcached's sleep more than they work
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        outcomes = list(pool.map(lambda run: run.test(*commands[run.build.name]), runs))
+        outcomes = list(pool.map(lambda run: run.test(lane, *commands[run.build.name]), runs))
     for run, (code, output, wrong, seconds) in zip(runs, outcomes):
         times.append(f"{seconds:.1f}")
         if "profalloc: " in output:
@@ -143,28 +152,33 @@ def leveldb_suite(scratch):
     toolchains = instrumented.Toolchains(ROOT / "bench", BUILD_DIR)
     source = instrumented.source_of(ROOT, "leveldb", "benchmarks/db_bench.cc")
     chosen = builds()
-    folders = {build.name: leveldb.make(toolchains, ROOT, source, build,
+    made_in = {build.name: leveldb.make(toolchains, ROOT, source, build,
                                         "leveldb" if build.instrumented else "suite").parent for build in chosen}
-    plain = folders[chosen[0].name]
+    plain = made_in[chosen[0].name]
     names = sorted(path.name for path in (plain / "suite").iterdir() if path.name not in LEVELDB_TOO_LONG)
     commands = {name: {chosen[0].name: ([plain / "suite" / name, LEVELDB_BUT], scratch)} for name in names}
     for build in chosen[1:]:
         for name in names:
             objects = sorted((plain / "CMakeFiles" / f"{name}.dir").rglob("*.o"))
             made = scratch / f"{name}-{build.name}"
-            instrumented.run_step([toolchains.compilers(build)[1], *objects, folders[build.name] / "libleveldb.a",
+            instrumented.run_step([toolchains.compilers(build)[1], *objects, made_in[build.name] / "libleveldb.a",
                                    "-lgmock", "-lgtest", "-lbenchmark", "-pthread", "-o", made],
                                   toolchains.environment(build))
             instrumented.check_build(build, made)
             commands[name][build.name] = ([made, LEVELDB_BUT], scratch)
-    return chosen, commands, passed_of_googletest
+    return chosen, commands, passed_of_googletest, 1
 
 
-def set_ports(folder, first):
+def change_module(folder):
+    """Two changes of what its tests share. The range of ports that they choose from begins where the environment says. And they wait for
+    a daemon, whose parent has ended, as for other servers: it had one second, and less than that on a busy machine."""
     module = folder / "t" / "lib" / "MemcachedTest.pm"
-    text, count = re.subn(r"int\(rand\(\d+\)\) \+ \d+", f"int(rand({PORTS_EACH})) + {first}", module.read_text())
-    if count != 1:
-        raise BenchFailure(f"{module} does not choose ports as expected")
+    text, ports = re.subn(r"int\(rand\(\d+\)\) \+ (\d+|\$ENV\{\w+\})", f"int(rand({PORTS_EACH // MEMCACHED_AT_ONCE})) + $ENV{{{PORT}}}",
+                          module.read_text())
+    text, waits = re.subn(r"not running\"\) unless is_running\(\$childpid\)( \|\| \$args =~ /-d\\b/)?;",
+                          r'not running") unless is_running($childpid) || $args =~ /-d\\b/;', text)
+    if (ports, waits) != (1, 2):
+        raise BenchFailure(f"{module} is not as expected")
     module.write_text(text)
 
 
@@ -172,35 +186,48 @@ def memcached_suite(scratch):
     del scratch
     toolchains = instrumented.Toolchains(ROOT / "bench", BUILD_DIR)
     source = instrumented.source_of(ROOT, "memcached", "memcached.c")
-    chosen, folders = builds(), {}
-    for number, build in enumerate(chosen):
-        folder = folders[build.name] = memcached.make(toolchains, source, build,
-                                                      ("memcached-debug", "testapp", "timedrun")).parent
+    chosen, made = builds(), {}
+    for build in chosen:
+        folder = made[build.name] = memcached.make(toolchains, source, build,
+                                                   ("memcached-debug", "testapp", "timedrun")).parent
         instrumented.check_build(build, folder / "memcached-debug")
-        set_ports(folder, FIRST_PORT + number * PORTS_EACH)
-    commands = {name: {build.name: (["perl", f"t/{name}.t"], folders[build.name]) for build in chosen}
+        change_module(folder)
+    commands = {name: {build.name: (["perl", f"t/{name}.t"], made[build.name]) for build in chosen}
                 for name in MEMCACHED_TESTS}
-    commands["testapp"] = {build.name: ([folders[build.name] / "testapp"], folders[build.name]) for build in chosen}
-    return chosen, commands, passed_of_perl
+    commands["testapp"] = {build.name: ([made[build.name] / "testapp"], made[build.name]) for build in chosen}
+    return chosen, commands, passed_of_perl, MEMCACHED_AT_ONCE
 
 
 def main(which, scratch):
     suite = {"leveldb": leveldb_suite, "memcached": memcached_suite}[which]
     scratch = pathlib.Path(scratch)
-    with tempfile.TemporaryDirectory(prefix="profalloc-suite-", dir=instrumented.SHARED_MEMORY) as memory:
+    folders.use_memory(2048)  # or on the disk, which takes longer
+    with tempfile.TemporaryDirectory(prefix="profalloc-suite-") as memory:
         return run_suite(which, suite, scratch, pathlib.Path(memory))
 
 
 def run_suite(which, suite, scratch, memory):
     """Programs are made in scratch; what they write is kept in memory."""
     try:
-        chosen, commands, passed = suite(scratch)
+        chosen, commands, passed, at_once = suite(scratch)
     except BenchFailure as failure:
         print(f"suite: cannot build: {failure}", file=sys.stderr)
         return 1
-    runs = [Run(build, memory) for build in chosen]
+    runs = [Run(build, memory, FIRST_PORT + number * PORTS_EACH) for number, build in enumerate(chosen)]
     print(f"{which}: {', '.join(build.name for build in chosen)}", flush=True)
-    complaints = [what for name in commands for what in compare(name, runs, commands[name], passed)]
+    lanes = queue.SimpleQueue()
+    for lane in range(at_once):
+        lanes.put(lane)
+
+    def test(name):
+        lane = lanes.get()
+        try:
+            return compare(name, lane, runs, commands[name], passed)
+        finally:
+            lanes.put(lane)
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        complaints = [what for found in pool.map(test, commands) for what in found]
     for what in complaints:
         print(f"suite: {what}", file=sys.stderr)
     return 1 if complaints else 0
