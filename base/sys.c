@@ -513,6 +513,11 @@ void pfa_sys_be_frugal(void)
     frugal = true;
 }
 
+bool pfa_sys_is_frugal(void)
+{
+    return frugal;
+}
+
 void pfa_sys_yield(void)
 {
     enum { INSTEAD_NS = 10000 };

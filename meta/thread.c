@@ -15,7 +15,7 @@ static struct {
     uint32_t count;         /* of the living, */
     uint32_t freeing;       /* and of those among them that have only freed */
     uint32_t sweep_at;      /* so many of those are looked through for threads that are gone */
-    int owner;              /* the process whose threads they are; 0 before the first */
+    int owner;              /* the process whose threads these are; 0 before the first of them */
     pfa_counters_t of_dead; /* what threads that ended had counted */
     _Atomic uint16_t last_number;
 } list;
@@ -121,7 +121,7 @@ static void take_off(pfa_thread_t *thread)
 static void sweep(void)
 {
     pfa_thread_t *thread = list.living;
-    if (pfa_sys_pid() != list.owner) {
+    if (pfa_sys_is_frugal() || pfa_sys_pid() != list.owner) {
         return; /* a child in our memory, of vfork say: the threads are not its own, and look gone to it */
     }
     while (thread != NULL) {
@@ -138,10 +138,22 @@ static void sweep(void)
     list.sweep_at = 2 * list.freeing + SWEEP_LEAST;
 }
 
+static int own_tid(void)
+{
+    return pfa_sys_is_frugal() ? PFA_TID_UNKNOWN : pfa_sys_tid();
+}
+
+static int own_pid(void)
+{
+    return pfa_sys_is_frugal() ? 0 : pfa_sys_pid();
+}
+
 static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
 {
     pfa_lock(PFA_LOCK_THREADS);
-    list.owner = list.owner != 0 ? list.owner : pfa_sys_pid();
+    if (known_as == NULL && list.owner == 0) {
+        list.owner = own_pid();
+    }
     if (list.spare == NULL && list.freeing >= list.sweep_at) {
         sweep();
     }
@@ -155,7 +167,7 @@ static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
         memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
         thread->trail_busy = false; /* as a thread may have been that a fork left behind */
         thread->tls = known_as;
-        thread->tid = known_as == NULL ? pfa_sys_tid() : 0;
+        thread->tid = known_as == NULL ? own_tid() : 0;
         list.count++;
         list.freeing += known_as == NULL;
         thread->previous = NULL;
@@ -215,9 +227,9 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     if (survivor != NULL) {
         survivor->next = NULL;
         survivor->previous = NULL;
-        survivor->tid = survivor->tls == NULL ? pfa_sys_tid() : 0;
+        survivor->tid = survivor->tls == NULL ? own_tid() : 0;
     }
-    list.owner = pfa_sys_pid();
+    list.owner = survivor != NULL && survivor->tls == NULL ? own_pid() : 0;
     list.count = survivor != NULL;
     list.freeing = survivor != NULL && survivor->tls == NULL;
 }

@@ -107,13 +107,16 @@ enum { PFA_STACK_RANGES = 8 };
 /* Counts up whenever code was unloaded. */
 extern _Atomic uint32_t pfa_stack_generation;
 
+/* Where the kernel is not to be asked (pfa_sys_be_frugal): the block of a thread that is past its destructors stays then. */
+#define PFA_TID_UNKNOWN (-1)
+
 typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
     struct pfa_thread *next_map;    /* of the first block of a map, the first of another */
     pfa_tls_t *tls;                 /* NULL: it has only freed so far, and its end may come without a word */
-    int tid;                        /* of such a thread, by which it is known to be gone */
+    int tid;                        /* of such a thread, by which it is known to be gone, or PFA_TID_UNKNOWN; else 0 */
     struct pfa_ring *ring;          /* that the thread has (meta/ring.h), if any */
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
