@@ -20,8 +20,10 @@ static struct {
     _Atomic uint16_t last_number;
 } list;
 
-/* What threads without a block have counted. */
+/* What threads without a block have counted, and handlers. */
 static struct {
+    _Atomic uint64_t allocations;
+    _Atomic uint64_t bytes;
     _Atomic uint64_t frees;
     _Atomic uint64_t freed_bytes;
 } of_orphans[PFA_CLASS_COUNT];
@@ -317,6 +319,8 @@ void pfa_counters_sum(pfa_counters_t *sum)
     pfa_lock(PFA_LOCK_THREADS);
     add_counters(sum, &list.of_dead);
     for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
+        sum->by_class[class].allocations += pfa_load_relaxed(&of_orphans[class].allocations);
+        sum->by_class[class].bytes += pfa_load_relaxed(&of_orphans[class].bytes);
         sum->by_class[class].frees += pfa_load_relaxed(&of_orphans[class].frees);
         sum->by_class[class].freed_bytes += pfa_load_relaxed(&of_orphans[class].freed_bytes);
     }
@@ -360,10 +364,25 @@ void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes)
     pfa_add_relaxed(&live_bytes, -(int64_t)bytes);
 }
 
+static void raise_peak(int64_t to)
+{
+    if (to > 0) {
+        pfa_atomic_max(&live_peak, (uint64_t)to);
+    }
+}
+
+void pfa_count_orphan_alloc(unsigned class, uint64_t chunks, uint64_t bytes)
+{
+    pfa_add_relaxed(&of_orphans[class].allocations, chunks);
+    pfa_add_relaxed(&of_orphans[class].bytes, bytes);
+    raise_peak(pfa_add_relaxed(&live_bytes, (int64_t)bytes) + (int64_t)bytes);
+}
+
+/* Rare: atomic also where the thread has a block, whatever a handler comes into. */
 void pfa_count_bad_free(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
-        pfa_own_add(&tls->thread->counters.bad_frees, 1);
+        (void)__atomic_fetch_add(&tls->thread->counters.bad_frees, 1, __ATOMIC_RELAXED);
     } else {
         pfa_add_relaxed(&bad_frees_of_orphans, 1);
     }
@@ -398,13 +417,15 @@ pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned firs
 
 void pfa_live_settle(pfa_tls_t *tls)
 {
-    int64_t before = pfa_add_relaxed(&live_bytes, tls->live_delta);
-    int64_t peak = before + tls->live_delta_peak;
-    if (peak > 0) {
-        pfa_atomic_max(&live_peak, (uint64_t)peak);
+    if (tls->in_ring) {
+        return; /* in a handler that came into the middle of counting: later */
     }
+    pfa_count_begin(tls);
+    int64_t before = pfa_add_relaxed(&live_bytes, tls->live_delta);
+    raise_peak(before + tls->live_delta_peak);
     tls->live_delta = 0;
     tls->live_delta_peak = 0;
+    pfa_count_end(tls);
 }
 
 uint64_t pfa_live_peak(void)
