@@ -62,7 +62,7 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, uintptr_t address, pfa_record_t *recor
 void pfa_chunk_missed(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
-        pfa_own_add(&tls->thread->counters.unrecorded, 1);
+        (void)__atomic_fetch_add(&tls->thread->counters.unrecorded, 1, __ATOMIC_RELAXED); /* rare; also in handlers */
     }
     if (pfa_extents_head != NULL) { /* where it is told of a process that was killed */
         pfa_add_relaxed(&pfa_extents_head->unrecorded, 1);

@@ -19,6 +19,7 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 #define PLAIN_ZONE_SIZE ((uint64_t)4 << 40)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
+#define HEAPS_SPAN_MAX (512 * GIB)               /* 16,384 segments */
 #define IN_WINDOW (PFA_WINDOW_BASE + 1024 * GIB) /* not at its start: who wants a place there takes that */
 
 _Static_assert(IN_WINDOW + 5 * REGION_SPAN_MAX <= PFA_WINDOW_BASE + PFA_CELL_SIZE,
@@ -169,16 +170,48 @@ void pfa_range_open_plain(void)
     }
 }
 
-/* The size of R to try first: twice the memory there is, or under a limit so little that all of the profiled range takes
- * at most a third of what is allowed (R, 2.8 or 5.4 times R for records, and twice R for large chunks), if it is all used. */
+static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Twice the memory there is. */
+static uint64_t span_for_memory(void)
+{
+    return between(REGION_SPAN_MIN, 2 * power_of_two_below(2 * pfa_sys_ram()), REGION_SPAN_MAX);
+}
+
+/* Each thread that allocates has a segment of its own, of which it may use a few pages: one for each half MiB of memory, which
+ * is what thread and records take at least, is 10,000 threads in 8 GiB. The file of the records is as long as R is big, though
+ * nearly all of it holes: under a limit on that it is left at what memory needs. */
+static uint64_t span_for_heaps(void)
+{
+    uint64_t span = pfa_sys_file_limit() == UINT64_MAX ? 64 * power_of_two_below(2 * pfa_sys_ram()) : 0;
+    return between(REGION_SPAN_MIN, span, HEAPS_SPAN_MAX);
+}
+
+/* The size of R to try first: what memory or threads can need, or under a limit on address space so little that all of the
+ * profiled range takes at most a third of what is allowed (R, 2.8 or 5.4 times R for records, and twice R for large chunks),
+ * if it is all used. */
 static uint64_t wanted_region_span(bool wide)
 {
     uint64_t limit = pfa_sys_address_limit();
     if (limit != UINT64_MAX) {
         return power_of_two_below(limit / (wide ? 28 : 20));
     }
-    uint64_t span = 2 * power_of_two_below(2 * pfa_sys_ram());
-    return span < REGION_SPAN_MIN ? REGION_SPAN_MIN : span > REGION_SPAN_MAX ? REGION_SPAN_MAX : span;
+    uint64_t memory = span_for_memory();
+    uint64_t heaps = span_for_heaps();
+    return memory > heaps ? memory : heaps;
+}
+
+/* The size of L that goes with it. */
+static uint64_t wanted_large_span(uint64_t region)
+{
+    if (pfa_sys_address_limit() != UINT64_MAX) {
+        return 2 * region;
+    }
+    uint64_t memory = span_for_memory();
+    return 4 * (region < memory ? region : memory);
 }
 
 static void close_profiled(pfa_range_t *range)
@@ -242,10 +275,7 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
         uint64_t region = region_size != 0 ? whole_segments(region_size) : wanted_region_span(wide);
         err = ENOMEM;
         for (; err != 0 && region >= PFA_SEGMENT_SIZE; region /= 2) {
-            uint64_t large = large_size != 0 ? large_size : 4 * region;
-            if (large_size == 0 && pfa_sys_address_limit() != UINT64_MAX) {
-                large = 2 * region;
-            }
+            uint64_t large = large_size != 0 ? large_size : wanted_large_span(region);
             err = try_profiled(whole_segments(region), whole_segments(large), wide);
         }
     }

@@ -52,6 +52,21 @@ pfa_own_add(pfa_counter_t *counter, uint64_t amount)
     *counter += amount;
 }
 
+/* The same of two that lie side by side, as a pair where the machine has that: the compiler is not to know how their address
+ * came about, or it has one for each. */
+#if defined(__SANITIZE_THREAD__)
+__attribute__((no_sanitize_thread))
+#endif
+static inline void
+pfa_own_add_two(pfa_counter_t *two, uint64_t to_first, uint64_t to_second)
+{
+    __asm__("" : "+r"(two));
+    uint64_t first = two[0] + to_first;
+    uint64_t second = two[1] + to_second;
+    two[0] = first;
+    two[1] = second;
+}
+
 static inline uint64_t pfa_read_counter(const pfa_counter_t *counter)
 {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);

@@ -397,13 +397,23 @@ uint64_t pfa_sys_ram(void)
     return (uint64_t)info.totalram * info.mem_unit;
 }
 
-uint64_t pfa_sys_address_limit(void)
+static uint64_t limit_of(int resource)
 {
     struct rlimit limit;
-    if (call(PFA_SYS_PRLIMIT, SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) != 0) {
+    if (call(PFA_SYS_PRLIMIT, SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0) {
         return 0;
     }
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+uint64_t pfa_sys_address_limit(void)
+{
+    return limit_of(RLIMIT_AS);
+}
+
+uint64_t pfa_sys_file_limit(void)
+{
+    return limit_of(RLIMIT_FSIZE);
 }
 
 long pfa_sys_getrandom(void *buf, size_t size)
@@ -511,6 +521,11 @@ static bool frugal;
 void pfa_sys_be_frugal(void)
 {
     frugal = true;
+}
+
+bool pfa_sys_is_frugal(void)
+{
+    return frugal;
 }
 
 void pfa_sys_yield(void)

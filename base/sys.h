@@ -123,6 +123,8 @@ uint64_t pfa_sys_resident(void);
 uint64_t pfa_sys_ram(void);
 /* The address-space limit in bytes, UINT64_MAX when there is none, 0 if unknown. */
 uint64_t pfa_sys_address_limit(void);
+/* The same of the length of files. */
+uint64_t pfa_sys_file_limit(void);
 uint64_t pfa_sys_random(void);
 long pfa_sys_getrandom(void *buf, size_t size);
 int pfa_sys_pid(void);
@@ -146,6 +148,7 @@ void pfa_sys_yield(void);
 /* From here on no kinds of calls on the ways of malloc and free but those that every malloc makes: to map and to protect
  * memory, to give advice, and futexes. A program that has shut itself in may be killed for another. Once, at start. */
 void pfa_sys_be_frugal(void);
+bool pfa_sys_is_frugal(void);
 /* The processors that the calling thread may run on, as a set of bits; its size in bytes, or 0 if it does not fit. */
 size_t pfa_sys_processors(void *set, size_t size);
 /* In place of a real-time policy, if it has one. */

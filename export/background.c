@@ -15,8 +15,9 @@ static void (*work_to_do)(void);
 static _Atomic uint32_t state;   /* state_t */
 static _Atomic uint32_t pending; /* 1: there is work; the thread sleeps on 0 */
 static _Atomic uint64_t period;
-static int
-    owner; /* the process whose thread it is: a child of vfork shares our memory, and threads that it made were its own */
+/* The process whose thread it is: a child of vfork shares our memory, and threads that it made were its own. 0: a
+ * fork child in which none was expected, until one is asked for. */
+static _Atomic int owner;
 
 /* Those of the process at its start. */
 static struct {
@@ -84,7 +85,7 @@ static int make_thread(void)
 void pfa_background_init(void (*work)(void))
 {
     work_to_do = work;
-    owner = pfa_sys_pid();
+    pfa_store_relaxed(&owner, pfa_sys_pid());
     processors.size = pfa_sys_processors(processors.set, sizeof processors.set);
 }
 
@@ -120,13 +121,22 @@ void pfa_background_make_if_asked(void)
     }
 }
 
+static bool is_owner(void)
+{
+    int pid = pfa_sys_pid();
+    if (pfa_load_relaxed(&owner) == 0) {
+        pfa_store_relaxed(&owner, pid);
+    }
+    return pfa_load_relaxed(&owner) == pid;
+}
+
 void pfa_background_wake(void)
 {
     uint32_t none = NONE;
     if (pfa_load_relaxed(&pending) != 0 || work_to_do == NULL) {
         return;
     }
-    if (pfa_load_relaxed(&state) == NONE && pfa_sys_pid() != owner) {
+    if (pfa_load_relaxed(&state) == NONE && !is_owner()) {
         pfa_store_relaxed(&pfa_background_asked, true); /* for the owner */
         return;
     }
@@ -144,11 +154,11 @@ void pfa_background_wake(void)
     }
 }
 
-void pfa_background_after_fork(void)
+void pfa_background_after_fork(bool expected)
 {
     pfa_store_relaxed(&state, NONE);
     pfa_store_relaxed(&pending, 0);
     settled = false;
-    owner = pfa_sys_pid();
+    pfa_store_relaxed(&owner, expected ? pfa_sys_pid() : 0);
     pfa_store_relaxed(&itself, (const pfa_tls_t *)NULL);
 }

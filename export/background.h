@@ -25,7 +25,7 @@ bool pfa_background_exists(void);
 bool pfa_background_is_me(void);
 /* How often to work without being asked, in nanoseconds; 0: never. */
 void pfa_background_set_period(uint64_t nanoseconds);
-/* In a fork child. */
-void pfa_background_after_fork(void);
+/* In a fork child. `expected`: will it want a thread of its own? Then the kernel is asked who we are. */
+void pfa_background_after_fork(bool expected);
 
 #endif

@@ -93,6 +93,13 @@ static void let_go(void)
     }
 }
 
+/* Are there a trace and a thread to think of? Else fork takes no system calls of ours but for memory: it may be forbidden all
+ * others. */
+static bool asks_kernel(void)
+{
+    return pfa_range.total_span != 0 && !pfa_sys_is_frugal();
+}
+
 /* With signals held: a handler that freed or allocated meanwhile would do it in the parent's records. */
 static void set_right(void)
 {
@@ -102,7 +109,7 @@ static void set_right(void)
         pfa_thread_list_after_fork(pfa_tls.thread);
     }
     pfa_backing_after_fork();
-    pfa_background_after_fork();
+    pfa_background_after_fork(asks_kernel());
     pfa_rcu_after_fork();
     pfa_intervalmap_after_fork();
     pfa_loader_after_fork_child();
@@ -205,7 +212,7 @@ void pfa_fork_in_child(void)
 
 static void before(void)
 {
-    pfa_loader_before_fork(pfa_range.total_span != 0);
+    pfa_loader_before_fork(asks_kernel());
 }
 
 void pfa_fork_watch(void)

@@ -109,6 +109,14 @@ static int make_first(const char *path)
     return 0;
 }
 
+/* Without a file nobody reads it, but a child's must differ from its parent's (alloc/places.c). */
+static uint32_t number_of_process(bool has_file)
+{
+    static uint32_t last;
+    last = !has_file && last != 0 && pfa_sys_is_frugal() ? last + 1 : (uint32_t)pfa_sys_pid();
+    return last;
+}
+
 int pfa_extents_open(const char *path)
 {
     if (table.shared) {
@@ -130,7 +138,7 @@ int pfa_extents_open(const char *path)
     pfa_extents_head = memory;
     pfa_extents_head->magic = PFA_LIVE_MAGIC;
     pfa_extents_head->version = PFA_TRACE_VERSION;
-    pfa_extents_head->pid = (uint32_t)pfa_sys_pid();
+    pfa_extents_head->pid = number_of_process(path != NULL);
     if (path != NULL) {
         say_who(pfa_extents_head);
     }

@@ -184,13 +184,17 @@ static void put(pfa_ring_t *ring, const pfa_event_t *event, const pfa_event_more
     pfa_ring_commit(ring);
 }
 
-/* All that are to be lent may be in use for a moment. */
+/* All that are to be lent may be in use for a moment, or the last that there is memory for are just being made. Who finds that
+ * neither is so tries once more: they may have been made meanwhile. */
 static pfa_ring_t *borrow(void)
 {
     pfa_ring_t *ring = pfa_ringpool_borrow();
     uint64_t until = ring == NULL ? pfa_sys_nanoseconds() + PFA_RING_PATIENCE_NS : 0;
-    while (ring == NULL && pfa_ringpool_lends() && pfa_sys_nanoseconds() < until) {
-        pfa_sys_yield();
+    for (bool may_come = true; ring == NULL && may_come && pfa_sys_nanoseconds() < until;) {
+        may_come = pfa_ringpool_makes() || pfa_ringpool_lends();
+        if (may_come) {
+            pfa_sys_yield();
+        }
         ring = pfa_ringpool_borrow();
     }
     return ring == NULL || has_room(ring) ? ring : pfa_ringpool_borrow_larger(ring);

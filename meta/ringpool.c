@@ -19,6 +19,7 @@ static pfa_ring_t rings[PFA_RINGS];
 static _Atomic uint32_t ring_count;
 static _Atomic uint64_t memory_used[SIZES];
 static _Atomic uint32_t lent_made;
+static _Atomic uint32_t makers;   /* threads that are making rings */
 static _Atomic uint32_t failures; /* numbers of rings that were lost to them are not used again */
 
 /* Lists of rings without a thread: the number of the first and 1, and above that a count of changes, so that a list whose
@@ -96,6 +97,11 @@ static uint64_t memory_for(size_class_t size)
         rest -= part;
     }
     return size == TINY ? tiny : rest;
+}
+
+static bool has_memory(size_class_t size)
+{
+    return pfa_load_acquire(&memory_used[size]) + extent_size(size) <= memory_for(size);
 }
 
 static bool claim_memory(size_class_t size)
@@ -179,7 +185,12 @@ static pfa_ring_t *make_rings(size_class_t size)
 static pfa_ring_t *get(size_class_t size)
 {
     pfa_ring_t *ring = pop(size);
-    return ring != NULL ? ring : make_rings(size);
+    if (ring == NULL && has_memory(size)) {
+        pfa_add_relaxed(&makers, 1); /* before the memory is claimed: see pfa_ringpool_makes */
+        ring = make_rings(size);
+        pfa_sub_release(&makers, 1); /* partner: pfa_ringpool_makes */
+    }
+    return ring;
 }
 
 /* --- for threads ------------------------------------------------------------------------------------------------- */
@@ -236,6 +247,12 @@ bool pfa_ringpool_lends(void)
     return pfa_load_relaxed(&lent_made) != 0;
 }
 
+/* Who found no memory left saw that it was claimed (has_memory), and so sees the maker here, or after that its rings. */
+bool pfa_ringpool_makes(void)
+{
+    return pfa_load_acquire(&makers) != 0;
+}
+
 void pfa_ringpool_give(pfa_ring_t *ring)
 {
     push(ring->is_lent ? LENT : ring->size, ring);
@@ -262,5 +279,6 @@ void pfa_ringpool_after_fork(void)
     }
     pfa_store_relaxed(&ring_count, 0);
     pfa_store_relaxed(&lent_made, 0);
+    pfa_store_relaxed(&makers, 0);
     pfa_store_relaxed(&failures, 0);
 }

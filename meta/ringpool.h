@@ -27,6 +27,8 @@ pfa_ring_t *pfa_ringpool_borrow(void);
 pfa_ring_t *pfa_ringpool_borrow_larger(pfa_ring_t *ring);
 /* Are there any to be lent? */
 bool pfa_ringpool_lends(void);
+/* Does another thread make some just now? Then there may be more in a moment. */
+bool pfa_ringpool_makes(void);
 /* The end of each of these. */
 void pfa_ringpool_give(pfa_ring_t *ring);
 

@@ -15,13 +15,15 @@ static struct {
     uint32_t count;         /* of the living, */
     uint32_t freeing;       /* and of those among them that have only freed */
     uint32_t sweep_at;      /* so many of those are looked through for threads that are gone */
-    int owner;              /* the process whose threads they are; 0 before the first */
+    int owner;              /* the process whose threads these are; 0 before the first of them */
     pfa_counters_t of_dead; /* what threads that ended had counted */
     _Atomic uint16_t last_number;
 } list;
 
-/* What threads without a block have counted. */
+/* What threads without a block have counted, and handlers. */
 static struct {
+    _Atomic uint64_t allocations;
+    _Atomic uint64_t bytes;
     _Atomic uint64_t frees;
     _Atomic uint64_t freed_bytes;
 } of_orphans[PFA_CLASS_COUNT];
@@ -121,7 +123,7 @@ static void take_off(pfa_thread_t *thread)
 static void sweep(void)
 {
     pfa_thread_t *thread = list.living;
-    if (pfa_sys_pid() != list.owner) {
+    if (pfa_sys_is_frugal() || pfa_sys_pid() != list.owner) {
         return; /* a child in our memory, of vfork say: the threads are not its own, and look gone to it */
     }
     while (thread != NULL) {
@@ -138,10 +140,22 @@ static void sweep(void)
     list.sweep_at = 2 * list.freeing + SWEEP_LEAST;
 }
 
+static int own_tid(void)
+{
+    return pfa_sys_is_frugal() ? PFA_TID_UNKNOWN : pfa_sys_tid();
+}
+
+static int own_pid(void)
+{
+    return pfa_sys_is_frugal() ? 0 : pfa_sys_pid();
+}
+
 static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
 {
     pfa_lock(PFA_LOCK_THREADS);
-    list.owner = list.owner != 0 ? list.owner : pfa_sys_pid();
+    if (known_as == NULL && list.owner == 0) {
+        list.owner = own_pid();
+    }
     if (list.spare == NULL && list.freeing >= list.sweep_at) {
         sweep();
     }
@@ -155,7 +169,7 @@ static pfa_thread_t *join(const pfa_tls_t *tls, pfa_tls_t *known_as)
         memset(thread->stack_ranges, 0, sizeof thread->stack_ranges); /* of stacks that another thread had */
         thread->trail_busy = false; /* as a thread may have been that a fork left behind */
         thread->tls = known_as;
-        thread->tid = known_as == NULL ? pfa_sys_tid() : 0;
+        thread->tid = known_as == NULL ? own_tid() : 0;
         list.count++;
         list.freeing += known_as == NULL;
         thread->previous = NULL;
@@ -215,9 +229,9 @@ void pfa_thread_list_after_fork(pfa_thread_t *survivor)
     if (survivor != NULL) {
         survivor->next = NULL;
         survivor->previous = NULL;
-        survivor->tid = survivor->tls == NULL ? pfa_sys_tid() : 0;
+        survivor->tid = survivor->tls == NULL ? own_tid() : 0;
     }
-    list.owner = pfa_sys_pid();
+    list.owner = survivor != NULL && survivor->tls == NULL ? own_pid() : 0;
     list.count = survivor != NULL;
     list.freeing = survivor != NULL && survivor->tls == NULL;
 }
@@ -305,6 +319,8 @@ void pfa_counters_sum(pfa_counters_t *sum)
     pfa_lock(PFA_LOCK_THREADS);
     add_counters(sum, &list.of_dead);
     for (unsigned class = 0; class < PFA_CLASS_COUNT; class ++) {
+        sum->by_class[class].allocations += pfa_load_relaxed(&of_orphans[class].allocations);
+        sum->by_class[class].bytes += pfa_load_relaxed(&of_orphans[class].bytes);
         sum->by_class[class].frees += pfa_load_relaxed(&of_orphans[class].frees);
         sum->by_class[class].freed_bytes += pfa_load_relaxed(&of_orphans[class].freed_bytes);
     }
@@ -348,10 +364,25 @@ void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes)
     pfa_add_relaxed(&live_bytes, -(int64_t)bytes);
 }
 
+static void raise_peak(int64_t to)
+{
+    if (to > 0) {
+        pfa_atomic_max(&live_peak, (uint64_t)to);
+    }
+}
+
+void pfa_count_orphan_alloc(unsigned class, uint64_t chunks, uint64_t bytes)
+{
+    pfa_add_relaxed(&of_orphans[class].allocations, chunks);
+    pfa_add_relaxed(&of_orphans[class].bytes, bytes);
+    raise_peak(pfa_add_relaxed(&live_bytes, (int64_t)bytes) + (int64_t)bytes);
+}
+
+/* Rare: atomic also where the thread has a block, whatever a handler comes into. */
 void pfa_count_bad_free(pfa_tls_t *tls)
 {
     if (tls->thread != NULL) {
-        pfa_own_add(&tls->thread->counters.bad_frees, 1);
+        (void)__atomic_fetch_add(&tls->thread->counters.bad_frees, 1, __ATOMIC_RELAXED);
     } else {
         pfa_add_relaxed(&bad_frees_of_orphans, 1);
     }
@@ -386,13 +417,15 @@ pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned firs
 
 void pfa_live_settle(pfa_tls_t *tls)
 {
-    int64_t before = pfa_add_relaxed(&live_bytes, tls->live_delta);
-    int64_t peak = before + tls->live_delta_peak;
-    if (peak > 0) {
-        pfa_atomic_max(&live_peak, (uint64_t)peak);
+    if (tls->in_ring) {
+        return; /* in a handler that came into the middle of counting: later */
     }
+    pfa_count_begin(tls);
+    int64_t before = pfa_add_relaxed(&live_bytes, tls->live_delta);
+    raise_peak(before + tls->live_delta_peak);
     tls->live_delta = 0;
     tls->live_delta_peak = 0;
+    pfa_count_end(tls);
 }
 
 uint64_t pfa_live_peak(void)

@@ -6,11 +6,13 @@
  *   1. pfa_thread_list_* and the sums take PFA_LOCK_THREADS: at a thread's beginning and end, never for a chunk. Nothing else
  *      here blocks.
  *   2. A block's memory is never unmapped, so a stale pointer to one reads old numbers, never faults.
- *   3. Counting is one plain add per counter: no atomics, no locks. A thread without a block counts with atomic adds. */
+ *   3. Counting is one plain add per counter: no atomics, no locks. A thread without a block counts with atomic adds.
+ *   4. A signal handler that comes into the middle of that (tls->in_ring says so) counts as a thread without a block does. */
 #ifndef PFA_META_THREAD_H
 #define PFA_META_THREAD_H
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "base/tls.h"
 #include "export/format/times.h"
 #include "meta/unwind.h"
@@ -31,6 +33,10 @@ typedef struct pfa_class_counters {
     pfa_counter_t frees; /* in 1/PFA_COUNT_ONE */
     pfa_counter_t freed_bytes;
 } pfa_class_counters_t;
+_Static_assert(offsetof(pfa_class_counters_t, bytes) == sizeof(pfa_counter_t) &&
+                   offsetof(pfa_class_counters_t, freed_bytes) ==
+                       offsetof(pfa_class_counters_t, frees) + sizeof(pfa_counter_t),
+               "two by two");
 
 typedef struct pfa_counters {
     pfa_class_counters_t by_class[PFA_CLASS_COUNT];
@@ -107,13 +113,16 @@ enum { PFA_STACK_RANGES = 8 };
 /* Counts up whenever code was unloaded. */
 extern _Atomic uint32_t pfa_stack_generation;
 
+/* Where the kernel is not to be asked (pfa_sys_be_frugal): the block of a thread that is past its destructors stays then. */
+#define PFA_TID_UNKNOWN (-1)
+
 typedef struct pfa_thread {
     pfa_counters_t counters;
     struct pfa_thread *next;
     struct pfa_thread *previous;
     struct pfa_thread *next_map;    /* of the first block of a map, the first of another */
     pfa_tls_t *tls;                 /* NULL: it has only freed so far, and its end may come without a word */
-    int tid;                        /* of such a thread, by which it is known to be gone */
+    int tid;                        /* of such a thread, by which it is known to be gone, or PFA_TID_UNKNOWN; else 0 */
     struct pfa_ring *ring;          /* that the thread has (meta/ring.h), if any */
     uint16_t number;                /* 1 and up, reused after the end only when there are no others left; 0: unknown */
     uint16_t tags[PFA_TAGS_NESTED]; /* in force, outermost first */
@@ -186,30 +195,55 @@ pfa_figures_t pfa_counters_figures(const pfa_counters_t *counters, unsigned firs
 void pfa_live_settle(pfa_tls_t *tls);
 uint64_t pfa_live_peak(void);
 
-/* For a thread without a block (it has freed no more than a few chunks, or its destructors have run). */
+/* For a thread without a block (it has freed no more than a few chunks, or its destructors have run), or in a handler. */
 PFA_COLD void pfa_count_orphan_free(unsigned class, uint64_t chunks, uint64_t bytes);
+PFA_COLD void pfa_count_orphan_alloc(unsigned class, uint64_t chunks, uint64_t bytes);
 PFA_COLD void pfa_count_bad_free(pfa_tls_t *tls);
+
+/* Between these two the thread's counts are its own: none of a handler is lost, and none of what it came into. */
+PFA_INLINE void pfa_count_begin(pfa_tls_t *tls)
+{
+    tls->in_ring = true;
+    pfa_fence_compiler();
+}
+
+PFA_INLINE void pfa_count_end(pfa_tls_t *tls)
+{
+    pfa_fence_compiler();
+    tls->in_ring = false;
+}
 
 /* True when the thread holds back so much that the live total should be settled now. */
 static inline bool pfa_count_alloc(pfa_tls_t *tls, unsigned class, uint64_t chunks, uint64_t bytes)
 {
-    pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
-    pfa_own_add(&counters->allocations, chunks);
-    pfa_own_add(&counters->bytes, bytes);
-    int64_t delta = tls->live_delta += (int64_t)bytes;
-    if (PFA_LIKELY(delta <= tls->live_delta_peak)) {
-        return false; /* nor can it be the first to be beyond the slack */
+    if (PFA_UNLIKELY(tls->in_ring)) {
+        pfa_count_orphan_alloc(class, chunks, bytes);
+        return false;
     }
-    tls->live_delta_peak = delta;
-    return PFA_UNLIKELY(delta > PFA_LIVE_SLACK);
+    pfa_count_begin(tls);
+    pfa_class_counters_t *counters = &tls->thread->counters.by_class[class];
+    pfa_own_add_two(&counters->allocations, chunks, bytes);
+    int64_t delta = tls->live_delta += (int64_t)bytes;
+    bool is_peak = PFA_UNLIKELY(delta > tls->live_delta_peak); /* else it cannot be the first beyond the slack */
+    if (is_peak) {
+        tls->live_delta_peak = delta;
+    }
+    pfa_count_end(tls);
+    return is_peak && PFA_UNLIKELY(delta > PFA_LIVE_SLACK);
 }
 
 static inline bool pfa_count_free(pfa_tls_t *tls, pfa_thread_t *thread, unsigned class, uint64_t chunks, uint64_t bytes)
 {
+    if (PFA_UNLIKELY(tls->in_ring)) {
+        pfa_count_orphan_free(class, chunks, bytes);
+        return false;
+    }
+    pfa_count_begin(tls);
     pfa_class_counters_t *counters = &thread->counters.by_class[class];
-    pfa_own_add(&counters->frees, chunks);
-    pfa_own_add(&counters->freed_bytes, bytes);
-    return PFA_UNLIKELY((tls->live_delta -= (int64_t)bytes) < -PFA_LIVE_SLACK);
+    pfa_own_add_two(&counters->frees, chunks, bytes);
+    int64_t delta = tls->live_delta -= (int64_t)bytes;
+    pfa_count_end(tls);
+    return PFA_UNLIKELY(delta < -PFA_LIVE_SLACK);
 }
 
 #endif

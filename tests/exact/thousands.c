@@ -1,6 +1,7 @@
 /* Thousands of threads that are all there at once:
  *     thousands KIND THREADS STEPS
- * own: each allocates and frees STEPS chunks. given: each frees STEPS chunks that the main thread has allocated, and nothing
+ * own: each allocates and frees STEPS chunks, one after another. kept: each allocates STEPS chunks and frees them when
+ * all threads have theirs. given: each frees STEPS chunks that the main thread has allocated, and nothing
  * else. All of them begin when the last is there, and end when the last is done. */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -13,6 +14,7 @@
 enum { STACK = 64 * 1024, CHUNK = 40 };
 
 static pthread_barrier_t all_there;
+static pthread_barrier_t all_have; /* the threads of kept */
 static pthread_barrier_t all_done;
 static unsigned long steps;
 
@@ -31,6 +33,21 @@ static void *own(void *arg)
     pthread_barrier_wait(&all_there);
     for (unsigned long i = 0; i < steps; i++) {
         free(thousands_get(CHUNK));
+    }
+    pthread_barrier_wait(&all_done);
+    return arg;
+}
+
+static void *kept(void *arg)
+{
+    void **chunks = arg;
+    pthread_barrier_wait(&all_there);
+    for (unsigned long i = 0; i < steps; i++) {
+        chunks[i] = thousands_get(CHUNK);
+    }
+    pthread_barrier_wait(&all_have);
+    for (unsigned long i = 0; i < steps; i++) {
+        free(chunks[i]);
     }
     pthread_barrier_wait(&all_done);
     return arg;
@@ -55,19 +72,21 @@ int main(int argc, char **argv)
     unsigned count = (unsigned)atoi(argv[2]);
     steps = strtoul(argv[3], NULL, 10);
     int is_given = strcmp(argv[1], "given") == 0;
+    void *(*work)(void *) = is_given ? given : strcmp(argv[1], "kept") == 0 ? kept : own;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK > PTHREAD_STACK_MIN ? STACK : (size_t)PTHREAD_STACK_MIN);
     pthread_barrier_init(&all_there, NULL, count + 1);
+    pthread_barrier_init(&all_have, NULL, count);
     pthread_barrier_init(&all_done, NULL, count + 1);
     pthread_t *threads = calloc(count, sizeof *threads);
     void ***chunks = calloc(count, sizeof *chunks);
     for (unsigned i = 0; i < count; i++) {
-        chunks[i] = is_given ? calloc(steps, sizeof **chunks) : NULL;
+        chunks[i] = calloc(steps, sizeof **chunks);
         for (unsigned long n = 0; is_given && n < steps; n++) {
             chunks[i][n] = thousands_get(CHUNK);
         }
-        int err = pthread_create(&threads[i], &attributes, is_given ? given : own, chunks[i]);
+        int err = pthread_create(&threads[i], &attributes, work, chunks[i]);
         if (err != 0) {
             printf("thread %u of %u cannot be made: %s\n", i, count, strerror(err));
             return 98;

@@ -132,7 +132,7 @@ static void waking_keeps_errno(void **state)
 
 static void use_after_fork(void)
 {
-    pfa_background_after_fork();
+    pfa_background_after_fork(true);
     errno = 4712;
     int parents_worker = atomic_load(&worker_tid);
     atomic_fetch_add(&asked, 1);
@@ -154,7 +154,7 @@ static void wake_without_room_for_a_thread(void)
 {
     enum { NOBODY = 65534 }; /* the limit does not hold for root */
     struct rlimit none = {0, 0};
-    pfa_background_after_fork(); /* no thread yet */
+    pfa_background_after_fork(true); /* no thread yet */
     must(setrlimit(RLIMIT_NPROC, &none) == 0);
     must(geteuid() != 0 || setuid(NOBODY) == 0);
     unsigned before = atomic_load(&calls);
