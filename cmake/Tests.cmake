@@ -293,7 +293,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench access advise alloc analyze capture excess largemap leveldb memcached unwind)
+    foreach(bench access advise alloc analyze capture disk excess largemap leveldb memcached unwind)
         pfa_add_test(bench_${bench} bench
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()
