@@ -590,6 +590,8 @@ void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor)
     return heap;
 }
 
+#include "alloc/backing_kept.h"
+
 void *pfa_backing_heap_pop(void *heap, size_t size)
 {
     return PFA_LIKELY(size <= MI_SMALL_SIZE_MAX) ? pop(_mi_heap_get_free_small_page(heap, size)) : NULL;
@@ -660,6 +662,11 @@ void pfa_backing_after_fork(void)
             mi_heap_visit_pages(each, &mend_page, NULL, NULL);
         }
     }
+    for (kept_heap_t *kept = pfa_load_relaxed(&kept_made); kept != NULL; kept = kept->next_made) {
+        if (kept->heap.thread_id == _mi_thread_id() || kept->heap.thread_id == NOBODY) {
+            mi_heap_visit_pages(&kept->heap, &mend_page, NULL, NULL);
+        }
+    }
 }
 
 size_t pfa_backing_page_size(void)
@@ -674,8 +681,12 @@ bool pfa_backing_trim(void)
         return false;
     }
     int64_t before = _mi_stats_main.committed.current;
+    give_up_waiting();
     for (mi_heap_t *each = heap->tld->heaps; each != NULL; each = each->next) {
         mi_heap_collect(each, true);
+    }
+    if (pfa_tls.region_heap != NULL) {
+        mi_heap_collect(pfa_tls.region_heap, true);
     }
     return _mi_stats_main.committed.current < before;
 }
@@ -698,6 +709,9 @@ void pfa_backing_stats(pfa_backing_stats_t *stats)
     stats->committed = (size_t)(_mi_stats_main.committed.current > 0 ? _mi_stats_main.committed.current : 0);
     for (mi_heap_t *each = mi_heap_is_initialized(heap) ? heap->tld->heaps : NULL; each != NULL; each = each->next) {
         mi_heap_visit_blocks(each, false, &add_area, stats);
+    }
+    if (pfa_tls.region_heap != NULL) {
+        mi_heap_visit_blocks(pfa_tls.region_heap, false, &add_area, stats);
     }
     /* mimalloc counts some decommits of arena memory twice, so its figure falls behind with every trim. */
     stats->committed = stats->committed < stats->used ? stats->used : stats->committed;

@@ -64,6 +64,16 @@ void *pfa_backing_heap(int arena);
  * setting up the next costs as much as clearing 100 KB. With little recorded at a time that would happen all the time. */
 void *pfa_backing_anchored_heap(int arena, size_t size, void **anchor);
 
+/* A heap of an exclusive arena whose pages hold several slots each. A thread has it until it leaves it, and then another thread:
+ * with threads that come and go, taking its pages apart and making others for the next thread takes longer than all that is
+ * recorded. Gives one that a thread has left, with *anchor NULL; or a new one, with a chunk of that size, which stays for as
+ * long as the heap does, or NULL if there was no memory for it. NULL if there is no memory for a heap. */
+void *pfa_backing_kept_heap(int arena, size_t size, void **anchor);
+/* The calling thread is done with it. If it is large, or many wait, it is given up. */
+void pfa_backing_leave_heap(void *heap);
+/* Nobody shall have this one. Its chunks live on; their segments are taken over by other heaps of the arena. */
+void pfa_backing_give_up_heap(void *heap);
+
 /* A chunk of such a heap that is at hand, NULL if there is none: only of pages that a chunk was taken from before
  * with one of the two calls below, so the page's geometry is known to whoever wanted to know it. */
 void *pfa_backing_heap_pop(void *heap, size_t size);                       /* small ones alone */
@@ -83,9 +93,9 @@ typedef struct pfa_page_geometry {
 } pfa_page_geometry_t;
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry);
 
-/* The end of the calling thread: its heaps' chunks live on and are taken over by other threads. */
+/* The end of the calling thread: its heaps' chunks live on and are taken over by other threads. Kept heaps are left before. */
 void pfa_backing_thread_end(void);
-/* In a fork child: mends what other threads were in the middle of. */
+/* In a fork child: mends what other threads were in the middle of. Heaps that they have not left are lost, but for their chunks. */
 void pfa_backing_after_fork(void);
 
 /* Of the system's memory. */

@@ -72,7 +72,7 @@ void pfa_chunk_missed(pfa_tls_t *tls)
 static PFA_COLD void *region_failed(pfa_tls_t *tls)
 {
     static _Atomic bool said;
-    /* A full disk does not get better by trying, and each try would leave a heap behind. */
+    /* A full disk does not get better by trying, and each try would cost a heap. */
     tls->region_backoff = pfa_extents_full() ? UINT32_MAX : BACKOFF;
     pfa_clock_stop_skipping(tls);
     tls->region_heap_aside = tls->region_heap;
@@ -83,7 +83,7 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     return NULL;
 }
 
-/* Each failure leaves a heap behind, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
+/* Each failure costs a heap, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
 static uint32_t longer_backoff(void)
 {
     enum { DOUBLINGS = 19 };
@@ -92,49 +92,54 @@ static uint32_t longer_backoff(void)
     return (uint32_t)BACKOFF << (times < DOUBLINGS ? times : DOUBLINGS);
 }
 
-static bool publish(pfa_tls_t *tls, void *chunk)
+/* The heap has a page of unknown geometry at hand: never take from it again, make another. */
+static PFA_COLD void *publish_failed(pfa_tls_t *tls)
 {
-    if (pfa_region_publish(chunk) == 0) {
-        return true;
-    }
-    pfa_backing_free(chunk);
+    void *heap = tls->region_heap;
     (void)region_failed(tls);
-    /* The heap has a page of unknown geometry at hand now: never take from it again, make another. */
     tls->region_heap_aside = NULL;
     uint32_t backoff = longer_backoff();
     tls->region_backoff = tls->region_backoff > backoff ? tls->region_backoff : backoff;
-    return false;
+    pfa_backing_give_up_heap(heap);
+    return NULL;
 }
 
 static PFA_COLD void *region_heap(pfa_tls_t *tls)
 {
-    tls->region_heap = pfa_backing_anchored_heap(pfa_range.region_arena, PFA_REGION_SLOT_MIN, &tls->region_anchor);
+    void *anchor;
+    tls->region_heap = pfa_backing_kept_heap(pfa_range.region_arena, PFA_REGION_SLOT_MIN, &anchor);
     /* The anchor's page has slots at hand from now on, so its geometry must be known. */
-    if (tls->region_anchor != NULL && !publish(tls, tls->region_anchor)) {
-        tls->region_anchor = NULL;
-        return NULL;
+    if (anchor != NULL && pfa_region_publish(anchor) != 0) {
+        return publish_failed(tls);
     }
     return tls->region_heap != NULL ? tls->region_heap : region_failed(tls);
+}
+
+/* A handler that comes meanwhile finds no heap, or another. */
+static void leave_region_heap(pfa_tls_t *tls)
+{
+    void *heap = tls->region_heap != NULL ? tls->region_heap : tls->region_heap_aside;
+    tls->region_heap = NULL;
+    tls->region_heap_aside = NULL; /* the thread may be born again */
+    tls->region_backoff = 0;
+    pfa_fence_compiler();
+    if (heap != NULL) {
+        pfa_backing_leave_heap(heap);
+    }
 }
 
 void pfa_chunk_thread_end(pfa_tls_t *tls)
 {
     pfa_clock_stop_skipping(tls);
-    if (tls->region_anchor != NULL) {
-        pfa_backing_free(tls->region_anchor);
-    }
+    leave_region_heap(tls);
     if (tls->large_anchor != NULL) {
         pfa_backing_free(tls->large_anchor);
     }
     if (tls->large_spare != NULL) {
         pfa_backing_free(tls->large_spare);
     }
-    tls->region_anchor = NULL;
     tls->large_anchor = NULL;
     tls->large_spare = NULL;
-    tls->region_heap = NULL;
-    tls->region_heap_aside = NULL; /* it goes too, and the thread may be born again */
-    tls->region_backoff = 0;
     tls->large_heap = NULL;
     tls->large_backoff = 0;
 }
@@ -164,7 +169,11 @@ static void *fetch_slot_busily(pfa_tls_t *tls, size_t slot_size, size_t align)
     if (chunk == NULL) {
         return region_failed(tls);
     }
-    return publish(tls, chunk) ? chunk : NULL;
+    if (pfa_region_publish(chunk) != 0) {
+        pfa_backing_free(chunk);
+        return publish_failed(tls);
+    }
+    return chunk;
 }
 
 void (*pfa_chunk_many_made)(void);

@@ -29,8 +29,7 @@ typedef struct pfa_tls {
     struct pfa_thread *short_free; /* the same, NULL while its next free is to go the long way (meta/measure.h) */
     void *region_heap;             /* backing heaps in the profiled range, made on first use */
     void *large_heap;
-    void *region_anchor; /* a chunk of each that keeps its segment (alloc/chunk.c) */
-    void *large_anchor;
+    void *large_anchor;            /* a chunk of that one that keeps its segment (alloc/large.c) */
     void *large_spare;             /* memory of a large chunk freed last, for the next (alloc/large.c) */
     void *region_heap_aside;       /* the region heap while it waits after a failure */
     struct pfa_ring *ring;         /* where its deaths go (meta/ring.h), once there was one */

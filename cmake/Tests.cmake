@@ -290,7 +290,7 @@ foreach(script ${scripts})
 endforeach()
 
 if(PROFALLOC_BENCH)
-    foreach(bench access advise alloc analyze capture excess largemap leveldb memcached spent unwind)
+    foreach(bench access advise alloc analyze capture disk excess largemap leveldb memcached spent unwind)
         pfa_add_test(bench_${bench} bench
             ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/bench/run ${bench} --quick --build-dir ${PROJECT_BINARY_DIR})
     endforeach()

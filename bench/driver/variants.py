@@ -69,8 +69,15 @@ CATALOGUE = {
     "full": (_built("libprofalloc.so"), "prof:true,sample:1" + RECORDS_ONLY),
 }
 
+# Of bench/run disk alone: the live table on the disk too, and everything recorded.
+ON_DISK = {
+    "beside": (_built("libprofalloc.so"), "prof:true,sample:512K,live:beside" + TRACE),
+    "everything": (_built("libprofalloc.so"), "prof:true,sample:1" + TRACE),
+}
+
 
 def make_variants(build_dir, names):
     if REFERENCE not in names:
         raise BenchFailure(f"the variants must include {REFERENCE}: every ratio is to it")
-    return [Variant(name, CATALOGUE[name][0](build_dir), CATALOGUE[name][1]) for name in names]
+    known = CATALOGUE | ON_DISK
+    return [Variant(name, known[name][0](build_dir), known[name][1]) for name in names]

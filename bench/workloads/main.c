@@ -6,6 +6,7 @@
  * that silently failed cannot pass for a measurement.
  */
 #define _GNU_SOURCE 1
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,9 +27,16 @@ static const pfa_workload_t *const workloads[] = {
     &pfa_workload_churn, &pfa_workload_churn2,  &pfa_workload_server,    &pfa_workload_prodcons, &pfa_workload_regrow,
     &pfa_workload_mixed, &pfa_workload_aligned, &pfa_workload_live10m,   &pfa_workload_relay,    &pfa_workload_pipe64,
     &pfa_workload_tight, &pfa_workload_strewn,  &pfa_workload_bigblocks, &pfa_workload_orphans,  &pfa_workload_bignum,
-    &pfa_workload_deep,  &pfa_workload_deep2,   &pfa_workload_burst2,
+    &pfa_workload_forks, &pfa_workload_deep,    &pfa_workload_deep2,     &pfa_workload_burst2,
 };
 static const size_t workload_count = sizeof workloads / sizeof workloads[0];
+
+/* How often threads had to wait, by what the system counts. */
+typedef struct {
+    long major_faults; /* for a page that is read from a disk */
+    long voluntary;    /* for anything: a lock, a semaphore, a disk */
+    long involuntary;  /* for a processor */
+} waits_t;
 
 typedef struct {
     const pfa_workload_t *workload;
@@ -38,6 +47,7 @@ typedef struct {
     double ended;
     bool unpinned;      /* threads go where the scheduler wants them */
     double cpu_seconds; /* of all threads: steadier than the clock on a machine that others use too */
+    waits_t before;     /* of the process when work began */
 } run_t;
 
 typedef struct {
@@ -78,8 +88,67 @@ static double read_clock(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* With its children that have ended. */
+static waits_t waits_of_process(void)
+{
+    struct rusage self;
+    struct rusage children;
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    return (waits_t){self.ru_majflt + children.ru_majflt, self.ru_nvcsw + children.ru_nvcsw,
+                     self.ru_nivcsw + children.ru_nivcsw};
+}
+
+/* A file of /proc/self/task/TID as text. A thread that has just ended has none. */
+static bool read_of_task(const char *task, const char *file, char *text, size_t size)
+{
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/%s", task, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+static long number_behind(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at != NULL ? strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Of the threads that are there besides the caller: once those of the workload have ended, the allocator's own. */
+static waits_t waits_of_others(void)
+{
+    enum { MAJOR_FAULTS = 10 }; /* fields behind the name in stat that come before it */
+    waits_t sum = {0, 0, 0};
+    char text[8192];
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid()) {
+            continue;
+        }
+        if (read_of_task(entry->d_name, "status", text, sizeof text)) {
+            sum.voluntary += number_behind(text, "\nvoluntary_ctxt_switches:");
+            sum.involuntary += number_behind(text, "\nnonvoluntary_ctxt_switches:");
+        }
+        const char *at = read_of_task(entry->d_name, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+        for (int i = 0; at != NULL && i < MAJOR_FAULTS; i++) {
+            at = strchr(at + 1, ' ');
+        }
+        sum.major_faults += at != NULL ? strtol(at, NULL, 10) : 0;
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return sum;
+}
+
 static void start_clocks(run_t *run)
 {
+    run->before = waits_of_process();
     run->cpu_seconds = -read_clock(CLOCK_PROCESS_CPUTIME_ID);
     run->began = read_clock(CLOCK_MONOTONIC);
 }
@@ -200,10 +269,17 @@ static void print_result(const run_t *run)
         checksum += run->worker[i].checksum;
         own += run->worker[i].cpu_seconds;
     }
+    waits_t now = waits_of_process();
+    waits_t others = waits_of_others();
     printf("workload=%s ops=%" PRIu64
            " began=%.6f ended=%.6f cpu_seconds=%.6f own_cpu_seconds=%.6f peak_rss_kib=%" PRIu64 " checksum=%016" PRIx64
            " malloc=%s",
            run->workload->name, ops, run->began, run->ended, run->cpu_seconds, own, peak, checksum, malloc_library());
+    /* Of the workload's threads, to their very end. */
+    printf(" major_faults=%ld voluntary=%ld involuntary=%ld",
+           now.major_faults - others.major_faults - run->before.major_faults,
+           now.voluntary - others.voluntary - run->before.voluntary,
+           now.involuntary - others.involuntary - run->before.involuntary);
     const pfa_worker_t *w = &run->worker[0];
     if (w->live_chunks > 0) {
         double beyond = ((double)w->live_rss_kib * 1024 - (double)w->live_requested) / (double)w->live_chunks;

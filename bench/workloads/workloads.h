@@ -61,6 +61,7 @@ extern const pfa_workload_t pfa_workload_strewn;
 extern const pfa_workload_t pfa_workload_bigblocks;
 extern const pfa_workload_t pfa_workload_orphans;
 extern const pfa_workload_t pfa_workload_bignum;
+extern const pfa_workload_t pfa_workload_forks;
 extern const pfa_workload_t pfa_workload_deep;
 extern const pfa_workload_t pfa_workload_deep2;
 extern const pfa_workload_t pfa_workload_burst2;

@@ -473,6 +473,200 @@ static void an_exclusive_heap_stays_in_its_space_and_ends_with_it(void **state)
     pfa_backing_free(again);
 }
 
+/* --- heaps that go from thread to thread ------------------------------------------------------------------------- */
+
+static void *take_kept(bool *is_new)
+{
+    void *anchor;
+    void *heap = pfa_backing_kept_heap(pfa_range.region_arena, 16, &anchor);
+    must(heap != NULL);
+    *is_new = anchor != NULL;
+    return heap;
+}
+
+static size_t own_among(void *const *chunks, size_t count)
+{
+    size_t own = 0;
+    for (size_t i = 0; i < count; i++) {
+        own += pfa_backing_is_own(chunks[i]);
+    }
+    return own;
+}
+
+enum { HANDED = 500 };
+typedef struct handing {
+    void *chunks[HANDED];
+    size_t size;
+    void *heap;
+    bool was_new;
+} handing_t;
+
+static void *take_and_leave(void *arg)
+{
+    handing_t *handing = arg;
+    handing->heap = take_kept(&handing->was_new);
+    for (size_t i = 0; i < HANDED && handing->chunks[i] == NULL; i++) {
+        handing->chunks[i] = pfa_backing_heap_malloc(handing->heap, handing->size, false);
+        must(handing->chunks[i] != NULL);
+    }
+    must(own_among(handing->chunks, HANDED) == HANDED);
+    pfa_backing_leave_heap(handing->heap);
+    must(own_among(handing->chunks, HANDED) == 0); /* its number may be another thread's next */
+    pfa_backing_thread_end();
+    return NULL;
+}
+
+static void run_alone(void *(*body)(void *), void *arg)
+{
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, body, arg) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+/* All of it, of one segment as of several, is the next thread's. What is freed meanwhile comes back to it. */
+static void a_heap_that_was_left_is_the_next_threads(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {64, 1000, 100000};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        handing_t first = {.size = sizes[s]};
+        run_alone(take_and_leave, &first);
+        handing_t second = first;
+        run_alone(take_and_leave, &second);
+        assert_true(second.heap == first.heap && !second.was_new);
+        for (size_t i = 0; i < HANDED; i++) {
+            pfa_backing_free(first.chunks[i]);
+        }
+        bool is_new;
+        void *heap = take_kept(&is_new);
+        assert_true(heap == first.heap && !is_new);
+        static void *all[4 * HANDED]; /* slots that were never used come before those that others have freed */
+        unsigned again = 0;
+        for (size_t i = 0; i < 4 * HANDED; i++) {
+            all[i] = pfa_backing_heap_malloc(heap, sizes[s], false);
+            assert_non_null(all[i]);
+            for (size_t n = 0; n < HANDED; n++) {
+                again += first.chunks[n] == all[i];
+            }
+        }
+        assert_true(again > HANDED / 2);
+        for (size_t i = 0; i < 4 * HANDED; i++) {
+            pfa_backing_free(all[i]);
+        }
+        pfa_backing_leave_heap(heap);
+    }
+}
+
+/* What waits is bounded: so many heaps, and none that is large. Chunks of the others live on. */
+static void only_some_heaps_wait(void **state)
+{
+    (void)state;
+    enum { HEAPS = 50, LARGE = 300 }; /* there is room for 64 of them */
+    static void *heaps[HEAPS];
+    static void *chunks[HEAPS];
+    bool is_new;
+    for (int i = 0; i < HEAPS; i++) {
+        heaps[i] = take_kept(&is_new);
+        chunks[i] = pfa_backing_heap_malloc(heaps[i], 100, false);
+        memset(chunks[i], i, 100);
+    }
+    for (int i = 0; i < HEAPS; i++) {
+        pfa_backing_leave_heap(heaps[i]);
+    }
+    int waited = 0;
+    for (int i = 0; i < HEAPS; i++) {
+        heaps[i] = take_kept(&is_new);
+        waited += !is_new;
+        assert_int_equal(*(unsigned char *)chunks[i], i);
+        pfa_backing_free(chunks[i]);
+    }
+    assert_true(waited > 0 && waited < HEAPS);
+    for (int i = 0; i < HEAPS; i++) {
+        pfa_backing_give_up_heap(heaps[i]);
+    }
+    void *heap = take_kept(&is_new);
+    assert_true(is_new);
+    static void *large[LARGE * 5];
+    for (int i = 0; i < LARGE * 5; i++) { /* pages of 512 KiB */
+        large[i] = pfa_backing_heap_malloc(heap, 100000, false);
+        assert_non_null(large[i]);
+    }
+    pfa_backing_leave_heap(heap);
+    heap = take_kept(&is_new);
+    assert_true(is_new);
+    for (int i = 0; i < LARGE * 5; i++) {
+        pfa_backing_free(large[i]);
+    }
+    pfa_backing_leave_heap(heap);
+}
+
+enum { HANDS = 6, TURNS = 300, EXCHANGED = 512 };
+static _Atomic(uint64_t *) exchanged[EXCHANGED];
+
+/* Whoever gets a chunk fills it with its own address, whoever takes it out finds that there, and frees it. A slot that two have
+ * would not have it. */
+static void exchange(uint64_t *chunk, size_t words, uint64_t *seed)
+{
+    for (size_t i = 1; i < words; i++) {
+        chunk[i] = (uintptr_t)chunk;
+    }
+    chunk[0] = words;
+    uint64_t *other = pfa_swap_acq_rel(&exchanged[random_below(seed, EXCHANGED)], chunk);
+    if (other != NULL) {
+        size_t count = other[0];
+        for (size_t i = 1; i < count; i++) {
+            must(other[i] == (uintptr_t)other);
+            other[i] = 0;
+        }
+        pfa_backing_free(other);
+    }
+}
+
+static void *have_turn(void *arg)
+{
+    uint64_t seed = (uintptr_t)arg;
+    bool is_new;
+    void *heap = take_kept(&is_new);
+    for (int i = 0; i < 300; i++) {
+        size_t words = 2 + random_below(&seed, 100);
+        uint64_t *chunk = pfa_backing_heap_pop(heap, words * 8);
+        chunk = chunk != NULL ? chunk : pfa_backing_heap_malloc(heap, words * 8, false);
+        must(chunk != NULL);
+        exchange(chunk, words, &seed);
+    }
+    pfa_backing_leave_heap(heap);
+    pfa_backing_thread_end();
+    return NULL;
+}
+
+static void *start_one_after_another(void *arg)
+{
+    for (uintptr_t turn = 0; turn < TURNS; turn++) {
+        run_alone(have_turn, (void *)((uintptr_t)arg * TURNS + turn + 1));
+    }
+    return NULL;
+}
+
+/* Threads come and go, and free each other's chunks, while heaps wait, are taken and are given up. */
+static void heaps_change_hands_while_others_free(void **state)
+{
+    (void)state;
+    pthread_t threads[HANDS];
+    for (uintptr_t i = 0; i < HANDS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, start_one_after_another, (void *)i), 0);
+    }
+    for (int i = 0; i < HANDS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    for (int i = 0; i < EXCHANGED; i++) {
+        pfa_backing_free(pfa_swap_acq_rel(&exchanged[i], (uint64_t *)NULL));
+    }
+    (void)pfa_backing_trim();
+    bool is_new;
+    void *heap = take_kept(&is_new);
+    assert_true(is_new); /* trimming has given up all that waited */
+    pfa_backing_give_up_heap(heap);
+}
+
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 enum { EACH = 400, KINDS = 3 };
@@ -754,6 +948,9 @@ int main(void)
         cmocka_unit_test(errno_is_the_programs),
         cmocka_unit_test(owns_is_total),
         cmocka_unit_test(what_is_at_hand_is_of_known_pages),
+        cmocka_unit_test(a_heap_that_was_left_is_the_next_threads),
+        cmocka_unit_test(only_some_heaps_wait),
+        cmocka_unit_test(heaps_change_hands_while_others_free),
         cmocka_unit_test(an_exclusive_heap_stays_in_its_space_and_ends_with_it),
         cmocka_unit_test(abandoned_pages_never_change_sides),
         cmocka_unit_test(chunks_cross_threads_intact),
