@@ -82,7 +82,7 @@ static index_t *grown(index_t *old)
     for (uint32_t i = 0; i < size; i++) {
         uint32_t number = pfa_load_relaxed(&old->slots[i]);
         if (number >= PFA_NODE_FIRST) {
-            uint32_t slot;
+            uint32_t slot = 0;
             (void)look(index, node_at(number)->parent, node_at(number)->pc, &slot);
             pfa_store_relaxed(&index->slots[slot], number);
             index->used++;
