@@ -1,9 +1,9 @@
 /* The life of a region chunk, hot: its record from the first store to the last, and the counts. Inline, for the entry
  * points that record everything; everyone else goes through alloc/chunk.h.
  *
- * Budget beyond mimalloc's own: birth eight loads, one multiply, half a cache line written, two stores that keep handlers off,
- * three counters; death eight
- * loads, one multiply, one store, three that keep handlers off, three counters. No call, no atomic read-modify-write, no lock. */
+ * Budget beyond mimalloc's own: birth eight loads, one multiply, half a cache line written, two stores that keep handlers
+ * off, three counters; death eight loads, one multiply, one store, three that keep handlers off, three counters. No call, no
+ * atomic read-modify-write, no lock. */
 #ifndef PFA_ALLOC_LIFE_H
 #define PFA_ALLOC_LIFE_H
 

@@ -195,9 +195,18 @@ static uint64_t home_offset(uint64_t within)
     return SHARED * pfa_range_record_size() + within * pfa_range.home_stride + PFA_RECORD_GAP;
 }
 
-/* Gives the memory of a place back that its slice has outgrown: what is in its first and last page is others' too. */
-static void leave_place(uint64_t number, pfa_record_place_t place)
+pfa_record_place_t pfa_places_of(uint64_t slice)
 {
+    return pfa_range.units[slice / UNIT_SLICES].places[slice % UNIT_SLICES];
+}
+
+/* What is in its first and last page is others' too. */
+void pfa_places_leave(uint64_t slice, pfa_record_place_t place)
+{
+    uint64_t number = slice / UNIT_SLICES;
+    if (place.count == 0 || place.first == pfa_places_of(slice).first) {
+        return;
+    }
     uintptr_t mask = pfa_backing_page_size() - 1;
     uintptr_t begin = (unit_start(number) + shared_offset(place.first) + mask) & ~mask;
     uintptr_t end = (unit_start(number) + shared_offset((uint64_t)place.first + place.count)) & ~mask;
@@ -228,13 +237,9 @@ static uint64_t find_place(uint64_t slice, pfa_need_t need)
 {
     pfa_record_unit_t *unit = &pfa_range.units[slice / UNIT_SLICES];
     pfa_record_place_t *place = &unit->places[slice % UNIT_SLICES];
-    pfa_record_place_t old = *place;
     uint64_t count = need.before + need.count;
-    if (old.count < count && !grow_place(unit, place, count)) {
+    if (place->count < count && !grow_place(unit, place, count)) {
         return home_offset(slice % UNIT_SLICES) - need.before * pfa_range_record_size();
-    }
-    if (old.count != 0 && old.first != place->first) {
-        leave_place(slice / UNIT_SLICES, old);
     }
     return shared_offset(place->first);
 }

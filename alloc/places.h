@@ -50,6 +50,12 @@ typedef struct pfa_description {
 } pfa_description_t;
 void pfa_places_describe(uint64_t slice, pfa_description_t region);
 
+/* The place of a slice in the shared part, for pfa_places_leave: which gives its memory back if the slice has another by now. When
+ * its region has been published, since until then others look for records there: reading what has no memory makes some, and
+ * is SIGBUS where the file system of the live table is full. By the thread that owns the slice. */
+pfa_record_place_t pfa_places_of(uint64_t slice);
+void pfa_places_leave(uint64_t slice, pfa_record_place_t place);
+
 /* In a fork child: room for the records of all regions of a group, in its extent made anew. 0 or an errno value. */
 int pfa_places_make_room(uint32_t extent, uint64_t group);
 

@@ -133,6 +133,30 @@ bool pfa_rcu_register(pfa_tls_t *tls)
     return true;
 }
 
+void pfa_rcu_rest(pfa_tls_t *tls)
+{
+    pfa_rcu_reader_t *reader = tls->reader;
+    if (reader == NULL || (pfa_load_relaxed(&reader->counter) & PFA_RCU_NESTED) != 0) {
+        return; /* a handler, perhaps: who it came into will */
+    }
+    int kept = errno;
+    tls->reader = NULL;
+    if (has_key) {
+        (void)pthread_setspecific(key, NULL);
+    }
+    give(reader);
+    errno = kept;
+}
+
+uint32_t pfa_rcu_taken(void)
+{
+    uint32_t taken = 0;
+    for (const chunk_t *chunk = pfa_load_acquire(&chunks); chunk != NULL; chunk = chunk->next) {
+        taken += pfa_load_relaxed(&chunk->taken);
+    }
+    return taken;
+}
+
 /* Is one of them in a section that it entered in the other phase? */
 static bool has_old_reader(void)
 {

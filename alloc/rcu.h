@@ -93,6 +93,12 @@ PFA_INLINE void pfa_rcu_leave(bool entered)
     pfa_rcu_leave_as(&pfa_tls, entered);
 }
 
+/* Gives the calling thread's place in the registry back, until its next section. For one of which nobody tells when it ends: its
+ * destructors have run, or it has only freed so far. */
+void pfa_rcu_rest(pfa_tls_t *tls);
+/* Places that threads have: for tests. */
+uint32_t pfa_rcu_taken(void);
+
 /* Is the calling thread in one? */
 PFA_INLINE bool pfa_rcu_is_inside(void)
 {

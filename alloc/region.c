@@ -37,15 +37,14 @@ pfa_need_t pfa_region_need(uint64_t word, uint64_t slices)
 }
 
 /* A region of many slots that goes leaves records behind, of which the next one there uses those at the beginning, if any:
- * gives the memory of the others back. */
-static void drop_old_records(const pfa_slice_t *slice, uintptr_t used, uintptr_t used_end)
+ * gives the memory of the others back. After the next one was published: see pfa_places_leave. */
+static void drop_old_records(uint64_t word, const pfa_record_t *records, uintptr_t used, uintptr_t used_end)
 {
     enum { WORTH_IT = 32 * 1024 };
-    uint64_t word = pfa_load_relaxed(&slice->word);
     if (word == 0 || pfa_word_back(word) != 0) {
         return;
     }
-    uintptr_t old = (uintptr_t)pfa_load_relaxed(&slice->records);
+    uintptr_t old = (uintptr_t)records;
     uintptr_t old_end = old + pfa_region_need(word, 1).count * pfa_range_record_size();
     /* Whole pages only: what is in the others belongs to the neighbours too. */
     uintptr_t mask = pfa_backing_page_size() - 1;
@@ -93,19 +92,27 @@ int pfa_region_publish(const void *chunk)
     /* Every thread stores the same. Before the words, so that whoever reads one finds its class's size. */
     pfa_store_relaxed(&pfa_region_sizes[pfa_region_class(page.slot_size)], (uint32_t)page.slot_size);
     pfa_need_t need = pfa_region_need(pfa_region_make_word(page.slot_size, lead, 0), page.slices);
+    pfa_record_place_t place = pfa_places_of(first);
     pfa_record_t *records = NULL;
     int err = pfa_places_get(first, need, &records);
     if (err != 0) {
         return err;
     }
-    uintptr_t end = (uintptr_t)records + need.count * pfa_range_record_size();
     pfa_places_describe(first, (pfa_description_t){page.start, page.slot_size, need.count, records});
+    uint64_t old_words[PFA_REGION_SLICES_MAX];
+    const pfa_record_t *old_records[PFA_REGION_SLICES_MAX];
     for (uint64_t back = 0; back < page.slices; back++) {
         pfa_slice_t *slice = &pfa_range.slices[first + back];
-        drop_old_records(slice, (uintptr_t)records, end);
+        old_words[back] = pfa_load_relaxed(&slice->word);
+        old_records[back] = pfa_load_relaxed(&slice->records);
         pfa_store_relaxed(&slice->records, records);
         pfa_store_release(&slice->word, pfa_region_make_word(page.slot_size, lead, back));
     }
     forget_tail(first, page.slices);
+    uintptr_t end = (uintptr_t)records + need.count * pfa_range_record_size();
+    for (uint64_t back = 0; back < page.slices; back++) {
+        drop_old_records(old_words[back], old_records[back], (uintptr_t)records, end);
+    }
+    pfa_places_leave(first, place);
     return 0;
 }

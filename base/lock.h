@@ -20,6 +20,7 @@
 typedef enum pfa_lock_rank {
     PFA_LOCK_PROCESS, /* starting and stopping recording */
     PFA_LOCK_WRITER,  /* writing the trace */
+    PFA_LOCK_MODULES, /* the list of modules; never while a file is written */
     PFA_LOCK_RANGE,   /* reserving address space */
     PFA_LOCK_VIEWS,   /* the views of instrumented modules */
     PFA_LOCK_THREADS, /* the list of threads */

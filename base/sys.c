@@ -193,6 +193,34 @@ bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit)
     return true;
 }
 
+bool pfa_sys_next_resident(const void *memory, uint64_t *start, uint64_t *end, uint64_t limit)
+{
+    enum { AT_ONCE = 1024 };
+    unsigned char pages[AT_ONCE];
+    uint64_t page = pfa_sys_page_size();
+    bool found = false;
+    *end = limit;
+    for (uint64_t at = *start & ~(page - 1); at < limit; at += AT_ONCE * page) {
+        uint64_t count = (limit - at + page - 1) / page;
+        count = count < AT_ONCE ? count : AT_ONCE;
+        if (pfa_raw_syscall(SYS_mincore, (long)memory + (long)at, (long)(count * page), (long)pages, 0, 0, 0) != 0) {
+            return false;
+        }
+        for (uint64_t i = 0; i < count; i++) {
+            bool is_there = (pages[i] & 1) != 0;
+            if (found && !is_there) {
+                *end = at + i * page;
+                return true;
+            }
+            if (!found && is_there) {
+                *start = at + i * page > *start ? at + i * page : *start;
+                found = true;
+            }
+        }
+    }
+    return found;
+}
+
 int pfa_sys_unlink(const char *path)
 {
     return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);

@@ -66,6 +66,8 @@ long pfa_sys_pwrite(int fd, const void *buf, size_t size, uint64_t offset);
 /* The next bytes of the file that are not a hole, at or behind *start and before limit: from *start to before *end. False:
  * there are none. Where the file system cannot say, all are. */
 bool pfa_sys_next_data(int fd, uint64_t *start, uint64_t *end, uint64_t limit);
+/* The same of pages that are mapped at `memory` and are in memory: reading one that is not may make it. */
+bool pfa_sys_next_resident(const void *memory, uint64_t *start, uint64_t *end, uint64_t limit);
 int pfa_sys_unlink(const char *path);
 /* What a file system is and has, in bytes. */
 typedef struct pfa_sys_space {

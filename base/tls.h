@@ -58,7 +58,7 @@ typedef struct pfa_tls {
     uint8_t leaves;         /* times it has been taken for dead */
     uint8_t is_main;
     uint8_t in_depot; /* is it adding a node? */
-    uint8_t in_ring;  /* is it telling a death, or counting? A handler that comes into that does it elsewhere (meta/ring.h) */
+    uint8_t in_ring;  /* is it telling a death, or counting? A handler that comes in does so elsewhere (meta/ring.h) */
     uint8_t measures_own; /* is the call under way one of which the allocator's part is measured? */
     uint8_t locks;        /* how many of ours it holds (base/lock.h), and whether it is busy (below) */
     uint8_t freed;        /* chunks that it has freed without ever having allocated, up to a few (hooks/thread.c) */

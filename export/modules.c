@@ -1,11 +1,15 @@
-/* Owns the list of modules. See export/modules.h. */
+/* Owns the list of modules. See export/modules.h. All of it is under PFA_LOCK_MODULES. */
 #define _GNU_SOURCE 1
 #include "export/modules.h"
 #include "base/atomic.h"
+#include "base/lock.h"
 #include "base/sys.h"
 #include "export/format/note.h"
 #include "export/format/trace.h"
 #include "export/loader.h"
+#include "meta/depot.h"
+#include "meta/thread.h"
+#include "meta/unwind.h"
 
 #include <elf.h>
 #include <link.h>
@@ -29,15 +33,11 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-bool pfa_modules_changed(void)
+/* Has the list changed since the last one was taken? False also if that cannot be told just now. */
+static bool has_changed(void)
 {
     counts_t counts;
     return pfa_loader_walk(read_counts, &counts) && (counts.subs != seen_subs || counts.adds != seen_adds);
-}
-
-void pfa_modules_reset(void)
-{
-    seen_adds = 0;
 }
 
 typedef struct list {
@@ -47,7 +47,7 @@ typedef struct list {
     counts_t counts;
 } list_t;
 
-static char program[4096]; /* its path; under the writer's lock */
+static char program[4096]; /* its path */
 
 /* A library may have been loaded under a path that only holds in the folder the process is in. */
 static size_t add_folder(const char *path, char *to, const char *end)
@@ -204,8 +204,15 @@ static bool has_module(const char *list, const char *end, const char *wanted, si
     return false;
 }
 
+/* Where modules were that are no longer there. */
+enum { GONE_MAX = 32 };
+typedef struct gone {
+    pfa_depot_range_t ranges[GONE_MAX];
+    size_t count;
+} gone_t;
+
 /* What was in the list before and is not any more. */
-static void find_gone(const char *list, const char *end, pfa_modules_gone_t *gone)
+static void find_gone(const char *list, const char *end, gone_t *gone)
 {
     pfa_trace_module_t module;
     size_t size;
@@ -223,7 +230,7 @@ static void find_gone(const char *list, const char *end, pfa_modules_gone_t *gon
         if (has_module(list, end, at, size)) {
             continue;
         }
-        if (gone->count == PFA_MODULES_GONE) {
+        if (gone->count == GONE_MAX) {
             gone->ranges[0] = (pfa_depot_range_t){0, UINT64_MAX};
             return;
         }
@@ -231,9 +238,9 @@ static void find_gone(const char *list, const char *end, pfa_modules_gone_t *gon
     }
 }
 
-size_t pfa_modules_write(void *payload, size_t size, pfa_modules_gone_t *gone)
+static size_t write_list(void *payload, size_t size, gone_t *gone)
 {
-    static list_t list; /* under the writer's lock */
+    static list_t list;
     pfa_trace_modules_t head = {.first_node = 0};
     list = (list_t){.at = (char *)payload + sizeof head, .end = (char *)payload + size};
     find_program();
@@ -248,6 +255,102 @@ size_t pfa_modules_write(void *payload, size_t size, pfa_modules_gone_t *gone)
     size_t written = (size_t)(list.at - (char *)payload);
     keep(payload, written);
     return written;
+}
+
+static uint32_t holds_from; /* the node that the last list holds from */
+
+/* A payload; 0: the last one still holds, or it cannot be read just now. A list that has only become longer holds for all nodes
+ * that the one before it did. */
+static size_t take_list(void *payload, size_t size)
+{
+    static gone_t gone;
+    pfa_trace_modules_t head;
+    size_t written = has_changed() ? write_list(payload, size, &gone) : 0;
+    if (written == 0) {
+        return 0;
+    }
+    if (gone.count != 0) {
+        pfa_unwind_forget();
+        holds_from = pfa_depot_renew(gone.ranges, gone.count);
+        pfa_add_release(&pfa_stack_generation, 1);
+    }
+    memcpy(&head, payload, sizeof head);
+    head.first_node = holds_from;
+    memcpy(payload, &head, sizeof head);
+    return written;
+}
+
+/* Lists that were taken and are not written yet, the oldest first, each in memory of its own. A fork child may find them at any
+ * moment: an entry is there when the count says so, and is gone before its memory is. */
+enum { NOTED_MAX = 64 };
+#define NOTED_SIZE ((size_t)4 << 20)
+static struct {
+    void *payload;
+    size_t size;
+} noted[NOTED_MAX];
+static uint32_t noted_count;
+
+static bool note(void)
+{
+    void *memory;
+    if (noted_count == NOTED_MAX ||
+        pfa_sys_map(NULL, NOTED_SIZE, PROT_READ | PROT_WRITE, MAP_NORESERVE, &memory) != 0) {
+        return false;
+    }
+    size_t size = take_list(memory, NOTED_SIZE);
+    if (size == 0) {
+        (void)pfa_sys_unmap(memory, NOTED_SIZE);
+        return true;
+    }
+    noted[noted_count].payload = memory;
+    noted[noted_count].size = size;
+    pfa_fence_compiler();
+    noted_count++;
+    return true;
+}
+
+bool pfa_modules_note(void)
+{
+    pfa_lock(PFA_LOCK_MODULES);
+    bool done = !has_changed() || note();
+    pfa_unlock(PFA_LOCK_MODULES);
+    return done;
+}
+
+static size_t take_noted(void *payload, size_t size)
+{
+    void *memory = noted[0].payload;
+    size_t length = noted[0].size <= size ? noted[0].size : 0;
+    memcpy(payload, memory, length);
+    noted_count--;
+    memmove(&noted[0], &noted[1], noted_count * sizeof noted[0]);
+    (void)pfa_sys_unmap(memory, NOTED_SIZE);
+    return length;
+}
+
+size_t pfa_modules_next(void *payload, size_t size)
+{
+    pfa_lock(PFA_LOCK_MODULES);
+    size_t length = noted_count != 0 ? take_noted(payload, size) : take_list(payload, size);
+    pfa_unlock(PFA_LOCK_MODULES);
+    return length;
+}
+
+size_t pfa_modules_next_noted(void *payload, size_t size)
+{
+    pfa_lock(PFA_LOCK_MODULES);
+    size_t length = noted_count != 0 ? take_noted(payload, size) : 0;
+    pfa_unlock(PFA_LOCK_MODULES);
+    return length;
+}
+
+void pfa_modules_reset(void)
+{
+    pfa_lock(PFA_LOCK_MODULES);
+    seen_adds = 0;
+    holds_from = 0;
+    noted_count = 0; /* their memory stays: of a parent's it is not known what of it is mapped */
+    pfa_unlock(PFA_LOCK_MODULES);
 }
 
 size_t pfa_modules_write_again(void *payload, size_t size, uint32_t first_node)

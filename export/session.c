@@ -6,7 +6,9 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/sys.h"
+#include "export/background.h"
 #include "export/block.h"
+#include "export/modules.h"
 #include "export/names.h"
 #include "export/triggers.h"
 #include "export/writer.h"
@@ -30,6 +32,14 @@ static struct {
     char trace[PFA_NAMES_SIZE];
     char live[PFA_NAMES_SIZE];
 } session;
+
+/* Marks that found the writer at work: see pfa_session_mark. One thread leaves them and one writes them. */
+enum { MARKS = 16 };
+static struct {
+    pfa_trace_mark_t mark[MARKS];
+    _Atomic uint32_t left;
+    _Atomic uint32_t written;
+} marks;
 
 void pfa_session_init(const char *pattern)
 {
@@ -131,6 +141,7 @@ static void begin(pfa_trace_origin_t origin)
     if (origin == PFA_ORIGIN_NEXT) { /* chunks that were born since the last one have no stacks: they are of neither */
         __atomic_store_n(&pfa_extents_head->start_counter, pfa_counter(), __ATOMIC_RELAXED);
     }
+    pfa_store_relaxed(&marks.written, pfa_load_relaxed(&marks.left)); /* of a trace before this */
     pfa_store_release(&session.open, true);
     pfa_ring_set_open(true);
 }
@@ -193,8 +204,18 @@ static int final_picture_alone(void)
     return pfa_ring_backlog(&urgent) == 0 ? err : final_picture();
 }
 
+static void write_marks(void)
+{
+    uint32_t left = pfa_load_acquire(&marks.left);
+    for (uint32_t at = pfa_load_relaxed(&marks.written); at != left; at++) {
+        (void)pfa_writer_block(PFA_BLOCK_MARK, &marks.mark[at % MARKS], sizeof marks.mark[0]);
+        pfa_store_release(&marks.written, at + 1); /* partner: leave_mark */
+    }
+}
+
 static void end_locked(pfa_end_t how)
 {
+    write_marks();
     pfa_writer_modules();
     session.last_end = how;
     bool is_last = how == PFA_END_EXIT || how == PFA_END_EXEC;
@@ -240,6 +261,7 @@ void pfa_session_flush(void)
 {
     pfa_lock(PFA_LOCK_WRITER);
     if (pfa_session_is_open()) {
+        write_marks();
         pfa_writer_modules();
         pfa_writer_drain(0);
         pfa_writer_particulars();
@@ -274,9 +296,15 @@ void pfa_session_pictures_every(uint64_t allocations)
     pfa_unlock(PFA_LOCK_WRITER);
 }
 
+/* The background thread writes it, if there is one: it may be waiting for the disk. */
 void pfa_session_modules(void)
 {
-    if (pfa_session_is_open()) {
+    if (!pfa_session_is_open()) {
+        return;
+    }
+    if (pfa_background_exists() && pfa_modules_note()) {
+        pfa_background_wake();
+    } else {
         pfa_lock(PFA_LOCK_WRITER);
         if (pfa_session_is_open()) {
             pfa_writer_modules();
@@ -285,11 +313,31 @@ void pfa_session_modules(void)
     }
 }
 
+/* Leaves it to whoever has the writer's lock, perhaps for a whole picture. Under PFA_LOCK_PROCESS. */
+static bool leave_mark(const pfa_trace_mark_t *mark)
+{
+    uint32_t left = pfa_load_relaxed(&marks.left);
+    if (left - pfa_load_acquire(&marks.written) == MARKS) {
+        return false;
+    }
+    marks.mark[left % MARKS] = *mark;
+    pfa_store_release(&marks.left, left + 1); /* partner: write_marks */
+    pfa_background_ask();
+    return true;
+}
+
 void pfa_session_mark(pfa_mark_t what)
 {
     pfa_trace_mark_t mark = {.time = pfa_counter(), .what = (uint32_t)what};
-    pfa_lock(PFA_LOCK_WRITER);
+    bool locked = pfa_try_lock(PFA_LOCK_WRITER);
+    if (!locked && leave_mark(&mark)) {
+        return;
+    }
+    if (!locked) {
+        pfa_lock(PFA_LOCK_WRITER);
+    }
     if (pfa_session_is_open()) {
+        write_marks();
         (void)pfa_writer_block(PFA_BLOCK_MARK, &mark, sizeof mark);
     }
     pfa_unlock(PFA_LOCK_WRITER);
@@ -356,6 +404,7 @@ static void round_locked(void)
     const char *picture;
     if (pfa_session_is_open()) {
         drain_some();
+        write_marks();
         pfa_writer_clock();
         pfa_writer_modules();
         picture = pfa_triggers_due();

@@ -40,9 +40,10 @@ void pfa_session_remove_orphans(void);
 int pfa_session_picture(const char *name);
 /* Pictures after every so many allocations from now on; 0: no more of them once this returns. */
 void pfa_session_pictures_every(uint64_t allocations);
-/* The modules may have changed. */
+/* The modules may have changed, or will. Does not wait for whoever writes the trace, where that is the background thread and is
+ * not far behind. */
 void pfa_session_modules(void);
-/* Recording was started or stopped. */
+/* Recording was started or stopped. Under PFA_LOCK_PROCESS; does not wait for the writer, unless it is far behind. */
 void pfa_session_mark(pfa_mark_t what);
 /* Something is missing in this trace, from now on: a text that stays. Of several, the first is told. */
 void pfa_session_lost(const char *text);

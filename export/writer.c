@@ -28,7 +28,6 @@ static struct {
     pfa_batch_t *batch; /* two: of deaths, and of pictures */
     uint32_t nodes_written;
     uint32_t types_written;
-    uint32_t modules_from; /* the node that the last list of modules holds from */
     uint64_t rows_written;
     uint64_t start; /* of the trace, as the live table has it */
     uint32_t shift;
@@ -86,7 +85,6 @@ int pfa_writer_reset(void)
     writer.batch = memory;
     writer.nodes_written = PFA_NODE_FIRST; /* the roots are known */
     writer.types_written = 0;
-    writer.modules_from = 0;
     writer.rows_written = 0;
     writer.sizes_apart = 0;
     source_count = 0; /* a parent's writer may have been in the middle */
@@ -113,25 +111,10 @@ int pfa_writer_block(pfa_block_kind_t kind, const void *payload, size_t size)
 
 void pfa_writer_modules(void)
 {
-    if (!pfa_modules_changed()) {
-        return;
+    size_t size;
+    while ((size = pfa_modules_next(pfa_block_scratch(), PFA_BLOCK_SCRATCH)) != 0) {
+        (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
     }
-    static pfa_modules_gone_t gone; /* under the writer's lock */
-    size_t size = pfa_modules_write(pfa_block_scratch(), PFA_BLOCK_SCRATCH, &gone);
-    if (size == 0) {
-        return; /* it cannot be read just now */
-    }
-    /* A list that has only become longer holds for all nodes that the one before it did. */
-    if (gone.count != 0) {
-        pfa_unwind_forget();
-        writer.modules_from = pfa_depot_renew(gone.ranges, gone.count);
-        pfa_add_release(&pfa_stack_generation, 1);
-    }
-    pfa_trace_modules_t head;
-    memcpy(&head, pfa_block_scratch(), sizeof head);
-    head.first_node = writer.modules_from;
-    memcpy(pfa_block_scratch(), &head, sizeof head);
-    (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
 }
 
 void pfa_writer_modules_again(void)
@@ -157,10 +140,16 @@ static int write_some_nodes(uint32_t count)
     return pfa_writer_block(PFA_BLOCK_NODES, payload, (size_t)(pcs - payload) + count * sizeof(uint64_t));
 }
 
+/* Lists of modules come before the nodes that they hold for: one that is noted after this holds for none of those known. */
 void pfa_writer_nodes(void)
 {
     enum { AT_ONCE = 65536 };
     uint32_t known = pfa_depot_count();
+    size_t size;
+    while (writer.nodes_written < known &&
+           (size = pfa_modules_next_noted(pfa_block_scratch(), PFA_BLOCK_SCRATCH)) != 0) {
+        (void)pfa_writer_block(PFA_BLOCK_MODULES, pfa_block_scratch(), size);
+    }
     while (writer.nodes_written < known) {
         uint32_t count = known - writer.nodes_written < AT_ONCE ? known - writer.nodes_written : AT_ONCE;
         if (write_some_nodes(count) != 0) {

@@ -1,4 +1,4 @@
-/* Owns the exec family, and _exit: the trace of a process that becomes another program, or goes past its exit handlers, is ended
+/* Owns the exec family, _exit and quick_exit: the trace of a process that becomes another program, or goes past its exit handlers, is ended
  * before, as at an exit, since nothing of ours comes after. Else the children of a shell, or of a server, left a live table each. A
  * process with other threads leaves its live table as it is: they go on until the very moment. In the shared library only: a static
  * program calls its own.
@@ -149,11 +149,16 @@ PFA_EXPORT int execveat(int fd, const char *path, char *const arguments[], char 
 
 /* A handler for crashes may call it, on an alternate stack that has no room for us; and a program that has shut itself in may
  * have thrown away what writing takes. The live table has it all then. */
-static _Noreturn void leave(int status)
+static void end_if_possible(void)
 {
     if (has_trace() && pfa_options.end != 0 && !pfa_sys_is_filtered() && !pfa_sys_on_alternate_stack()) {
         (void)end_trace(PFA_END_EXIT);
     }
+}
+
+static _Noreturn void leave(int status)
+{
+    end_if_possible();
     pfa_sys_exit(status);
 }
 
@@ -165,6 +170,12 @@ PFA_EXPORT _Noreturn void _exit(int status)
 PFA_EXPORT _Noreturn void _Exit(int status)
 {
     leave(status);
+}
+
+/* quick_exit calls the handlers that were registered for it alone, the last first: the program's before ours. */
+static __attribute__((constructor)) void watch_quick_exit(void)
+{
+    (void)at_quick_exit(end_if_possible);
 }
 
 /* The forms with the arguments one by one. */

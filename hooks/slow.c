@@ -1,6 +1,7 @@
 /* Owns the long ways of malloc and free, and of what is like them: what they do when the fast path said no. Nothing here may
  * call a function that this library replaces. */
 #include "alloc/life.h"
+#include "alloc/rcu.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "hooks/slow.h"
@@ -242,7 +243,11 @@ void pfa_slow_free_for(void *chunk, const void *caller)
         return;
     }
     pfa_wiped_check();
-    if (pfa_chunk_free(tls, (uintptr_t)chunk, &finding) == PFA_CHUNK_LIVE) {
+    pfa_verdict_t verdict = pfa_chunk_free(tls, (uintptr_t)chunk, &finding);
+    if (PFA_UNLIKELY(tls->thread == NULL)) {
+        pfa_rcu_rest(tls);
+    }
+    if (verdict == PFA_CHUNK_LIVE) {
         return;
     }
     if (finding.verdict == PFA_CHUNK_PLAIN) {

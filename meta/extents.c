@@ -390,6 +390,9 @@ bool pfa_extents_next_data(uint32_t number, uint64_t *start, uint64_t *end)
     if (!table.shared) {
         return *start < extent->size;
     }
+    if (!pfa_tablefile_is_reachable(file_of(extent))) { /* reading all of it would fill its holes with memory */
+        return pfa_sys_next_resident(table.at[number], start, end, extent->size);
+    }
     uint64_t offset = extent->offset & ~PFA_LIVE_MORE;
     uint64_t from = offset + *start;
     bool found = pfa_tablefile_next_data(file_of(extent), &from, end, offset + extent->size);

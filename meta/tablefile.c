@@ -19,7 +19,7 @@ static int begin(pfa_tablefile_t *file, int fd, uint64_t size, bool on_shelf)
     if (on_shelf) { /* so that nobody who cannot see our process takes us for gone: meta/orphans.h */
         (void)pfa_sys_lock_file(fd, false);
     }
-    file->fd = fd;
+    pfa_store_relaxed(&file->fd, fd);
     file->on_shelf = on_shelf;
     file->identity = pfa_sys_fd_identity(fd);
     pfa_store_relaxed(&file->full, false);
@@ -49,8 +49,8 @@ int pfa_tablefile_make(pfa_tablefile_t *file, const char *path, uint64_t size)
 
 void pfa_tablefile_forget(pfa_tablefile_t *file)
 {
-    if (pfa_load_relaxed(&file->open) && pfa_sys_fd_identity(file->fd) == file->identity) {
-        (void)pfa_sys_close(file->fd);
+    if (pfa_load_relaxed(&file->open) && pfa_sys_fd_identity(pfa_load_relaxed(&file->fd)) == file->identity) {
+        (void)pfa_sys_close(pfa_load_relaxed(&file->fd));
     }
     pfa_store_relaxed(&file->open, false);
     pfa_store_relaxed(&file->full, false);
@@ -73,10 +73,12 @@ int pfa_tablefile_rename(pfa_tablefile_t *file, const char *path)
     return err;
 }
 
-/* A daemon that closes every descriptor closes ours, and may open its own under the number. */
+/* A daemon that closes every descriptor closes ours, and may open its own under the number. Of several threads that notice it, one
+ * has its new one taken. */
 static int own_descriptor(pfa_tablefile_t *file)
 {
-    if (pfa_sys_fd_identity(file->fd) == file->identity) {
+    int known = pfa_load_relaxed(&file->fd);
+    if (pfa_sys_fd_identity(known) == file->identity) {
         return 0;
     }
     int fd = pfa_sys_open_write(file->path);
@@ -87,22 +89,29 @@ static int own_descriptor(pfa_tablefile_t *file)
         (void)pfa_sys_close(fd);
         return ENOENT;
     }
-    file->fd = fd;
+    if (!pfa_cas_acq_rel(&file->fd, &known, fd)) {
+        (void)pfa_sys_close(fd);
+    }
     return 0;
+}
+
+bool pfa_tablefile_is_reachable(pfa_tablefile_t *file)
+{
+    return pfa_load_acquire(&file->open) && own_descriptor(file) == 0;
 }
 
 int pfa_tablefile_grow(pfa_tablefile_t *file, uint64_t size)
 {
     int err = own_descriptor(file);
     /* Not by setting its size: another thread may have made it longer. */
-    long written = err != 0 ? -err : pfa_sys_pwrite(file->fd, "", 1, size - 1);
+    long written = err != 0 ? -err : pfa_sys_pwrite(pfa_load_relaxed(&file->fd), "", 1, size - 1);
     return written < 0 ? (int)-written : 0;
 }
 
 int pfa_tablefile_map(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset)
 {
     int err = own_descriptor(file);
-    err = err != 0 ? err : -pfa_sys_map_file(at, size, file->fd, offset);
+    err = err != 0 ? err : -pfa_sys_map_file(at, size, pfa_load_relaxed(&file->fd), offset);
     if (err == 0) {
         /* Without reading ahead. That makes folios of many pages, and a store to one page then takes room for all. */
         (void)pfa_sys_advise(at, size, MADV_RANDOM);
@@ -113,13 +122,13 @@ int pfa_tablefile_map(pfa_tablefile_t *file, void *at, size_t size, uint64_t off
 int pfa_tablefile_map_copy(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset)
 {
     int err = own_descriptor(file);
-    return err != 0 ? err : -pfa_sys_map_copy(at, size, file->fd, offset);
+    return err != 0 ? err : -pfa_sys_map_copy(at, size, pfa_load_relaxed(&file->fd), offset);
 }
 
 int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size)
 {
     int err = own_descriptor(file);
-    err = err != 0 ? err : -pfa_sys_make_room(file->fd, offset, size);
+    err = err != 0 ? err : -pfa_sys_make_room(pfa_load_relaxed(&file->fd), offset, size);
     if (err != 0) {
         pfa_store_relaxed(&file->full, true);
     }
@@ -128,15 +137,12 @@ int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t siz
 
 bool pfa_tablefile_next_data(pfa_tablefile_t *file, uint64_t *start, uint64_t *end, uint64_t limit)
 {
-    if (own_descriptor(file) != 0) {
-        *end = limit;
-        return *start < limit;
-    }
-    return pfa_sys_next_data(file->fd, start, end, limit);
+    return pfa_sys_next_data(pfa_load_relaxed(&file->fd), start, end, limit);
 }
 
 bool pfa_tablefile_is_short(pfa_tablefile_t *file, uint64_t size)
 {
     return pfa_load_relaxed(&file->full) ||
-           (file->on_shelf && (own_descriptor(file) != 0 || pfa_sys_file_bytes(file->fd) + size > file->share));
+           (file->on_shelf &&
+            (own_descriptor(file) != 0 || pfa_sys_file_bytes(pfa_load_relaxed(&file->fd)) + size > file->share));
 }

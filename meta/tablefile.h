@@ -15,7 +15,7 @@
 enum { PFA_TABLEFILE_PATH = 4096 };
 
 typedef struct pfa_tablefile {
-    int fd;
+    _Atomic int fd;
     bool on_shelf;     /* in a folder of meta/shelf.h */
     uint64_t share;    /* what it may take there */
     uint64_t identity; /* of what the descriptor should be: a program may close it and open its own */
@@ -40,7 +40,9 @@ int pfa_tablefile_map(pfa_tablefile_t *file, void *at, size_t size, uint64_t off
 int pfa_tablefile_map_copy(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset);
 /* Storing to these bytes cannot fail, nor wait for anything but memory. */
 int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size);
-/* As pfa_sys_next_data. */
+/* Has it a descriptor, or can have one again? Not if it was removed, too. */
+bool pfa_tablefile_is_reachable(pfa_tablefile_t *file);
+/* As pfa_sys_next_data, of one that is. */
 bool pfa_tablefile_next_data(pfa_tablefile_t *file, uint64_t *start, uint64_t *end, uint64_t limit);
 /* Should the next `size` bytes lie elsewhere? */
 bool pfa_tablefile_is_short(pfa_tablefile_t *file, uint64_t size);

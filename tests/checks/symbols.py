@@ -36,7 +36,7 @@ FORBIDDEN_IMPORTS = re.compile(
 # looks for a C++ runtime that was loaded after us, without loading anything.
 ALLOWED_IMPORTS = {"fwrite", "dlopen"}
 # The C++ library's part of the ABI; a C program has no libstdc++, so these must be weak.
-CXX_IMPORT = re.compile(r"_Z|__cxa_(?!finalize$|atexit$|thread_atexit_impl$)|__gxx_")
+CXX_IMPORT = re.compile(r"_Z|__cxa_(?!finalize$|atexit$|at_quick_exit$|thread_atexit_impl$)|__gxx_")
 
 
 def nm(*arguments):

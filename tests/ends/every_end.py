@@ -13,6 +13,7 @@ CHURNER = capture.program("ends/churner")
 # How it ends, the status as a shell tells it.
 ENDS = {"return": 0, "exit": 3, "_exit": 4, "quick_exit": 5, "abort": 128 + signal.SIGABRT, "segv": 128 + signal.SIGSEGV,
         "term": 128 + signal.SIGTERM, "exec": 0, "thread_exit": 0}
+ENDED = ("return", "exit", "_exit", "quick_exit", "exec")  # with the end of its trace
 
 
 def shell_status(status):
@@ -36,7 +37,9 @@ def end(folder, how, mode, run):
     process = capture.start(folder, [CHURNER, "notes", 3, steps, how, "true"], run=run)
     said = capture.finish(process, None)
     equal(shell_status(process.returncode), ENDS[how], f"{folder.name}: status; it said {said}")
-    examine(folder, mode)
+    path = examine(folder, mode)
+    if mode == "joined" and how in ENDED:
+        check(not os.path.lexists(f"{path}.live"), f"{folder.name}: its live table is gone")
     if how == "exec":
         examine_next(folder)
 

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static char path[64];
@@ -175,7 +177,121 @@ static void a_lost_descriptor_is_found_again(void **state)
     in_child(lose_the_descriptor);
 }
 
+static void close_all(void)
+{
+    for (int fd = 3; fd < 1100; fd++) {
+        close(fd);
+    }
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 3; fd < 1100; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+enum { THREADS = 8, ROUNDS = 300 };
+static pthread_barrier_t closed;
+static uint32_t used_number;
+
+static void *make_room(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_barrier_wait(&closed);
+        must(pfa_extents_make_room(used_number, 0, 4096) == 0);
+        pthread_barrier_wait(&closed);
+    }
+    return arg;
+}
+
+/* Several threads find it lost at once: they have one again, not several. */
+static void lose_it_together(void)
+{
+    pthread_t threads[THREADS];
+    void *memory;
+    choose_path();
+    must(pfa_extents_open(path) == 0);
+    must(pfa_extents_add(PFA_EXTENT_RECORDS, 0, PFA_LIVE_PAGE, NULL, &memory, &used_number) == 0);
+    must(pthread_barrier_init(&closed, NULL, THREADS + 1) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        must(pthread_create(&threads[i], NULL, make_room, NULL) == 0);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        close_all();
+        pthread_barrier_wait(&closed);
+        pthread_barrier_wait(&closed);
+        must(count_descriptors() == 1);
+    }
+    pfa_extents_unlink();
+}
+
+static void threads_share_one_descriptor(void **state)
+{
+    (void)state;
+    in_child(lose_it_together);
+}
+
+/* Its descriptor is lost, and it was removed: what is in memory is found all the same, and holes are not read. */
+static void lose_all(void)
+{
+    enum { PAGES = 4000, USED = 1500 };
+    uint64_t page = pfa_sys_page_size();
+    uint64_t start = 0;
+    uint64_t end;
+    void *memory;
+    uint32_t number;
+    choose_path();
+    must(pfa_extents_open(path) == 0);
+    must(pfa_extents_add(PFA_EXTENT_RECORDS, 0, PAGES * page, NULL, &memory, &number) == 0);
+    memset((char *)memory + USED * page, 1, 2 * page);
+    must(unlink(path) == 0);
+    close_all();
+    must(pfa_extents_next_data(number, &start, &end) && start == USED * page && end == (USED + 2) * page);
+    start = end; /* and the last byte of all, by which the file was made longer */
+    must(!pfa_extents_next_data(number, &start, &end) || start == (PAGES - 1) * page);
+}
+
+static void holes_are_not_read(void **state)
+{
+    (void)state;
+    in_child(lose_all);
+}
+
 static char folder[] = "/dev/shm/profalloc-test-XXXXXX";
+
+static bool is_locked(const char *name)
+{
+    int fd = open(name, O_RDONLY);
+    must(fd >= 0);
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    return locked;
+}
+
+/* A table in memory is locked while it is mapped, also when its process has closed its descriptors (meta/orphans.h). */
+static void keep_the_lock(void)
+{
+    void *memory;
+    uint32_t number;
+    choose_path();
+    must(mkdtemp(folder) != NULL);
+    strcpy(pfa_options.live, folder);
+    must(pfa_extents_open(path) == 0 && is_locked(path));
+    close_all();
+    must(is_locked(path));
+    must(pfa_extents_add(PFA_EXTENT_RECORDS, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0 && is_locked(path));
+    pfa_extents_unlink();
+    must(rmdir(folder) == 0);
+}
+
+static void a_table_stays_locked(void **state)
+{
+    (void)state;
+    in_child(keep_the_lock);
+}
 
 /* In memory, for nobody else, with a link beside the trace that moves with it; all of it goes. */
 static void lie_in_memory(void)
@@ -257,6 +373,9 @@ int main(void)
         cmocka_unit_test(a_change_of_files_keeps_what_it_should),
         cmocka_unit_test(trouble_is_told_and_passes),
         cmocka_unit_test(a_lost_descriptor_is_found_again),
+        cmocka_unit_test(threads_share_one_descriptor),
+        cmocka_unit_test(holes_are_not_read),
+        cmocka_unit_test(a_table_stays_locked),
         cmocka_unit_test(a_table_in_memory_has_a_link_to_it),
         cmocka_unit_test(without_a_place_in_memory_it_is_beside_the_trace),
         cmocka_unit_test(a_full_table_of_extents_fails_small),

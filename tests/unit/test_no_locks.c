@@ -5,6 +5,7 @@
  * What is allowed to take locks (base/lock.h) has happened before: the threads have begun, and their call stacks are known. */
 /* sources: hooks/accesses.c hooks/api.c hooks/fork.c hooks/introspect.c hooks/malloc.c hooks/process.c hooks/report.c hooks/resize.c hooks/signals.c hooks/slow.c hooks/summary.c hooks/thread.c */
 #define _GNU_SOURCE 1
+#include "alloc/rcu.h"
 #include "base/lock.h"
 #include "hooks/hooks.h"
 #include "include/profalloc.h"
@@ -150,7 +151,9 @@ static void threads_that_only_free(void **state)
 static void threads_past_their_destructors(void **state)
 {
     (void)state;
+    uint32_t readers = pfa_rcu_taken();
     check_without_locks(end_then_free, PFA_RINGS_LENT, true);
+    assert_int_equal(pfa_rcu_taken(), readers); /* they leave nothing behind, though nobody tells of their end */
     assert_int_equal(pfa_load_relaxed(&pfa_extents_head->folded), 0);
 }
 
