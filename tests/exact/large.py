@@ -8,12 +8,17 @@ LARGE = capture.program("exact/large")
 MEMORY = capture.Memory("exact_large", 64)
 
 
-def churn(folder):
+def churn(folder, conf=""):
     threads, steps = 8, 60000
-    capture.capture(folder, [LARGE, threads, steps])
+    capture.capture(folder, [LARGE, threads, steps], conf)
     data = capture.check_trace(capture.trace(folder))
     equal(capture.summed(data, "large_get", "frees"), threads * steps, "deaths")
     MEMORY.check_none_folded(data)
 
 
-support.main(churn=churn)
+def little_room(folder):
+    """Rings are full again and again, and who frees waits for the background thread: which must not wait for it."""
+    churn(folder, "buffers:1M")
+
+
+support.main(churn=churn, little_room=little_room)

@@ -59,3 +59,7 @@ do $$ begin perform repeat('x', 1073741820) || repeat('y', 1000); exception when
 with recursive t(n, s) as (select 1, 'x'::text union all select n + 1, s || n from t where n < 500) select max(length(s)) from t;
 select regexp_replace(string_agg(name, ' ' order by id), '(\d)(\d)', '\2\1', 'g') = '' as empty from item;
 select to_tsvector('simple', string_agg(name, ' ')) @@ 'changed'::tsquery from item;
+
+\echo == rows in one order
+-- Where the update put them depends on when autovacuum came by; what is dumped is compared byte for byte.
+cluster item using item_pkey;
