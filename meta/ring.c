@@ -21,8 +21,19 @@ static uint32_t urgent_now;        /* the same of those that the writer has take
 
 /* --- the writer is wanted ---------------------------------------------------------------------------------------- */
 
+/* The next event goes by pfa_ring_push_slowly, where rings are exchanged. */
+static void look_whether_outgrown(pfa_ring_t *ring)
+{
+    enum { TIMES_FILLED = 4 };
+    if (pfa_ringpool_is_small(ring) && ring->head >= TIMES_FILLED * (ring->mask + 1)) {
+        ring->is_outgrown = true;
+        ring->limit = ring->head;
+    }
+}
+
 void pfa_ring_wake(pfa_ring_t *ring)
 {
+    look_whether_outgrown(ring);
     if (pfa_swap_acq_rel(&ring->urgent, 1) == 0) {
         uint32_t next = pfa_load_relaxed(&urgent);
         do {
@@ -217,12 +228,16 @@ static void push_borrowing(const pfa_event_t *event, const pfa_event_more_t *mor
     pfa_sub_release(&borrowers, 1); /* partner: pfa_ring_settle */
 }
 
-/* One that the thread keeps, if it can; larger than the one it has, if that is full. */
+/* One that the thread keeps, if it can; larger than the one it has, if that is full or too small. */
 static void find_ring(pfa_tls_t *tls)
 {
-    pfa_ring_t *ring = tls->ring == NULL ? pfa_ringpool_take() : pfa_ringpool_take_larger(tls->ring);
+    pfa_ring_t *ring = tls->ring == NULL     ? pfa_ringpool_take()
+                       : has_room(tls->ring) ? pfa_ringpool_take_middle()
+                                             : pfa_ringpool_take_larger(tls->ring);
     if (ring != NULL) {
         have_ring(tls, ring);
+    } else if (tls->ring != NULL) {
+        tls->ring->is_outgrown = false; /* until the writer is called again */
     }
 }
 
@@ -230,7 +245,7 @@ static void find_ring(pfa_tls_t *tls)
 static bool push(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_more_t *more, _Atomic uint64_t *word,
                  uint64_t ended)
 {
-    if (tls->ring == NULL || !has_room(tls->ring)) {
+    if (tls->ring == NULL || tls->ring->is_outgrown || !has_room(tls->ring)) {
         find_ring(tls);
     }
     if (tls->ring == NULL) {

@@ -4,10 +4,11 @@
  *   1. pfa_ring_next and pfa_ring_commit store an event with plain stores and one release; no lock, no atomic read-modify-write.
  *      No other call takes a lock either, but for folding. A thread that can have no ring of its own (its destructors have run,
  *      or there are more threads than the memory allowed has rings for) borrows one for each event (meta/ringpool.h).
- *   2. A thread whose ring is full goes on in a larger one. If it can have none it waits for the writer: until that has waited
- *      for the disk for PFA_RING_DISK_NS, since nobody else is to, and for PFA_RING_PATIENCE_NS at most, since it may be that it
- *      gets no processor. Then deaths are folded: added to the totals of their stack, exactly. They are never lost. A thread
- *      that has waited in vain does not wait again before the writer has been there.
+ *   2. A thread whose ring is full goes on in a larger one. (So does one whose small ring was filled several times: the writer
+ *      is called less often then, and what it writes costs it less.) If it can have none it waits for the writer: until that has
+ *      waited for the disk for PFA_RING_DISK_NS, since nobody else is to, and for PFA_RING_PATIENCE_NS at most, since it may be
+ *      that it gets no processor. Then deaths are folded: added to the totals of their stack, exactly. They are never lost. A
+ *      thread that has waited in vain does not wait again before the writer has been there.
  *   3. Entries are numbered from 0 for as long as the ring lives, whatever threads have it.
  *   4. Only the writer (under PFA_LOCK_WRITER) calls pfa_ring_pending, pfa_ring_done and those for urgent rings. */
 #ifndef PFA_META_RING_H
@@ -51,10 +52,11 @@ typedef struct pfa_ring {
     _Atomic uint32_t next_free;             /* the same in the pool */
     uint32_t number;
     _Atomic bool ready;
-    bool impatient;  /* the writer stood still the last time it was waited for */
-    bool is_lent;    /* is it one of those that are lent out? */
-    uint8_t size;    /* which of the pool's sizes */
-    uint64_t waited; /* ticks that its thread has waited for room, not told yet */
+    bool impatient;   /* the writer stood still the last time it was waited for */
+    bool is_lent;     /* is it one of those that are lent out? */
+    bool is_outgrown; /* should its thread have a larger one, if there is one? */
+    uint8_t size;     /* which of the pool's sizes */
+    uint64_t waited;  /* ticks that its thread has waited for room, not told yet */
 } pfa_ring_t;
 _Static_assert(offsetof(pfa_ring_t, progress) == 64, "what each event needs is one cache line");
 

@@ -145,6 +145,7 @@ static void make_ring(uint32_t number, size_class_t size, char *memory)
     ring->has_more = ring->accesses != NULL || ring->addresses != NULL;
     ring->number = number;
     ring->size = (uint8_t)size;
+    ring->is_outgrown = false;
     /* What readers of the live table are told. */
     ring->shared->number = number;
     ring->shared->entry_size = sizeof(pfa_event_t);
@@ -197,11 +198,20 @@ static pfa_ring_t *get(size_class_t size)
 
 pfa_ring_t *pfa_ringpool_take(void)
 {
-    pfa_ring_t *ring = get(SMALL);
-    for (size_class_t size = MIDDLE; ring == NULL && size <= BIG; size++) {
-        ring = pop(size); /* others have left it: better than a tiny one */
-    }
+    pfa_ring_t *ring = pop(MIDDLE); /* others needed it, and have left it */
+    ring = ring != NULL ? ring : get(SMALL);
+    ring = ring != NULL ? ring : pop(BIG);
     return ring != NULL ? ring : get(TINY);
+}
+
+bool pfa_ringpool_is_small(const pfa_ring_t *ring)
+{
+    return ring->size < MIDDLE && !ring->is_lent;
+}
+
+pfa_ring_t *pfa_ringpool_take_middle(void)
+{
+    return get(MIDDLE);
 }
 
 pfa_ring_t *pfa_ringpool_take_larger(const pfa_ring_t *ring)

@@ -21,6 +21,9 @@
 pfa_ring_t *pfa_ringpool_take(void);
 /* A larger one than this. */
 pfa_ring_t *pfa_ringpool_take_larger(const pfa_ring_t *ring);
+/* Is it smaller than those of the middle size, and does a thread stay with it? And one of that size. */
+bool pfa_ringpool_is_small(const pfa_ring_t *ring);
+pfa_ring_t *pfa_ringpool_take_middle(void);
 /* For one event of a thread that can have none of its own. NULL: all of them are lent out now, or there is no memory. */
 pfa_ring_t *pfa_ringpool_borrow(void);
 /* The same for one that was borrowed and is full: a larger one in its place, or itself. */

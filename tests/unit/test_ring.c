@@ -79,12 +79,76 @@ static void what_a_handler_tells_goes_to_another_ring(void)
     must(others == 2);
 }
 
+/* Empties all rings as the writer does, and counts what was in them. */
+static uint64_t drain(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < pfa_ring_count(); i++) {
+        uint64_t from;
+        uint64_t to;
+        pfa_ring_t *ring = pfa_ring_pending(i, &from, &to);
+        if (ring != NULL) {
+            sum += to - from;
+            pfa_ring_done(ring, to);
+        }
+    }
+    return sum;
+}
+
+static unsigned calls;
+
+static void count_call(void)
+{
+    calls++;
+}
+
+/* A thread that goes on telling, though its ring never gets full, has a larger one after a while, and calls the writer less
+ * often; what it told is all there. The next thread has that ring, without having told anything. */
+static void a_ring_that_was_filled_often_is_exchanged(void)
+{
+    enum { EVENTS = 100000, AT_ONCE = 50 };
+    begin();
+    pfa_ring_want_writer = count_call;
+    uint64_t drained = 0;
+    for (unsigned i = 0; i < EVENTS; i++) {
+        put(&pfa_tls, PFA_NODE_FIRST, 16);
+        drained += i % AT_ONCE == 0 ? drain() : 0;
+    }
+    must(drained + drain() == EVENTS);
+    must(pfa_tls.ring->mask >= 4095 && !pfa_tls.ring->is_outgrown);
+    must(calls > 0 && calls < EVENTS / 500);
+    must(pfa_load_relaxed(&pfa_extents_head->folded) == 0);
+    pfa_ring_t *ring = pfa_tls.ring;
+    pfa_ring_leave(&pfa_tls);
+    put(&pfa_tls, PFA_NODE_FIRST, 16);
+    must(pfa_tls.ring == ring && drain() == 1);
+}
+
+/* Without memory for larger ones it goes on with the one it has. */
+static void a_ring_that_cannot_be_exchanged_is_kept(void)
+{
+    enum { EVENTS = 20000 };
+    begin();
+    pfa_options.buffers = 512 * 1024;
+    uint64_t drained = 0;
+    for (unsigned i = 0; i < EVENTS; i++) {
+        put(&pfa_tls, PFA_NODE_FIRST, 16);
+        drained += drain();
+    }
+    must(drained == EVENTS && pfa_tls.ring->mask < 4095 && pfa_ring_count() < 100);
+    must(pfa_load_relaxed(&pfa_extents_head->folded) == 0);
+}
+
+RUN_IN_CHILD(a_ring_that_was_filled_often_is_exchanged)
+RUN_IN_CHILD(a_ring_that_cannot_be_exchanged_is_kept)
 RUN_IN_CHILD(what_cannot_be_folded_is_counted_once)
 RUN_IN_CHILD(what_a_handler_tells_goes_to_another_ring)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_cannot_be_folded_is_counted_once),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_ring_that_was_filled_often_is_exchanged),
+                                       cmocka_unit_test(test_a_ring_that_cannot_be_exchanged_is_kept),
+                                       cmocka_unit_test(test_what_cannot_be_folded_is_counted_once),
                                        cmocka_unit_test(test_what_a_handler_tells_goes_to_another_ring)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
