@@ -1,4 +1,5 @@
-/* Owns the life of recorded chunks as far as it is not hot (alloc/life.h is) and not of large ones (alloc/large.c is).
+/* Owns the life of recorded chunks as far as it is not hot (alloc/life.h is), not of large ones (alloc/large.c is), and not ended by
+ * realloc (alloc/resize.c).
  * See alloc/chunk.h for who may call what. */
 #include "alloc/chunk.h"
 #include "alloc/finding.h"
@@ -258,16 +259,10 @@ void *pfa_chunk_alloc(pfa_tls_t *tls, size_t size, size_t align, uint64_t flags)
     return chunk;
 }
 
-/* Is it the record of a chunk that this process was born with, or of none? */
-static bool is_inherited(const pfa_record_t *record)
-{
-    return pfa_range.blind || (pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0);
-}
-
 /* Is it the first byte of what was, at some time, a chunk? */
 static bool is_start(const pfa_place_t *place)
 {
-    if (PFA_UNLIKELY(is_inherited(place->record))) {
+    if (PFA_UNLIKELY(pfa_finding_is_inherited(place->record))) {
         return true;
     }
     return pfa_place_within(place) == pfa_record_lead(place->record);
@@ -312,7 +307,7 @@ static pfa_verdict_t region_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_
         return PFA_CHUNK_LIVE;
     }
     uint64_t size_flags = pfa_load_relaxed(&place.record->size_flags);
-    if ((size_flags & PFA_FLAG_LIVE) == 0 && !is_inherited(place.record)) {
+    if ((size_flags & PFA_FLAG_LIVE) == 0 && !pfa_finding_is_inherited(place.record)) {
         return judge_slot(offset, finding);
     }
     if (pfa_is_live(size_flags)) {
@@ -357,114 +352,4 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
     bool entered = pfa_rcu_enter(&pfa_tls);
     pfa_large_judge(address, finding);
     pfa_rcu_leave(entered);
-}
-
-/* Accesses are there in all records of R or in none, and in those of all large chunks. */
-static bool is_wide(uint64_t size_flags)
-{
-    return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
-}
-
-static void resize(pfa_tls_t *tls, uintptr_t address, pfa_record_t *record, unsigned class, size_t size, bool due,
-                   uint64_t weight)
-{
-    uint64_t old = pfa_load_relaxed(&record->size_flags);
-    uint64_t kept = old & (PFA_FLAG_LARGE | PFA_FLAG_ALIGNED | PFA_FLAG_LEAD);
-    bool large = (old & PFA_FLAG_LARGE) != 0;
-    uint64_t now = pfa_clock_now(tls);
-    pfa_life_next_link(tls);
-    if (pfa_is_live(old)) {
-        tls->moved_time = now;
-        pfa_life_tell_slowly(tls, address, record, old);
-        tls->moved_time = 0;
-        /* Not live while it is neither the old life nor the new one: a kill in between would leave a third. */
-        pfa_record_end(record, old);
-        pfa_fence_release();
-        pfa_life_count_death(tls, large ? pfa_large_class(pfa_size_of(old)) : class, old);
-    } else {
-        pfa_chunk_count_inherited(old);
-    }
-    if (!due) {
-        pfa_store_relaxed(&record->size_flags, pfa_size_flags(size, kept | PFA_FLAGS_SILENT));
-        return;
-    }
-    uint64_t fresh = pfa_size_flags(size, kept | PFA_FLAG_REALLOC | weight);
-    if (is_wide(old)) {
-        pfa_accesses_begin(pfa_record_accesses(record));
-    }
-    uint32_t type = pfa_is_live(old) ? record->type_link & PFA_TYPE_MASK : 0;
-    pfa_record_begin(record, now, fresh, tls->stack, pfa_life_link(tls) | type,
-                     tls->record_tail | pfa_record_tail(0, record->lead));
-    if (pfa_life_count_birth(tls, large ? pfa_large_class(size) : class, fresh)) {
-        pfa_live_settle(tls);
-    }
-}
-
-static uint64_t inherited_large_flags(const pfa_large_t *node)
-{
-    return PFA_FLAG_LARGE | (node->aligned ? PFA_FLAG_ALIGNED : 0);
-}
-
-void pfa_chunk_resize(pfa_tls_t *tls, uintptr_t address, size_t size, bool due, uint64_t weight)
-{
-    uint64_t offset = address - pfa_range.base;
-    if (PFA_UNLIKELY(pfa_range.blind)) {
-        return;
-    }
-    if (offset < pfa_range.region_span) {
-        pfa_place_t place = pfa_region_place(offset);
-        if (is_inherited(place.record) && pfa_place_within(&place) != 0) {
-            uint16_t lead = (uint16_t)(pfa_place_within(&place) >> PFA_LEAD_SHIFT);
-            pfa_store_relaxed(&place.record->tail, pfa_record_tail(0, lead));
-            pfa_store_relaxed(&place.record->size_flags, PFA_FLAG_ALIGNED | PFA_FLAG_LEAD | PFA_FLAGS_SILENT);
-        }
-        resize(tls, address, place.record, pfa_word_class(place.word), size, due, weight);
-        return;
-    }
-    bool entered = pfa_rcu_enter(tls);
-    pfa_large_t *node = pfa_intervalmap_find(&pfa_range.large, address);
-    if (node != NULL) {
-        if (is_inherited(node->record)) { /* what it says of itself, it has forgotten */
-            pfa_store_relaxed(&node->record->size_flags, inherited_large_flags(node));
-        }
-        resize(tls, address, node->record, 0, size, due, weight);
-    }
-    pfa_rcu_leave(entered);
-}
-
-uint32_t pfa_chunk_type(uintptr_t address)
-{
-    uintptr_t start;
-    pfa_wide_record_t copy;
-    return pfa_lookup_copy(address, &start, &copy) && start == address ? copy.record.type_link & PFA_TYPE_MASK : 0;
-}
-
-bool pfa_chunk_set_type(uintptr_t address, uint32_t type)
-{
-    pfa_hit_t hit;
-    bool entered = pfa_rcu_enter(&pfa_tls);
-    bool found = !pfa_range.blind && pfa_lookup(address, &hit) && hit.start == address;
-    if (found) { /* nobody else writes it while the chunk lives */
-        uint32_t link = __atomic_load_n(&hit.record->type_link, __ATOMIC_RELAXED) & ~PFA_TYPE_MASK;
-        __atomic_store_n(&hit.record->type_link, link | (type & PFA_TYPE_MASK), __ATOMIC_RELAXED);
-    }
-    pfa_rcu_leave(entered);
-    return found;
-}
-
-bool pfa_lookup_copy(uintptr_t address, uintptr_t *start, pfa_wide_record_t *copy)
-{
-    pfa_hit_t hit;
-    bool entered = pfa_rcu_enter(&pfa_tls);
-    bool found = pfa_lookup(address, &hit);
-    if (found) {
-        *start = hit.start;
-        copy->record = *hit.record;
-        pfa_accesses_begin(&copy->accesses);
-        if (is_wide(pfa_load_relaxed(&copy->record.size_flags))) {
-            copy->accesses = *pfa_record_accesses(hit.record);
-        }
-    }
-    pfa_rcu_leave(entered);
-    return found;
 }

@@ -38,4 +38,10 @@ static inline pfa_verdict_t pfa_finding_unrecorded(uintptr_t address)
     return PFA_CHUNK_FOREIGN;
 }
 
+/* Is it the record of a chunk that this process was born with, or of none? */
+static inline bool pfa_finding_is_inherited(const pfa_record_t *record)
+{
+    return pfa_range.blind || (pfa_range.inherited && (pfa_load_relaxed(&record->size_flags) & PFA_FLAGS_SILENT) == 0);
+}
+
 #endif

@@ -106,6 +106,12 @@ PFA_INLINE uint64_t pfa_range_record_size(void)
     return pfa_record_size(pfa_range_is_wide());
 }
 
+/* Accesses are there in all records of R or in none, and in those of all large chunks. */
+PFA_INLINE bool pfa_range_has_accesses(uint64_t size_flags)
+{
+    return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
+}
+
 /* True for every address in the profiled range. */
 PFA_INLINE bool pfa_range_profiled(uintptr_t address)
 {
