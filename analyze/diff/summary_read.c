@@ -120,7 +120,7 @@ static bool read_run(reading_t *reading, char *rest)
     }
     run->complete = strcmp(word, "complete") == 0;
     if (!run->complete) {
-        pfa_notes_add(&run->missing, "what was missing when this was saved, which it does not say");
+        pfa_notes_add(&run->missing, "the saved summary was incomplete, and does not say why");
     }
     return run->complete || strcmp(word, "incomplete") == 0 || fail(reading, "complete or incomplete is expected");
 }

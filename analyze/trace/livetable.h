@@ -76,6 +76,12 @@ typedef void pfa_live_tag_visit_t(void *to, uint32_t number, const char *name);
 typedef void pfa_live_type_visit_t(void *to, uint32_t number, const pfa_live_type_t *type);
 /* False: no more of this extent. */
 typedef bool pfa_live_map_visit_t(void *to, const pfa_access_map_t *head, const void *counters);
+/* Calls `visit` with some bytes at a time of the parts of an extent that are no holes, each starting at a multiple of `unit` from the
+ * extent's start and whole units long. */
+typedef void pfa_live_bytes_visit_t(void *to, const uint8_t *bytes, size_t size, uint64_t at);
+int pfa_livetable_walk_extent(const pfa_livetable_t *table, const pfa_live_extent_t *extent, size_t unit,
+                              pfa_live_bytes_visit_t *visit, void *to);
+/* (analyze/trace/livetable_records.c) */
 int pfa_livetable_records(const pfa_livetable_t *table, pfa_live_record_visit_t *visit, void *to);
 int pfa_livetable_nodes(const pfa_livetable_t *table, pfa_live_node_visit_t *visit, void *to);
 int pfa_livetable_folds(const pfa_livetable_t *table, pfa_live_fold_visit_t *visit, void *to);

@@ -325,7 +325,7 @@ void pfa_trace_merge_live(pfa_trace_t *trace)
     }
     merge_maps(trace);
     if (trace->live->ignored != 0) {
-        pfa_notes_add(&trace->lacks, "%zu parts of the live table that lie outside its file or in one another",
+        pfa_notes_add(&trace->lacks, "%zu parts of the live table are ignored: they lie outside its file, or overlap",
                       trace->live->ignored);
     }
     for (size_t i = 0; i < PFA_LIVE_WEIGHTS; i++) {
