@@ -38,10 +38,11 @@ uint64_t pfa_places_units_size(const pfa_range_t *range)
     return unit_count(range) * sizeof *range->units;
 }
 
-uint64_t pfa_places_group(const pfa_range_t *range)
+uint64_t pfa_places_group(uint64_t full)
 {
+    uint64_t count = ((full >> PFA_SLICE_SHIFT) + UNIT_SLICES - 1) / UNIT_SLICES;
     uint64_t units = 1;
-    while (unit_count(range) > units * GROUPS_MAX) {
+    while (count > units * GROUPS_MAX) {
         units *= 2;
     }
     return units;

@@ -19,7 +19,7 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 #define PLAIN_ZONE_SIZE ((uint64_t)4 << 40)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
-#define HEAPS_SPAN_MAX (512 * GIB)               /* 16,384 segments */
+#define HEAPS_SPAN_MAX (336 * GIB) /* 10,752 segments; each costs 10 KiB of tables, if only in address space */
 #define IN_WINDOW (PFA_WINDOW_BASE + 1024 * GIB) /* not at its start: who wants a place there takes that */
 
 _Static_assert(IN_WINDOW + 5 * REGION_SPAN_MAX <= PFA_WINDOW_BASE + PFA_CELL_SIZE,
@@ -182,12 +182,12 @@ static uint64_t span_for_memory(void)
 }
 
 /* Each thread that allocates has a segment of its own, of which it may use a few pages: one for each half MiB of memory, which
- * is what thread and records take at least, is 10,000 threads in 8 GiB. The file of the records is as long as R is big, though
- * nearly all of it holes: under a limit on that it is left at what memory needs. */
+ * is what thread and records take at least, is 10,000 threads in 8 GiB. The tables are as long as R is big, and so is the file of
+ * the records, though nearly all of them holes: under a limit on either R is left at what memory needs. */
 static uint64_t span_for_heaps(void)
 {
-    uint64_t span = pfa_sys_file_limit() == UINT64_MAX ? 64 * power_of_two_below(2 * pfa_sys_ram()) : 0;
-    return between(REGION_SPAN_MIN, span, HEAPS_SPAN_MAX);
+    bool limited = pfa_sys_file_limit() != UINT64_MAX || pfa_sys_data_limit() != UINT64_MAX;
+    return between(REGION_SPAN_MIN, limited ? 0 : 64 * power_of_two_below(2 * pfa_sys_ram()), HEAPS_SPAN_MAX);
 }
 
 /* The size of R to try first: what memory or threads can need, or under a limit on address space so little that all of the
@@ -228,7 +228,8 @@ static void close_profiled(pfa_range_t *range)
     release((uintptr_t)range->units, pfa_places_units_size(range));
 }
 
-static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
+/* `full` is how much of R is expected to be full of chunks; of the rest each segment has a few. */
+static int try_profiled(uint64_t region_span, uint64_t full, uint64_t large_span, bool wide)
 {
     pfa_range_t fresh = {.region_span = region_span,
                          .total_span = region_span + large_span,
@@ -236,7 +237,7 @@ static int try_profiled(uint64_t region_span, uint64_t large_span, bool wide)
                          .wide = wide,
                          .home_stride = PFA_RECORDS_PER_SLICE * pfa_record_size(wide) + PFA_RECORD_GAP};
     void *units = NULL;
-    fresh.group_units = pfa_places_group(&fresh);
+    fresh.group_units = pfa_places_group(full);
     int err = take_window(&fresh) ? 0 : reserve(fresh.total_span, &fresh.base);
     err = err != 0 ? err : map_slices(&fresh);
     err = err != 0 ? err : map_table(pfa_places_units_size(&fresh), &units);
@@ -276,7 +277,8 @@ int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide
         err = ENOMEM;
         for (; err != 0 && region >= PFA_SEGMENT_SIZE; region /= 2) {
             uint64_t large = large_size != 0 ? large_size : wanted_large_span(region);
-            err = try_profiled(whole_segments(region), whole_segments(large), wide);
+            uint64_t full = region_size != 0 || region < span_for_memory() ? region : span_for_memory();
+            err = try_profiled(whole_segments(region), full, whole_segments(large), wide);
         }
     }
     pfa_unlock(PFA_LOCK_RANGE);

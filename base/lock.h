@@ -27,7 +27,7 @@ typedef enum pfa_lock_rank {
     PFA_LOCK_REPORTS, /* which places were reported already */
     PFA_LOCK_TAGS,    /* the names of tags */
     PFA_LOCK_DEPOT,   /* adding nodes to the depot */
-    PFA_LOCK_EXTENTS, /* the live table's head, where there is no session */
+    PFA_LOCK_EXTENTS, /* the live table's head, where there is no session, and its files */
     PFA_LOCK_FOLDS,   /* adding to folds */
     PFA_LOCK_COUNT
 } pfa_lock_rank_t;

@@ -444,6 +444,11 @@ uint64_t pfa_sys_file_limit(void)
     return limit_of(RLIMIT_FSIZE);
 }
 
+uint64_t pfa_sys_data_limit(void)
+{
+    return limit_of(RLIMIT_DATA);
+}
+
 long pfa_sys_getrandom(void *buf, size_t size)
 {
     enum { NONBLOCK = 1 };

@@ -125,8 +125,9 @@ uint64_t pfa_sys_resident(void);
 uint64_t pfa_sys_ram(void);
 /* The address-space limit in bytes, UINT64_MAX when there is none, 0 if unknown. */
 uint64_t pfa_sys_address_limit(void);
-/* The same of the length of files. */
+/* The same of the length of files, and of memory that can be written. */
 uint64_t pfa_sys_file_limit(void);
+uint64_t pfa_sys_data_limit(void);
 uint64_t pfa_sys_random(void);
 long pfa_sys_getrandom(void *buf, size_t size);
 int pfa_sys_pid(void);

@@ -1,5 +1,6 @@
 /* Owns one file of the live table. See meta/tablefile.h. */
 #include "meta/tablefile.h"
+#include "base/lock.h"
 #include "base/sys.h"
 #include "meta/shelf.h"
 
@@ -47,9 +48,14 @@ int pfa_tablefile_make(pfa_tablefile_t *file, const char *path, uint64_t size)
     return fd >= 0 && begin(file, fd, size, true) == 0 ? 0 : pfa_tablefile_make_at(file, path, size);
 }
 
+static bool has_descriptor(pfa_tablefile_t *file)
+{
+    return pfa_sys_fd_identity(pfa_load_relaxed(&file->fd)) == file->identity;
+}
+
 void pfa_tablefile_forget(pfa_tablefile_t *file)
 {
-    if (pfa_load_relaxed(&file->open) && pfa_sys_fd_identity(pfa_load_relaxed(&file->fd)) == file->identity) {
+    if (pfa_load_relaxed(&file->open) && has_descriptor(file)) {
         (void)pfa_sys_close(pfa_load_relaxed(&file->fd));
     }
     pfa_store_relaxed(&file->open, false);
@@ -73,14 +79,8 @@ int pfa_tablefile_rename(pfa_tablefile_t *file, const char *path)
     return err;
 }
 
-/* A daemon that closes every descriptor closes ours, and may open its own under the number. Of several threads that notice it, one
- * has its new one taken. */
-static int own_descriptor(pfa_tablefile_t *file)
+static int open_again(pfa_tablefile_t *file)
 {
-    int known = pfa_load_relaxed(&file->fd);
-    if (pfa_sys_fd_identity(known) == file->identity) {
-        return 0;
-    }
     int fd = pfa_sys_open_write(file->path);
     if (fd < 0) {
         return -fd;
@@ -89,10 +89,21 @@ static int own_descriptor(pfa_tablefile_t *file)
         (void)pfa_sys_close(fd);
         return ENOENT;
     }
-    if (!pfa_cas_acq_rel(&file->fd, &known, fd)) {
-        (void)pfa_sys_close(fd);
-    }
+    pfa_store_relaxed(&file->fd, fd);
     return 0;
+}
+
+/* A daemon that closes every descriptor closes ours, and may open its own under the number. Of several threads that notice it, one
+ * opens it again. */
+static int own_descriptor(pfa_tablefile_t *file)
+{
+    if (has_descriptor(file)) {
+        return 0;
+    }
+    pfa_lock(PFA_LOCK_EXTENTS);
+    int err = has_descriptor(file) ? 0 : open_again(file);
+    pfa_unlock(PFA_LOCK_EXTENTS);
+    return err;
 }
 
 bool pfa_tablefile_is_reachable(pfa_tablefile_t *file)
