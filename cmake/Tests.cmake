@@ -153,8 +153,8 @@ foreach(script ${scripts})
         continue()
     endif()
     pfa_add_test(analyze_${name} analyze ${PFA_PYTHON} ${script})
-    # Hundreds of short processes, and the search for leaks takes 4 s in each on arm64: tests/analyze/support.py runs a command line of
-    # each kind again, in a process for all of them that looks for leaks once.
+    # Hundreds of short processes, and the search for leaks takes 4 s in each on arm64: tests/analyze/support.py looks for leaks in a
+    # command line of each kind, of those that can be run again in a process for all of them.
     # A tool that is started with something preloaded shall start.
     set_property(TEST analyze_${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0)
 endforeach()

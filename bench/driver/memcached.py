@@ -19,7 +19,7 @@ from .profilers import need
 from .server import Server, on_processor, processors
 
 OPTIMISED = "-O2 -g"  # its own choice; with NDEBUG its tests would not link
-SECONDS, QUICK_SECONDS = 3, 1
+SECONDS, QUICK_MS, QUICK_OPERATIONS = 3, 100, 20000
 QUICK_RUNS = 1
 BUSY = 0.95  # of a processor: below that the load is what limits the throughput
 LOAD_SECONDS = 300  # after which a load is killed
@@ -103,7 +103,8 @@ class Bench:
     def __init__(self, options, runs):
         self.build_dir = options.build_dir.resolve()
         self.root = pathlib.Path(__file__).resolve().parents[2]
-        self.seconds = QUICK_SECONDS if options.quick else SECONDS
+        self.ms = QUICK_MS if options.quick else 1000 * SECONDS
+        self.length = ["-x", str(QUICK_OPERATIONS)] if options.quick else ["-t", f"{SECONDS}s"]  # of memcaslap
         self.source = instrumented.source_of(self.root, "memcached", "memcached.c")
         self.toolchains = instrumented.Toolchains(self.root / "bench", self.build_dir)
         self.memload = make_load(self.toolchains, self.root / "bench", "memload")
@@ -121,11 +122,11 @@ class Bench:
     def load(self, load, port):
         """Runs it; operations and seconds."""
         if load in MEMLOAD:
-            said = json.loads(run_load([self.memload, port, "run", f"seconds={self.seconds}", *MEMLOAD[load]]))
+            said = json.loads(run_load([self.memload, port, "run", f"ms={self.ms}", *MEMLOAD[load]]))
             if said["hits"] != said["gets"]:
                 raise BenchFailure(f"{load}: {said['gets'] - said['hits']} of {said['gets']} gets found nothing")
             return said["operations"], said["seconds"]
-        said = run_load([self.memcaslap, "-s", f"127.0.0.1:{port}", "-T", "1", "-c", "16", "-t", f"{self.seconds}s"],
+        said = run_load([self.memcaslap, "-s", f"127.0.0.1:{port}", "-T", "1", "-c", "16", *self.length],
                         {"LD_PRELOAD": str(self.awake)})
         match = re.search(r"Run time: ([\d.]+)s Ops: (\d+) TPS: (\d+)", said)
         if match is None:

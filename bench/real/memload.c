@@ -1,6 +1,6 @@
 /* A load for memcached: gets and sets over several connections to 127.0.0.1, from one thread.
  *
- *   memload PORT fill|run [connections=8] [depth=4] [keys=100000] [gets=90] [least=100] [most=1024] [seconds=3]
+ *   memload PORT fill|run [connections=8] [depth=4] [keys=100000] [gets=90] [least=100] [most=1024] [ms=3000]
  *
  * fill stores every key once. run sends, on each connection, batches of `depth` requests, a batch when the last one is
  * answered: `gets` in a hundred are gets, keys are chosen with a preference for some (the cube of a uniform number), values
@@ -26,8 +26,8 @@
 enum { MOST_CONNECTIONS = 64, MOST_DEPTH = 32, MOST_VALUE = 4096, BUFFER = MOST_DEPTH * (MOST_VALUE + 128) };
 
 static struct {
-    unsigned connections, depth, keys, gets, least, most, seconds;
-} options = {8, 4, 100000, 90, 100, 1024, 3};
+    unsigned connections, depth, keys, gets, least, most, ms;
+} options = {8, 4, 100000, 90, 100, 1024, 3000};
 
 typedef struct {
     int fd;
@@ -231,14 +231,14 @@ static double drive(int poll)
         struct epoll_event events[MOST_CONNECTIONS];
         int count = epoll_wait(poll, events, MOST_CONNECTIONS, 0);
         double passed = now() - began;
-        if (passed > 10.0 * options.seconds + 60) {
+        if (passed > 0.01 * options.ms + 60) {
             fprintf(stderr, "memload: the server does not answer\n");
             exit(3);
         }
         for (int i = 0; i < count; i++) {
             connection_t *c = events[i].data.ptr;
             size_t index = (size_t)(c - connections);
-            if (!done[index] && !serve(c, !filling && passed >= options.seconds)) {
+            if (!done[index] && !serve(c, !filling && passed >= 0.001 * options.ms)) {
                 done[index] = true;
                 open--;
             }
@@ -258,7 +258,7 @@ static void read_option(const char *word)
                  {"gets=", &options.gets, 0, 100},
                  {"least=", &options.least, 1, MOST_VALUE},
                  {"most=", &options.most, 1, MOST_VALUE},
-                 {"seconds=", &options.seconds, 1, 600}};
+                 {"ms=", &options.ms, 1, 600000}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         size_t length = strlen(known[i].name);
         if (strncmp(word, known[i].name, length) == 0) {

@@ -23,7 +23,7 @@ def processor_time():
 
 def run(*arguments):
     """The tool's status and output, whatever they are."""
-    done = subprocess.run([support.TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace")
+    done = support.leaks.run(arguments, None, {})
     return done.returncode, done.stdout, done.stderr
 
 
