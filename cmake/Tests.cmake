@@ -49,10 +49,13 @@ function(pfa_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 1500 ENVIRONMENT "${test_environment}"
         SKIP_RETURN_CODE 77) # see tests/not_run.txt
-    # Long ones first, so that no processor is idle in the end: about their seconds. ctest knows better once it has run them.
+    # Long ones first, those that sleep before all others, so that no processor is idle in the end: about their seconds on two
+    # processors. ctest knows better once it has run them. The last pattern that fits counts.
     set(cost "")
-    foreach(pattern real:60 real_suite:300 bench:40 cc_:40 "cc_(steps|projects):200" analyze:20 ends_kills:60 check_clang_build:100
-            pass_random:60 fuzz:60 oracle:30 exact:20 access:20)
+    foreach(pattern analyze:10 exact:5 access:5 cc_:10 bench:10 real:20 pass_random:25 fuzz:20 oracle:10 check_clang_build:40
+            "analyze_(diff|hostile|scale|timeline|totals|excess|damage|leaks)$:30" ends_kills:45 bench_alloc:35 bench_advise:60 bench_excess:60
+            "real_(compilers|glibc_malloc|protobuf)$:75" "bench_(leveldb|memcached)$:200" real_suite_leveldb:220 real_python:230
+            real_suite_memcached:240)
         string(REGEX MATCH "^(.*):(.*)$" found ${pattern})
         set(prefix ${CMAKE_MATCH_1})
         set(seconds ${CMAKE_MATCH_2})

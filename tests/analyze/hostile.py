@@ -150,12 +150,14 @@ def many_rings(folder):
     """Entries of ever other rings, the highest first: of no rows, and of one row each."""
     def segments(first, rows):
         return b"".join(struct.pack("<QII", 0, 0xfffffff0 - first - i, rows) for i in range(4096))
+    # More than are taken, which costs the square of their number: without a sanitizer, which would take minutes for it.
+    count = 6 if SANITIZED else 20
     empty = [block(EVENTS, batch(0, segments(4096 * i, 0), 1), True) for i in range(100)]
-    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(20)]
+    single = [block(EVENTS, batch(0, segments(4096 * i, 1), 4096), True) for i in range(count)]
     limited("report", write(folder / "t.pa", start(), *empty, end()))
     limited("report", write(folder / "t.pa", start(), *single, end()))
     out, said = limited("check", folder / "t.pa", status=1)
-    check("4 blocks that cannot be decoded" in out + said, out + said)
+    check(SANITIZED or "4 blocks that cannot be decoded" in out + said, out + said)
 
 
 def modules(first_node, count, path=b""):

@@ -35,7 +35,7 @@ def equal(ours, expected, what, tolerance=0):
 
 class Leaks:
     """Under AddressSanitizer: looks for leaks in a command line of each kind, once in each script. A kind is a command, the names of its
-    options and its exit status. The search takes seconds at the end of each process (4 s on some arm64 machines, whatever it ran): command
+    options (but of those that alter files) and its exit status. The search takes seconds at the end of each process (4 s on some arm64 machines, whatever it ran): command
     lines that can be run twice are run again in a process for all of them (tests/analyze/several.c). Those that cannot, since
     they alter files or depend on more than their words, look for leaks themselves. Without the sanitizer there is nothing to do."""
     PROGRAM = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/several")
@@ -47,8 +47,8 @@ class Leaks:
         self.process, self.said, self.kinds = None, None, set()
 
     def is_new(self, words, status):
-        own = words[:words.index("--")] if "--" in words else words  # what follows is another program's
-        kind = (own[0], *sorted({word.split("=")[0] for word in own if word.startswith("-")}), status)
+        options = () if words[0] in self.ALTERING else sorted({word.split("=")[0] for word in words if word.startswith("-")})
+        kind = (words[0], *options, status)
         known = kind in self.kinds
         self.kinds.add(kind)
         return not known

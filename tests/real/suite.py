@@ -159,7 +159,7 @@ def leveldb_suite(scratch):
     commands = {name: {chosen[0].name: ([plain / "suite" / name, LEVELDB_BUT], scratch)} for name in names}
     for build in chosen[1:]:
         for name in names:
-            objects = sorted((plain / "CMakeFiles" / f"{name}.dir").rglob("*.o"))
+            objects = [path for made_for in (name, "suite_util") for path in sorted((plain / "CMakeFiles" / f"{made_for}.dir").rglob("*.o"))]
             made = scratch / f"{name}-{build.name}"
             instrumented.run_step([toolchains.compilers(build)[1], *objects, made_in[build.name] / "libleveldb.a",
                                    "-lgmock", "-lgtest", "-lbenchmark", "-pthread", "-o", made],
