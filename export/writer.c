@@ -253,13 +253,15 @@ static void drain(uint32_t flags, uint64_t kept)
     flush_batch();
 }
 
-/* By how many deaths there are since the last time. */
+/* By how many deaths there are since the last time. Those of a sample are few, and whoever samples wants the processors for the
+ * program: more effort makes the blocks of such a trace no smaller. */
 static void choose_effort(uint64_t deaths)
 {
     uint64_t now = pfa_sys_nanoseconds();
+    bool is_sampled = pfa_extents_head->weights[1] != 0;
     writer.fast = now - writer.drained_ns < deaths * FAST_NS;
     writer.drained_ns = now;
-    pfa_block_effort(writer.fast ? 1 : EFFORT);
+    pfa_block_effort(writer.fast || is_sampled ? 1 : EFFORT);
 }
 
 void pfa_writer_drain(uint32_t flags)
