@@ -10,6 +10,7 @@
 #include "meta/extents.h"
 #include "meta/measure.h"
 #include "meta/thread.h"
+#include "meta/usual.h"
 
 #include <string.h>
 
@@ -29,6 +30,20 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
 void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags)
 {
     *told = pfa_life_accesses(record, size_flags);
+    pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), told->reads, told->writes);
+}
+
+void pfa_life_note_use(const pfa_record_t *record)
+{
+    const pfa_accesses_t *accesses = &((const pfa_wide_record_t *)(const void *)record)->accesses;
+    pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(pfa_load_relaxed(&record->size_flags))),
+                   pfa_access_count(accesses->reads), pfa_access_count(accesses->writes));
+}
+
+/* Accesses are there in all records of R or in none, and in those of all large chunks. */
+static bool is_wide(uint64_t size_flags)
+{
+    return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
 }
 
 void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_flags)
@@ -42,6 +57,8 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, pfa_record_t *record, uint64_t size_fl
         uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_measure_now(tls);
         uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
         pfa_life_tell(tls, record, size_flags, flags, stack, now);
+    } else if (is_wide(size_flags)) {
+        pfa_life_note_use(record);
     }
 }
 
@@ -334,12 +351,6 @@ void pfa_chunk_find(uintptr_t address, pfa_finding_t *finding)
     bool entered = pfa_rcu_enter(&pfa_tls);
     pfa_large_judge(address, finding);
     pfa_rcu_leave(entered);
-}
-
-/* Accesses are there in all records of R or in none, and in those of all large chunks. */
-static bool is_wide(uint64_t size_flags)
-{
-    return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
 }
 
 static void resize(pfa_tls_t *tls, pfa_record_t *record, unsigned class, size_t size, bool due, uint64_t weight)

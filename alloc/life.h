@@ -66,6 +66,9 @@ PFA_INLINE pfa_event_accesses_t pfa_life_accesses(pfa_record_t *record, uint64_t
 /* The same, out of line: told where the event is. */
 PFA_NOINLINE void pfa_life_tell_accesses(pfa_event_accesses_t *told, pfa_record_t *record, uint64_t size_flags);
 
+/* Where no death is told: only how much the chunk was used (meta/usual.h). */
+PFA_NOINLINE void pfa_life_note_use(const pfa_record_t *record);
+
 /* Hands a death to the writer, then marks the record dead. In this order: a thread that is killed in between leaves both, and
  * the reader knows that (export/format/live.h). A signal handler that frees meanwhile has neither the same entry nor the one
  * behind it. */
@@ -181,6 +184,9 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         uint32_t site = pfa_stack_site(tls, tls->free_site);
         pfa_life_tell(tls, place.record, size_flags, 0, site, pfa_measure_now(tls));
     } else if (state == PFA_NO_TRACE) {
+        if (PFA_UNLIKELY(pfa_range_is_wide())) {
+            pfa_life_note_use(place.record);
+        }
         pfa_store_relaxed(&place.record->size_flags, pfa_record_ended(size_flags));
     } else {
         return PFA_LIFE_NOT; /* the record is not this process's */
