@@ -11,6 +11,7 @@
 #include "meta/extents.h"
 #include "meta/measure.h"
 #include "meta/thread.h"
+#include "meta/usual.h"
 
 #include <string.h>
 
@@ -27,11 +28,24 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
+static void note_use(const pfa_record_t *record, uint64_t size_flags, const pfa_event_accesses_t *accesses)
+{
+    pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), accesses->reads,
+                   accesses->writes);
+}
+
+void pfa_life_forget_use(const pfa_record_t *record)
+{
+    uint64_t size_flags = pfa_load_relaxed(&record->size_flags);
+    pfa_usual_forget(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)));
+}
+
 void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address)
 {
     *more = (pfa_event_more_t){.address = address};
     if (pfa_range_is_wide()) {
         more->accesses = pfa_life_accesses(record, size_flags);
+        note_use(record, size_flags, &more->accesses);
     }
 }
 
@@ -40,6 +54,7 @@ void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t s
     uint64_t at = ring->head & ring->mask;
     if (ring->accesses != NULL) {
         ring->accesses[at] = pfa_life_accesses(record, size_flags);
+        note_use(record, size_flags, &ring->accesses[at]);
     }
     if (ring->addresses != NULL) {
         ring->addresses[at] = address;
@@ -57,6 +72,8 @@ void pfa_life_tell_slowly(pfa_tls_t *tls, uintptr_t address, pfa_record_t *recor
         uint64_t now = tls->moved_time != 0 ? tls->moved_time : pfa_measure_now(tls);
         uint64_t flags = tls->moved_time != 0 ? PFA_EVENT_MOVED : 0;
         pfa_life_tell(tls, address, record, size_flags, flags, stack, now);
+    } else if (pfa_range_has_accesses(size_flags)) {
+        pfa_life_forget_use(record);
     }
 }
 

@@ -69,6 +69,9 @@ PFA_NOINLINE void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, ui
 PFA_NOINLINE void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags,
                                      uintptr_t address);
 
+/* Where no death is told: then nobody asks when its site's chunks were used (meta/usual.h). */
+PFA_NOINLINE void pfa_life_forget_use(const pfa_record_t *record);
+
 /* Hands a death to the writer, then marks the record dead. In this order: a thread that is killed in between leaves both, and
  * the reader knows that (export/format/live.h). A signal handler that frees meanwhile has neither the same entry nor the one
  * behind it. */
@@ -182,6 +185,9 @@ PFA_INLINE pfa_ending_t pfa_life_end(pfa_tls_t *tls, uintptr_t address)
         uint32_t site = pfa_stack_site(tls, tls->free_site);
         pfa_life_tell(tls, address, place.record, size_flags, 0, site, pfa_measure_now(tls));
     } else if (state == PFA_NO_TRACE) {
+        if (PFA_UNLIKELY(pfa_range_is_wide())) {
+            pfa_life_forget_use(place.record);
+        }
         pfa_store_relaxed(&place.record->size_flags, pfa_record_ended(size_flags));
     } else {
         return PFA_LIFE_NOT; /* the record is not this process's */

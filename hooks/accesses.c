@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/sys.h"
 #include "base/wiped.h"
+#include "hooks/access/schedule.h"
 #include "hooks/access/view.h"
 #include "hooks/hooks.h"
 #include "meta/accesses.h"
@@ -23,13 +24,12 @@ _Static_assert(PFA_LARGE_LEAD >> PFA_LEAD_SHIFT < (uint64_t)1 << (64 - PFA_FIRST
 
 /* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
  * counters ask for one. */
-enum { TICKS = 63, ALWAYS = 1 << 17, BURSTS = 20 }; /* in a moment, which is two microseconds */
+enum { TICKS = 63, ALWAYS = 1 << 17, BURSTS = 64 }; /* in a moment, which is two microseconds */
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
 
-PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
-
+static uint64_t burst; /* as the views have it */
 static pfa_access_view_t *views;
 static bool open; /* may views be filled? */
 
@@ -97,15 +97,31 @@ static uint64_t full(void)
 }
 
 /* A counter with more. */
-static uint32_t add(uint32_t counter, uint64_t more)
+static uint64_t add(uint32_t counter, uint64_t more)
 {
     uint64_t sum = pfa_access_count(counter) + more;
-    return pfa_access_counter((uint32_t)(sum < full() ? sum : full()), counter & PFA_ACCESS_CLOSE);
+    return sum < full() ? sum : full();
+}
+
+/* Counters that asked for the time, with more. */
+static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_t counts, bool is_burst)
+{
+    uint64_t size = pfa_size_of(pfa_load_relaxed(&record->size_flags));
+    uint64_t usual = __atomic_load_n(&pfa_usual[pfa_usual_slot(record->stack, record->thread, size)], __ATOMIC_RELAXED);
+    uint64_t reads = add((uint32_t)before, (uint32_t)counts);
+    uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
+    uint64_t next = pfa_schedule(writes << 32 | reads, is_burst, usual);
+    if (next == 0) {
+        next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
+               pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
+    }
+    return next;
 }
 
 static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
 {
-    uint64_t late = now > alloc_time ? (now - alloc_time) >> PFA_FIRST_SHIFT : 0;
+    uint64_t half = (uint64_t)1 << PFA_FIRST_SHIFT >> 1; /* so that on the average nothing is cut off */
+    uint64_t late = now > alloc_time ? (now - alloc_time + half) >> PFA_FIRST_SHIFT : 0;
     return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | (late < PFA_FIRST_MASK ? late : PFA_FIRST_MASK);
 }
 
@@ -124,8 +140,7 @@ static bool note_thread(const target_t *target, pfa_access_thread_t *thread, uin
     }
     /* Of two threads that come at once, one sees the other. */
     uint16_t last = __atomic_exchange_n(&record->last_thread, mine, __ATOMIC_RELAXED);
-    if (last == 0) {
-        refresh_clock(thread); /* there may be any time between the allocation and this */
+    if (last == 0) { /* the clock was read just now: there may be any time between the allocation and this */
         pfa_record_accesses(record)->first_access = first_word(target, thread->clock, record->alloc_time);
     } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
         (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);
@@ -151,11 +166,14 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
     uint32_t last = (uint32_t)((target->distance + size - 1) >> unit);
     bool read = note_thread(target, thread, size_flags);
     uint64_t before = accesses->counts;
-    uint64_t after =
-        (uint64_t)add((uint32_t)(before >> 32), counts >> 32) << 32 | add((uint32_t)before, (uint32_t)counts);
-    accesses->counts = after;
-    if (!read && ((before ^ after) & PFA_ACCESS_SELDOM) != 0) {
+    bool is_asked = ((before ^ (before + counts)) & PFA_ACCESS_SELDOM) != 0;
+    if (!read && is_asked) {
         refresh_clock(thread);
+    }
+    if (is_asked || full() != INT32_MAX) {
+        accesses->counts = begin_again(record, before, counts, thread->clock < accesses->last_access + burst);
+    } else {
+        accesses->counts = before + counts;
     }
     accesses->low = first < accesses->low ? first : accesses->low;
     accesses->high = last > accesses->high ? last : accesses->high;
@@ -192,6 +210,7 @@ static void rare(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_t
         return;
     }
     bool entered = pfa_rcu_enter(&pfa_tls);
+    refresh_clock(thread); /* modules have found no record, and do not know whether it is the first access */
     if (find_large(address, &target)) {
         note(&target, thread, size, counts);
     }
@@ -227,7 +246,9 @@ static void fill(pfa_access_view_t *view)
     view->large_span = pfa_range.total_span - pfa_range.region_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
-    view->burst = pfa_counter_moment() / BURSTS;
+    burst = pfa_counter_moment() / BURSTS;
+    view->burst = burst;
+    view->usual = pfa_usual;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
      * of the program's own may lie in the cell: whoever sees that this is one sees its slices, too. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);

@@ -1,11 +1,14 @@
-/* Owns what is known of accesses beside the records: the maps of words. See meta/accesses.h.
+/* Owns what is known of accesses beside the records: the threads' clocks, hints of what is usual, and the maps of words. See
+ * meta/accesses.h.
  *
  * A map is found by its stack and its length (a power of two of words), in a hash table of pointers that is only ever
  * added to, by compare-and-swap; of two threads that make the same map one gives its own up, which stays empty. */
 #include "meta/accesses.h"
 #include "base/atomic.h"
 #include "base/options.h"
+#include "meta/accessthread.h"
 #include "meta/extents.h"
+#include "meta/usual.h"
 
 #include <string.h>
 
@@ -15,6 +18,9 @@ _Static_assert(EXTENT_SIZE % PFA_LIVE_PAGE == 0, "extents are whole pages");
 bool pfa_accesses_kept;
 _Atomic uint64_t pfa_accesses_modules;
 _Atomic uint64_t pfa_accesses_merged;
+
+PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
+uint64_t pfa_usual[1u << PFA_USUAL_BITS];
 
 static _Atomic(pfa_access_map_t *) slots[SLOTS];
 static _Atomic(char *) extents[EXTENTS];

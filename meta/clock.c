@@ -1,6 +1,7 @@
 /* Owns the decision when to read the counter. See meta/clock.h. */
 #include "meta/clock.h"
 #include "base/clock.h"
+#include "meta/accessthread.h"
 
 /* Finding it out takes longer than remembering it. */
 static inline uint64_t moment(void)
@@ -41,6 +42,7 @@ PFA_INLINE uint64_t take(pfa_tls_t *tls, uint64_t now)
 {
     uint64_t since = now - tls->clock_reading;
     tls->clock_reading = now;
+    pfa_access_thread.clock = now; /* for the next accesses to chunks */
     if (PFA_LIKELY(tls->clock_dense < PFA_CLOCK_DENSE)) {
         tls->clock_dense = since > moment() ? 0 : tls->clock_dense + 1;
         tls->clock_skips = 0;

@@ -6,13 +6,15 @@
  * from it; the first reading that finds more than that between calls ends this. So a time is exact at every call that is
  * not part of such a run; inside one it is early by the time of at most PFA_CLOCK_SKIPS calls; and only at the end of a
  * run, so for less than two calls in a hundred, can it be early by the pause that ended the run. Times of a thread never
- * go backwards and never repeat.
+ * go backwards and never repeat. Where accesses are recorded no call is skipped: parts of short lives are told there, and
+ * beside an access to a chunk for every reading the readings take little.
  *
  * A call that is measured (meta/measure.h) ends the counting up before it, so that it comes to where the counter is read. */
 #ifndef PFA_META_CLOCK_H
 #define PFA_META_CLOCK_H
 
 #include "base/tls.h"
+#include "meta/accesses.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +42,7 @@ PFA_INLINE uint64_t pfa_clock_step(pfa_tls_t *tls)
 PFA_INLINE bool pfa_clock_is_skipping(const pfa_tls_t *tls)
 {
     /* The skipping malloc takes its chunk from the region heap without a look whether there is one. */
-    return tls->clock_dense >= PFA_CLOCK_DENSE && tls->clock_may_skip && tls->region_heap != NULL;
+    return tls->clock_dense >= PFA_CLOCK_DENSE && tls->clock_may_skip && tls->region_heap != NULL && !pfa_accesses_kept;
 }
 
 /* Makes the next call read the counter. */

@@ -24,6 +24,9 @@ static pfa_event_accesses_t accesses_of(const pfa_live_head_t *head, const pfa_l
     if (head->version == 1) {
         accesses.reads = pfa_access_count_1(live.reads, record->alloc_time);
         accesses.writes = pfa_access_count_1(live.writes, record->alloc_time);
+    } else if (head->version == 2) {
+        accesses.reads = pfa_access_count_2(live.reads);
+        accesses.writes = pfa_access_count_2(live.writes);
     }
     return accesses;
 }

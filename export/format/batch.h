@@ -34,7 +34,9 @@
  *
  * A batch of live chunks has allocation times in `times` and no lives; its rows are sorted by kind and time, and each number
  * in `links` is less the one before. A final picture that deaths may follow (PFA_BATCH_AFTER_LIVE) has whole times, and so
- * have those deaths.
+ * have those deaths. A picture of more than PFA_BATCH_EXACT_ROWS chunks has births that are cut to a step, so that
+ * the age of a chunk is known to a step: well, but for those that were born within the last steps before it. Scores take the
+ * picture's time for the chunk's death; no chunk dies there. Accesses within the age are told as codes.
  *
  * Everything here works in memory that the caller gives. The decoder trusts nothing it reads. */
 #ifndef PFA_EXPORT_FORMAT_BATCH_H

@@ -242,52 +242,53 @@ _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 #define PFA_FIRST_SHIFT 4
 #define PFA_FIRST_MASK (((uint64_t)1 << PFA_FIRST_BITS) - 1)
 
-/* When a thread asks for the time: at the first few accesses to a chunk, and then whenever the number of its reads, or that of
- * its writes, has grown by some part. That costs the usual access nothing, since counters are told in intervals:
+/* When a thread asks for the time: whenever the number of a chunk's reads, or that of its writes, comes to a number that was chosen
+ * when it was asked for last (hooks/access/schedule.h). That costs the usual access nothing: a counter carries, where it comes
+ * there, into the bits that are looked at.
  *
- *   bit 31      are the intervals close, a 16th of the count, or wide, all of it? By how fast accesses come (hooks/access/access.h)
- *   bits 10-30  the number of the interval
- *   bits 0-9    PFA_ACCESS_TICKS - its length + counts in it
- *
- * so that the count which ends an interval carries into the number of the next one, which is what is looked for. Intervals are 1
- * long for the first 32 counts, or 2, then 2 for as many again, and so on up to PFA_ACCESS_TICKS. */
+ *   bit 31 is 0:  bits 10-30  the number at which the time is asked for
+ *                 bits 0-9    PFA_ACCESS_TICKS less how many are missing until then, 1 to PFA_ACCESS_TICKS of them
+ *   bit 31 is 1:  bits 0-30   the count itself; the time is asked for at multiples of PFA_ACCESS_TICKS. Of high counts */
 #define PFA_ACCESS_TICKS 1024u
 #define PFA_ACCESS_TICK_BITS 10u
-#define PFA_ACCESS_CLOSE (1u << 31)
-#define PFA_ACCESS_CLOSE_BITS 4u
-#define PFA_ACCESS_WIDE_BITS 0u
-#define PFA_ACCESS_NONE (PFA_ACCESS_TICKS - 1)                       /* the counter that says 0, in wide intervals */
-#define PFA_ACCESS_FULL (INT32_MAX - (256u << PFA_ACCESS_TICK_BITS)) /* more are counted no more */
+#define PFA_ACCESS_FAR (1u << 31)
+#define PFA_ACCESS_NEAR_MAX ((1u << (31 - PFA_ACCESS_TICK_BITS)) - 1)
+#define PFA_ACCESS_NONE (1u << PFA_ACCESS_TICK_BITS | (PFA_ACCESS_TICKS - 1)) /* 0, and the time is asked for at 1 */
+#define PFA_ACCESS_FULL (INT32_MAX & ~(PFA_ACCESS_TICKS - 1))                 /* more are counted no more */
 
-/* By how many bits the length of the interval is more than 1. */
-static inline uint32_t pfa_access_length_bits(uint32_t count, uint32_t part_bits)
+/* The counter that says so many, and asks for the time after as many more as `until` says, 1 to PFA_ACCESS_TICKS. */
+static inline uint32_t pfa_access_counter(uint32_t count, uint32_t until)
 {
-    uint32_t bits = count >> part_bits < 2 ? 0 : 31u - (uint32_t)__builtin_clz(count) - part_bits;
-    return bits < PFA_ACCESS_TICK_BITS ? bits : PFA_ACCESS_TICK_BITS;
+    if (count > PFA_ACCESS_NEAR_MAX - until) {
+        return PFA_ACCESS_FAR | (count < PFA_ACCESS_FULL ? count : PFA_ACCESS_FULL);
+    }
+    return ((count + until) << PFA_ACCESS_TICK_BITS) + PFA_ACCESS_TICKS - until;
 }
 
-static inline uint32_t pfa_access_counter(uint32_t count, uint32_t close)
-{
-    uint32_t part_bits = close != 0 ? PFA_ACCESS_CLOSE_BITS : PFA_ACCESS_WIDE_BITS;
-    count = count < PFA_ACCESS_FULL ? count : PFA_ACCESS_FULL;
-    uint32_t bits = pfa_access_length_bits(count, part_bits);
-    uint32_t interval = (bits << part_bits) + (count >> bits);
-    uint32_t length = 1u << bits;
-    return close | ((interval << PFA_ACCESS_TICK_BITS) + PFA_ACCESS_TICKS - length + (count & (length - 1)));
-}
-
-/* What a counter says; of one that is no interval's, where that begins. */
+/* What a counter says; 0 of one that is none. */
 static inline uint32_t pfa_access_count(uint32_t counter)
 {
-    uint32_t part_bits = (counter & PFA_ACCESS_CLOSE) != 0 ? PFA_ACCESS_CLOSE_BITS : PFA_ACCESS_WIDE_BITS;
-    uint32_t interval = (counter & ~PFA_ACCESS_CLOSE) >> PFA_ACCESS_TICK_BITS;
+    uint32_t asked = counter >> PFA_ACCESS_TICK_BITS;
+    uint32_t missing = PFA_ACCESS_TICKS - (counter & (PFA_ACCESS_TICKS - 1));
+    if ((counter & PFA_ACCESS_FAR) != 0) {
+        return (counter & INT32_MAX) < PFA_ACCESS_FULL ? counter & INT32_MAX : INT32_MAX;
+    }
+    return asked > missing ? asked - missing : 0;
+}
+
+/* The same of a live table of version 2: bit 31 says whether intervals are a 16th of the count or all of it, bits 10-30 number them, bits
+ * 0-9 count within; an interval is 1 long for the first 32 counts, or 2, then 2 for as many again, and so on up to 1024. */
+static inline uint32_t pfa_access_count_2(uint32_t counter)
+{
+    uint32_t part_bits = counter >> 31 != 0 ? 4 : 0;
+    uint32_t interval = (counter & INT32_MAX) >> 10;
     uint32_t parts = interval >> part_bits;
-    uint32_t bits = parts < 2 ? 0 : parts - 1 < PFA_ACCESS_TICK_BITS ? parts - 1 : PFA_ACCESS_TICK_BITS;
+    uint32_t bits = parts < 2 ? 0 : parts - 1 < 10 ? parts - 1 : 10;
     uint32_t start = (interval - (bits << part_bits)) << bits;
-    uint32_t low = counter & (PFA_ACCESS_TICKS - 1);
-    uint32_t before = PFA_ACCESS_TICKS - (1u << bits);
+    uint32_t low = counter & 1023;
+    uint32_t before = 1024 - (1u << bits);
     uint32_t count = start + (low > before ? low - before : 0);
-    return count < PFA_ACCESS_FULL ? count : INT32_MAX;
+    return count < INT32_MAX - (256u << 10) ? count : INT32_MAX;
 }
 
 /* The same of a live table of version 1. */

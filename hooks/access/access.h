@@ -11,6 +11,7 @@
 #define PFA_HOOKS_ACCESS_ACCESS_H
 
 #include "base/clock.h"
+#include "hooks/access/schedule.h"
 #include "hooks/access/view.h"
 
 #include <stdbool.h>
@@ -35,6 +36,11 @@ PFA_INLINE void pfa_access_rare(uintptr_t address, uint64_t last, uint64_t count
     pfa_access_view.rare(address, last + 1, counts, &pfa_access_thread);
 }
 
+/* What a test build does at each access to a chunk (tests/access/seen.c). */
+#ifndef PFA_ACCESS_SEEN
+#define PFA_ACCESS_SEEN(wide) ((void)0)
+#endif
+
 #ifndef PFA_ACCESS_OTHER
 #define PFA_ACCESS_OTHER __attribute__((unused)) static PFA_NOINLINE
 #endif
@@ -56,20 +62,7 @@ PFA_INLINE void pfa_access_write(pfa_wide_record_t *wide, uint64_t sum, uint64_t
     wide->accesses.last_access = clock;
 }
 
-/* A counter whose interval ended `since` the access before it, with more: close intervals from here on, or wide ones? What they are
- * for is to know the time of the last access to a small part of all that went by since the first, but not to less than a burst:
- * so accesses that come fast are wide intervals, which cost little, until that is less than such a part. */
-PFA_INLINE uint64_t pfa_access_more(uint32_t counter, uint32_t more, uint64_t since)
-{
-    uint32_t before = pfa_access_count(counter);
-    uint32_t count = more < INT32_MAX - before ? before + more : INT32_MAX;
-    uint32_t ended = (counter & PFA_ACCESS_CLOSE) != 0 ? PFA_ACCESS_CLOSE_BITS : PFA_ACCESS_WIDE_BITS;
-    uint64_t close = since << pfa_access_length_bits(count, PFA_ACCESS_CLOSE_BITS);
-    bool slow = close >> pfa_access_length_bits(before, ended) >= pfa_access_view.burst;
-    return pfa_access_counter(count, slow ? PFA_ACCESS_CLOSE : 0);
-}
-
-/* What is seldom. An interval of a counter ends (export/format/live.h): then it is time to ask for the time. Or another thread was
+/* What is seldom. A counter asks for the time (export/format/live.h). Or another thread was
  * the last: where it is known already that there are several, all that changes is who was, and threads that share a chunk take
  * turns here. Like those that come to `rare`, they count down to a reading of the clock: of threads in step, one alone may be at
  * hand whenever the counters ask for it. */
@@ -79,20 +72,27 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
     pfa_access_thread_t *thread = &pfa_access_thread;
     uint64_t before = wide->accesses.counts;
     uint64_t sum = before + counts;
-    if (PFA_LIKELY(wide->record.last_thread == thread->number)) {
+    if (PFA_LIKELY(wide->record.last_thread == thread->number) &&
+        PFA_LIKELY((before & PFA_BOTH(PFA_ACCESS_FAR)) == 0)) {
+        const pfa_access_view_t *view = &pfa_access_view;
         uint64_t now = pfa_counter();
-        uint64_t since = now > wide->accesses.last_access ? now - wide->accesses.last_access : 0;
-        uint64_t ended = (before ^ sum) & PFA_ACCESS_SELDOM;
-        uint64_t reads =
-            (uint32_t)ended != 0 ? pfa_access_more((uint32_t)before, (uint32_t)counts, since) : (uint32_t)sum;
-        uint64_t writes =
-            ended >> 32 != 0 ? pfa_access_more((uint32_t)(before >> 32), (uint32_t)(counts >> 32), since) : sum >> 32;
-        thread->clock = now;
-        pfa_access_write(wide, writes << 32 | reads, distance, last, now);
+        bool is_burst = now < wide->accesses.last_access + view->burst;
+        uint64_t usual = view->usual[pfa_usual_slot(wide->record.stack, wide->record.thread,
+                                                    pfa_size_of(pfa_load_relaxed(&wide->record.size_flags)))];
+        uint64_t next = pfa_schedule(pfa_schedule_counts(before) + counts, is_burst, usual);
+        if (PFA_LIKELY(next != 0)) {
+            thread->clock = now;
+            pfa_access_write(wide, next, distance, last, now);
+            return;
+        }
+    }
+    if (wide->record.last_thread == 0) {
+        thread->clock = pfa_counter(); /* here, not where it is noted: what `rare` needs first may be far away */
+        pfa_access_rare(address, last, counts);
         return;
     }
-    if ((pfa_load_relaxed(&wide->record.size_flags) & PFA_FLAG_SHARED) == 0 || wide->record.last_thread == 0 ||
-        thread->number > UINT16_MAX || ((before ^ sum) & PFA_ACCESS_SELDOM) != 0 || --thread->ticks < 0) {
+    if ((pfa_load_relaxed(&wide->record.size_flags) & PFA_FLAG_SHARED) == 0 || thread->number > UINT16_MAX ||
+        ((before ^ sum) & PFA_ACCESS_SELDOM) != 0 || --thread->ticks < 0) {
         pfa_access_rare(address, last, counts);
         return;
     }
@@ -105,6 +105,7 @@ PFA_INLINE void pfa_access_note(pfa_wide_record_t *wide, uint64_t distance, uint
                                 uint64_t counts)
 {
     pfa_access_thread_t *thread = &pfa_access_thread;
+    PFA_ACCESS_SEEN(wide);
     PFA_AS_IT_IS(thread);
     uint64_t clock = thread->clock;
     uint64_t number = thread->number;

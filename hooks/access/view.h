@@ -16,6 +16,7 @@
 #include "alloc/slice.h"
 #include "base/compiler.h"
 #include "export/format/note.h"
+#include "meta/accessthread.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,24 +25,11 @@
 #define PFA_ACCESS_READ ((uint64_t)1)
 #define PFA_ACCESS_WRITE ((uint64_t)1 << 32)
 
-/* An access that changes one of these bits of a record's counters came to the end of an interval (export/format/live.h): the time
- * is read anew, and the next interval begins. */
+/* An access that changes one of these bits of a record's counters came to where the time is asked for (export/format/live.h). */
 #define PFA_ACCESS_SELDOM (~((uint64_t)(PFA_ACCESS_TICKS - 1) << 32 | (PFA_ACCESS_TICKS - 1)))
-
-/* In a thread's number: not known yet. */
-#define PFA_ACCESS_NOBODY ((uint64_t)1 << 16)
 
 /* The upper bits of no address. */
 #define PFA_NO_CELL UINTPTR_MAX
-
-/* The thread as the callbacks of all modules know it. It is the library's, which lends it by a name that modules import: static
- * TLS of their own would run out when some forty of them were loaded by dlopen, and any other TLS is a call at each access. */
-typedef struct pfa_access_thread {
-    uint64_t clock;  /* the time stamped on records, refreshed by the library */
-    uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
-    int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
-    uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
-} pfa_access_thread_t;
 
 typedef struct pfa_access_view {
     uintptr_t base; /* addresses with address - base < span are looked at */
@@ -53,10 +41,11 @@ typedef struct pfa_access_view {
     uint32_t version;     /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;        /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
-    uint64_t burst;   /* ticks: accesses that take less than this need not be told apart */
+    uint64_t burst;   /* ticks: accesses that are less than this apart are one burst (hooks/access/schedule.h) */
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
+    const uint64_t *usual; /* how often chunks are touched, by call site (meta/usual.h) */
     struct pfa_access_view *next;
 } pfa_access_view_t;
 _Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access_view_t, size) == 52,
@@ -66,12 +55,9 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
 
 /* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
  * their callback along, do not link with this one's archive. */
-#define pfa_access_view pfa_access_view_5
+#define pfa_access_view pfa_access_view_6
 
-/* Of the library: each thread's state, */
-#define pfa_access_thread profalloc_access_thread
-extern PFA_EXPORT PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
-/* and what modules' constructors and destructors call. */
+/* Of the library: each thread's state (meta/accessthread.h), and what modules' constructors and destructors call. */
 void profalloc_access_attach(pfa_access_view_t *view);
 void profalloc_access_detach(pfa_access_view_t *view);
 

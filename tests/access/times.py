@@ -1,35 +1,40 @@
 #!/usr/bin/env python3
 """Times of accesses: for what part of their lives chunks were used, as the report tells it, is what the program itself measured,
-within 0.05 at every allocation point; with the times that are the default, with whole ones, and with the clock read at every access.
+within 0.05 at every allocation point; with the times that are the default, with whole ones, and with the clock read at every access;
+by gcc, and by clang with flags and with the pass.
 
 Both sides are of the same run and the same clock, so that a busy machine makes no difference."""
-import os
 import subprocess
 import sys
 from pathlib import Path
 
+import compilers
 import support
 from support import TOOL, check, report
 
 HERE = Path(__file__).resolve().parent
-CC = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "profalloc-cc"
 WITHIN = 0.05
+CONFS = ("sample:1", "sample:1,time_step:128K", "sample:1,time_step:1", "sample:1,access_exact:true")
+
+
+def compare(way, conf, program, trace):
+    done = subprocess.run([TOOL, "run", "--conf", conf, "-o", trace, "--", program, "400"], check=True, capture_output=True, text=True)
+    truth = {name: float(part) for name, part in (line.split() for line in done.stdout.splitlines())}
+    told = {point["stack"][0]["function"]: point for point in report(trace)["points"]}
+    check(len(truth) == 16 and set(truth) <= set(told), f"{way}, {conf}: all points are there: {sorted(told)}")
+    for name, part in truth.items():
+        check(told[name]["allocations"] == 400, f"{way}, {conf}: {name}: {told[name]['allocations']} chunks")
+        ours = told[name]["scores"]["useful_lifetime"]
+        check(abs(ours - part) <= WITHIN, f"{way}, {conf}: {name} was used for {part} of its life, and is told to be for {ours}")
 
 
 def main():
     with support.folder() as folder:
         folder = Path(folder)
-        subprocess.run([CC, "-O1", "-g", "-o", folder / "lives", HERE / "lives.c"], check=True)
-        for conf in ("sample:1", "sample:1,time_step:128K", "sample:1,time_step:1", "sample:1,access_exact:true"):
-            done = subprocess.run([TOOL, "run", "--conf", conf, "-o", folder / "t.pa", "--", folder / "lives", "400"],
-                                  check=True, capture_output=True, text=True)
-            truth = {name: float(part) for name, part in (line.split() for line in done.stdout.splitlines())}
-            told = {point["stack"][0]["function"]: point for point in report(folder / "t.pa")["points"]}
-            check(len(truth) == 16 and set(truth) <= set(told), f"{conf}: all points are there: {sorted(told)}")
-            for name, part in truth.items():
-                check(told[name]["allocations"] == 400, f"{conf}: {name}: {told[name]['allocations']} chunks")
-                ours = told[name]["scores"]["useful_lifetime"]
-                check(abs(ours - part) <= WITHIN, f"{conf}: {name} was used for {part} of its life, and is told to be for {ours}")
+        for way, settings in compilers.ways():
+            compilers.build(settings, [HERE / "lives.c"], folder / "lives", "-O1", "-g")
+            for conf in CONFS if way.startswith("gcc") else CONFS[:1]:
+                compare(way, conf, folder / "lives", folder / "t.pa")
     return 0
 
 

@@ -55,9 +55,10 @@ pfa_live_accesses_t live_accesses_of(const life_t *life, size_t number)
 {
     const pfa_event_accesses_t *told = &life->accesses;
     uint64_t start = number % 1000 * 8; /* where the chunk lies in its region */
-    pfa_live_accesses_t live = {
-        .first = start / 8 << PFA_FIRST_BITS, .low = UINT32_MAX, .reads = pfa_access_counter(told->reads, 0)};
-    live.writes = pfa_access_counter(told->writes, PFA_ACCESS_CLOSE);
+    pfa_live_accesses_t live = {.first = start / 8 << PFA_FIRST_BITS,
+                                .low = UINT32_MAX,
+                                .reads = pfa_access_counter(told->reads, 1 + number % PFA_ACCESS_TICKS)};
+    live.writes = pfa_access_counter(told->writes, PFA_ACCESS_TICKS);
     if (told->length != 0) {
         live.first |= (told->first - life->event.alloc_time) >> PFA_FIRST_SHIFT;
         live.last = told->last;

@@ -1,85 +1,152 @@
-/* Counters of accesses: whatever is counted, one by one or many at once, in close intervals or wide ones, is what they say; and
- * intervals end, so that the time is asked for, at every one of the first counts and then before much of them has gone by. */
-#include "export/format/live.h"
+/* Counters of accesses, and the schedule of clock readings: whatever is counted, one by one or many at once, is what counters say;
+ * they ask for the time exactly when they were told to; and the schedule asks at the last access of chunks that are used as others
+ * of their call site were, at every one of the first accesses otherwise, and then before much of them has gone by. */
+#include "hooks/access/schedule.h"
 #include "hooks/access/view.h"
 
 #include "tests/unit/unit.h"
 
-static bool is_asked(uint32_t before, uint32_t after)
+static bool is_asked(uint64_t before, uint64_t after)
 {
-    return ((before ^ after) & (uint32_t)PFA_ACCESS_SELDOM) != 0;
+    return ((before ^ after) & PFA_ACCESS_SELDOM) != 0;
 }
 
 static void all_counts_are_told(void **state)
 {
-    static const uint32_t ways[] = {0, PFA_ACCESS_CLOSE};
     uint64_t random = 3;
     (void)state;
     assert_int_equal(pfa_access_count(PFA_ACCESS_NONE), 0);
-    assert_int_equal(pfa_access_counter(0, 0), PFA_ACCESS_NONE);
+    assert_int_equal(pfa_access_counter(0, 1), PFA_ACCESS_NONE);
     assert_int_equal(pfa_access_count(0), 0); /* of a record that nobody reads */
-    for (size_t i = 0; i < 2; i++) {
-        for (uint32_t count = 0; count < 100000; count++) {
-            assert_int_equal(pfa_access_count(pfa_access_counter(count, ways[i])), count);
-        }
-        for (int j = 0; j < 100000; j++) {
-            uint32_t count = (uint32_t)random_below(&random, PFA_ACCESS_FULL);
-            assert_int_equal(pfa_access_count(pfa_access_counter(count, ways[i])), count);
-        }
-        assert_int_equal(pfa_access_count(pfa_access_counter(PFA_ACCESS_FULL, ways[i])), INT32_MAX);
-        assert_int_equal(pfa_access_count(pfa_access_counter(INT32_MAX, ways[i])), INT32_MAX);
-        assert_int_equal(pfa_access_counter(INT32_MAX, ways[i]) & PFA_ACCESS_CLOSE, ways[i]);
+    for (uint32_t i = 0; i < 400000; i++) {
+        uint32_t until = 1 + (uint32_t)random_below(&random, PFA_ACCESS_TICKS);
+        uint32_t count = i < 100000 ? i : (uint32_t)random_below(&random, i < 200000 ? 1u << 22 : PFA_ACCESS_FULL);
+        assert_int_equal(pfa_access_count(pfa_access_counter(count, until)), count);
+    }
+    for (uint32_t until = 1; until <= PFA_ACCESS_TICKS; until++) {
+        assert_int_equal(pfa_access_count(pfa_access_counter(PFA_ACCESS_FULL, until)), INT32_MAX);
+        assert_int_equal(pfa_access_count(pfa_access_counter(INT32_MAX, until)), INT32_MAX);
     }
 }
 
-/* As the callbacks do: the counter plus one, and where an interval ends, the next one. */
-static void count_up(uint32_t close, uint32_t part)
-{
-    uint32_t counter = pfa_access_counter(0, close);
-    uint32_t asked = 0;
-    for (uint32_t count = 1; count < 200000; count++) {
-        uint32_t sum = counter + 1;
-        if (is_asked(counter, sum)) {
-            asked = count;
-            sum = pfa_access_counter(count, close);
-        }
-        counter = sum;
-        assert_int_equal(pfa_access_count(counter), count);
-        assert_true(asked == count || count - asked <= count / part);
-        assert_true(count - asked < PFA_ACCESS_TICKS);
-        assert_true(count >= 2 * part || asked == count);
-    }
-}
-
-static void the_time_is_asked_for(void **state)
-{
-    (void)state;
-    count_up(PFA_ACCESS_CLOSE, 1u << PFA_ACCESS_CLOSE_BITS);
-    count_up(0, 1u << PFA_ACCESS_WIDE_BITS);
-}
-
-/* Many at once: it is asked for whenever an interval ends on the way. */
-static void many_at_once_are_told(void **state)
+/* As the callbacks add, one by one or many at once: up to where it is to be asked for the count is told, and there it is asked for. */
+static void the_time_is_asked_for_when_it_was_said(void **state)
 {
     uint64_t random = 9;
     (void)state;
     for (int i = 0; i < 200000; i++) {
-        uint32_t close = random_below(&random, 2) == 0 ? 0 : PFA_ACCESS_CLOSE;
-        uint32_t count = (uint32_t)random_below(&random, 1 + random_below(&random, 100000));
-        uint32_t more = 1 + (uint32_t)random_below(&random, 1 + random_below(&random, 3000));
-        uint32_t before = pfa_access_counter(count, close);
-        uint32_t after = pfa_access_counter(count + more, close);
-        assert_int_equal(is_asked(before, before + more), is_asked(before, after));
-        assert_true(is_asked(before, before + more) || pfa_access_count(before + more) == count + more);
+        uint32_t count = (uint32_t)random_below(&random, i % 2 == 0 ? 100 : 3000000);
+        uint32_t until = 1 + (uint32_t)random_below(&random, PFA_ACCESS_TICKS);
+        uint32_t more = 1 + (uint32_t)random_below(&random, 2 * until);
+        uint32_t before = pfa_access_counter(count, until);
+        bool far = (before & PFA_ACCESS_FAR) != 0;
+        uint32_t ends = far ? PFA_ACCESS_TICKS - count % PFA_ACCESS_TICKS : until;
+        assert_int_equal(far, count > PFA_ACCESS_NEAR_MAX - until);
+        assert_int_equal(is_asked(before, (uint64_t)before + more), more >= ends);
+        assert_true(more >= ends || pfa_access_count(before + more) == count + more);
+        /* Both halves at once. */
+        uint64_t both = (uint64_t)before << 32 | pfa_access_counter(count / 2, until);
+        assert_true(far || pfa_schedule_counts(both) == ((uint64_t)count << 32 | count / 2));
     }
+}
+
+/* Readings while a chunk is read and written in turns, and how many accesses came after the last of them. */
+typedef struct course {
+    unsigned readings;
+    unsigned behind;
+} course_t;
+
+static course_t run(uint32_t reads, uint32_t writes, bool is_burst, uint64_t usual)
+{
+    course_t course = {0, 0};
+    uint64_t counters = PFA_BOTH(PFA_ACCESS_NONE);
+    uint32_t done[2] = {0, 0};
+    while (done[0] + done[1] < reads + writes) {
+        bool write = done[0] == reads ||
+                     (done[1] < writes && (uint64_t)done[1] * (reads + 1) <= (uint64_t)done[0] * (writes + 1));
+        uint64_t one = write ? PFA_ACCESS_WRITE : PFA_ACCESS_READ;
+        done[write]++;
+        course.behind++;
+        if (is_asked(counters, counters + one)) {
+            counters = pfa_schedule(pfa_schedule_counts(counters) + one, is_burst, usual);
+            assert_true(counters != 0);
+            course.readings++;
+            course.behind = 0;
+        } else {
+            counters += one;
+        }
+        assert_true(pfa_schedule_counts(counters) == ((uint64_t)done[1] << 32 | done[0]));
+    }
+    return course;
+}
+
+static uint64_t hint_of(uint32_t reads, uint32_t writes, unsigned chunks)
+{
+    uint64_t hint = 0;
+    for (unsigned i = 0; i < chunks; i++) {
+        hint = pfa_usual_with(hint, reads, writes);
+    }
+    return hint;
+}
+
+static void what_is_usual_is_read_at_its_end(void **state)
+{
+    uint64_t random = 5;
+    (void)state;
+    for (unsigned i = 0; i < 3000; i++) {
+        uint32_t reads = (uint32_t)random_below(&random, 900);
+        uint32_t writes = 1 + (uint32_t)random_below(&random, 900);
+        uint64_t known = hint_of(reads, writes, PFA_USUAL_WINDOW + i % 70);
+        course_t course = run(reads, writes, i % 2 == 0, known);
+        assert_int_equal(course.behind, 0);
+        /* At the first, at the last of each kind, and for what comes of one kind while the other is still missing some. */
+        assert_true(course.readings <= 3 + 20);
+        /* More than is usual is as if nothing were. */
+        course = run(reads + 300, writes, false, known);
+        assert_true(course.behind <= 2 * (reads + 300 + writes) / 10);
+    }
+}
+
+static void what_is_not_known_is_read_closely(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 3000; n++) {
+        course_t unknown = run(n / 2, n - n / 2, true, hint_of(n / 2, n, PFA_USUAL_WINDOW - 1));
+        course_t least = run(n / 2, n - n / 2, false, hint_of(0, 0, PFA_USUAL_WINDOW));
+        assert_true(unknown.behind <= n / 8 && (n >= 32 || unknown.behind == 0));
+        assert_true(least.behind <= n / 8 && (n >= 16 || least.behind == 0));
+    }
+}
+
+/* The least of the last window and of those since then; what was less long ago is forgotten. */
+static void a_hint_is_the_least_of_late(void **state)
+{
+    uint64_t hint = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 10 * PFA_USUAL_WINDOW; i++) {
+        assert_int_equal((hint & PFA_USUAL_KNOWN) != 0, i >= PFA_USUAL_WINDOW);
+        assert_int_equal(pfa_usual_least(hint, 0), i < PFA_USUAL_WINDOW ? 0 : i / PFA_USUAL_WINDOW - 1);
+        hint = pfa_usual_with(hint, i / PFA_USUAL_WINDOW, 100000);
+    }
+    assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), PFA_USUAL_MOST);
+    hint = pfa_usual_with(hint, 50, 7);
+    assert_int_equal(pfa_usual_least(hint, 0), 9);
+    assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 7);
+    for (uint32_t i = 0; i < 2 * PFA_USUAL_WINDOW; i++) {
+        hint = pfa_usual_with(hint, 50, 60);
+    }
+    assert_int_equal(pfa_usual_least(hint, 0), 50);
+    assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 60);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_counts_are_told),
-        cmocka_unit_test(the_time_is_asked_for),
-        cmocka_unit_test(many_at_once_are_told),
+        cmocka_unit_test(the_time_is_asked_for_when_it_was_said),
+        cmocka_unit_test(what_is_usual_is_read_at_its_end),
+        cmocka_unit_test(what_is_not_known_is_read_closely),
+        cmocka_unit_test(a_hint_is_the_least_of_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

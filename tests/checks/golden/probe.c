@@ -11,7 +11,6 @@ bool probe_lookup(uintptr_t address, pfa_hit_t *hit)
 
 /* The access callbacks: as a module has them, with its own view. */
 pfa_access_view_t pfa_access_view;
-PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread;
 
 PFA_EXPORT void probe_access(uintptr_t address);
 PFA_EXPORT void probe_access(uintptr_t address) /* no branch taken: of no concern */

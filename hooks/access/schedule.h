@@ -1,0 +1,59 @@
+/* When the clock is read for the accesses to a chunk. A reading takes as long as two accesses: too long for each of many, and nothing
+ * for the first few of a chunk.
+ *
+ * Chunks of a call site are mostly used alike. Until a chunk was read, or written, as often as the least used of the site's last
+ * ones (meta/usual.h), its last access has not come: the clock is read at its first access, and not again before that. From there
+ * on it is read at each of the first PFA_ACCESS_FIRST accesses that is not in a burst, and then whenever the number of reads, or that of
+ * writes, has grown by a 16th. Of sites that not many chunks are known of yet it is read more often. All other accesses are stamped with the thread's
+ * last reading, for whatever that was: malloc and free read the clock, too. */
+#ifndef PFA_HOOKS_ACCESS_SCHEDULE_H
+#define PFA_HOOKS_ACCESS_SCHEDULE_H
+
+#include "export/format/live.h"
+#include "meta/usual.h"
+
+#include <stdbool.h>
+
+#define PFA_ACCESS_FIRST 16u
+#define PFA_ACCESS_FIRST_NEW 32u /* of a call site that is not known */
+
+/* Reads are in the lower half of a word and writes in the upper one: both are calculated at once. */
+#define PFA_BOTH(value) ((uint64_t)(value) << 32 | (value))
+
+/* How often a chunk was read and written, by counters that are both near (export/format/live.h). */
+PFA_INLINE uint64_t pfa_schedule_counts(uint64_t counters)
+{
+    return (counters >> PFA_ACCESS_TICK_BITS & PFA_BOTH(PFA_ACCESS_NEAR_MAX)) +
+           (counters & PFA_BOTH(PFA_ACCESS_TICKS - 1)) - PFA_BOTH(PFA_ACCESS_TICKS);
+}
+
+/* How many more accesses of a kind may pass, of which there were `count` of `total`, if there are usually more than `usual`: all up to
+ * that, else a 16th of them, unless
+ * these are few, or `close`. */
+PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t usual, bool close)
+{
+    uint32_t part = (count > total / 4 ? count : total / 4) / 16;
+    uint32_t until = close || part == 0 ? 1 : part;
+    until = count < usual ? usual - count : until;
+    return until < PFA_ACCESS_TICKS ? until : PFA_ACCESS_TICKS;
+}
+
+/* The counters of a chunk that was read and written so often, up to an access at which the clock was read; they ask for the time
+ * when it is read next. 0: these are too many for counters that are both near. */
+PFA_INLINE uint64_t pfa_schedule(uint64_t counts, bool is_burst, uint64_t usual)
+{
+    uint32_t reads = (uint32_t)counts;
+    uint32_t writes = (uint32_t)(counts >> 32);
+    uint32_t total = reads + writes;
+    bool close = (usual & PFA_USUAL_KNOWN) == 0 ? total < PFA_ACCESS_FIRST_NEW : total < PFA_ACCESS_FIRST && !is_burst;
+    uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), close);
+    uint64_t until_write = pfa_schedule_until(writes, total, pfa_usual_least(usual, PFA_USUAL_FIELD), close);
+    uint64_t until = until_write << 32 | until_read;
+    uint64_t asked = counts + until;
+    if (PFA_UNLIKELY(((counts | asked) & PFA_BOTH(~PFA_ACCESS_NEAR_MAX)) != 0)) {
+        return 0;
+    }
+    return (asked << PFA_ACCESS_TICK_BITS) + PFA_BOTH(PFA_ACCESS_TICKS) - until;
+}
+
+#endif
