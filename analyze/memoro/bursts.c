@@ -27,6 +27,8 @@ static void widen(pfa_burst_t *to, const pfa_burst_t *from)
     to->first = fmin(to->first, from->first);
     to->last = fmax(to->last, from->last);
     to->end = fmax(to->end, from->end);
+    to->began = fmin(to->began, from->began);
+    to->over = fmax(to->over, from->over);
     to->lives += from->lives;
     to->chunks += from->chunks;
     to->chunks_variance += from->chunks_variance;
@@ -48,12 +50,26 @@ static int reaches(const pfa_burst_t *burst, double born, double threshold)
     return born >= burst->first - threshold && born <= burst->last + threshold;
 }
 
-void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, const pfa_chunk_t *chunk, double weight, double bytes)
+/* How long after the beginning of its step a chunk was born. Its life and the step of its death leave some of it open: the middle of
+ * that. */
+static double phase_of(const pfa_chunk_t *chunk, double step_ns)
+{
+    double steps = chunk->died - chunk->born;
+    double least = fmax(steps - chunk->life, 0);
+    double most = fmin(steps + step_ns - chunk->life, step_ns);
+    return (least + fmax(most, least)) / 2;
+}
+
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double step_ns, const pfa_chunk_t *chunk, double weight,
+                    double bytes)
 {
     double born = chunk->born;
+    double began = born + phase_of(chunk, step_ns);
     pfa_burst_t one = {.first = born,
                        .last = born,
                        .end = chunk->died,
+                       .began = began,
+                       .over = began + chunk->life,
                        .lives = weight * chunk->life,
                        .chunks = weight,
                        .chunks_variance = weight * (weight - 1),
@@ -103,13 +119,22 @@ void pfa_bursts_free(pfa_bursts_t *bursts)
     free(bursts->list);
 }
 
-double pfa_burst_score(const pfa_burst_t *burst)
+/* Took it no longer than a step? */
+static bool is_short(const pfa_burst_t *burst, double step_ns)
 {
-    double life = burst->end - burst->first;
-    if (life <= 0) {
-        return burst->rows > 1 ? (double)NAN : 1;
+    return burst->end - burst->first < 1.5 * step_ns;
+}
+
+double pfa_burst_score(const pfa_burst_t *burst, double step_ns)
+{
+    double life = burst->over - burst->began;
+    if (burst->rows == 1) {
+        return 1;
     }
-    return fmin(burst->lives / (burst->chunks * life), 1);
+    if (is_short(burst, step_ns)) { /* chunks may have come one after the other in what cannot be told */
+        life = burst->end > burst->first ? fmax(life, burst->end - burst->first) : 0;
+    }
+    return life > 0 ? fmin(burst->lives / (burst->chunks * life), 1) : (double)NAN;
 }
 
 double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, double step_ns)
@@ -119,7 +144,7 @@ double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, d
     for (uint32_t i = 0; i < bursts->count; i++) {
         const pfa_burst_t *burst = &bursts->list[i];
         double time = burst->end - burst->first;
-        if (burst->chunks >= least_chunks && burst->rows > 1 && time < 1.5 * step_ns) {
+        if (burst->chunks >= least_chunks && burst->rows > 1 && is_short(burst, step_ns)) {
             lives += burst->lives;
             times += burst->chunks * time;
         }
@@ -127,12 +152,12 @@ double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, d
     return times > 0 ? fmin(lives / times, 1) : (double)NAN;
 }
 
-double pfa_bursts_score(const pfa_bursts_t *bursts)
+double pfa_bursts_score(const pfa_bursts_t *bursts, double step_ns)
 {
     double sum = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; i < bursts->count; i++) {
-        double score = pfa_burst_score(&bursts->list[i]);
+        double score = pfa_burst_score(&bursts->list[i], step_ns);
         sum += isnan(score) ? 0 : score;
         count += isnan(score) ? 0 : 1;
     }

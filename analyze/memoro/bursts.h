@@ -15,6 +15,9 @@ typedef struct pfa_burst {
     double first; /* birth */
     double last;  /* birth */
     double end;   /* the latest death */
+    double
+        began; /* the first birth and the latest death as well as they can be told: moments are cut to steps, lives are not */
+    double over;
     double lives; /* sum of lifetimes, weighted as chunks and bytes are */
     double chunks;
     double chunks_variance; /* of the estimate, if sampled */
@@ -29,20 +32,21 @@ typedef struct pfa_bursts {
     size_t room;
 } pfa_bursts_t;
 
-/* One chunk, that stands for `weight`. */
-void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, const pfa_chunk_t *chunk, double weight, double bytes);
+/* One chunk, that stands for `weight`, of a trace whose moments are cut to such steps. */
+void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double step_ns, const pfa_chunk_t *chunk, double weight,
+                    double bytes);
 /* Joins the groups that a larger threshold does not tell apart. */
 void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold);
 void pfa_bursts_free(pfa_bursts_t *bursts);
 
 /* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
  * several chunks and took no time that could be measured. */
-double pfa_burst_score(const pfa_burst_t *burst);
+double pfa_burst_score(const pfa_burst_t *burst, double step_ns);
 /* The same of all groups of at least so many chunks that took no longer than a step of times, taken together, by which those that
  * have no score can be judged. Whether a step ends while a chunk or a group is there is chance, the same for both, so that the sums
  * of their times are right though each by itself is not. NaN: no step ended in any. */
 double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, double step_ns);
 /* The mean of all groups' scores: the paper's S_l. NaN without any. */
-double pfa_bursts_score(const pfa_bursts_t *bursts);
+double pfa_bursts_score(const pfa_bursts_t *bursts, double step_ns);
 
 #endif

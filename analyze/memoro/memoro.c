@@ -63,7 +63,8 @@ static void widen_groups(pfa_memoro_t *memoro)
 static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     memoro->group_count -= point->bursts.count;
-    pfa_bursts_add(&point->bursts, memoro->group_ns, chunk, kind->weight, kind->weight * (double)kind->size);
+    pfa_bursts_add(&point->bursts, memoro->group_ns, memoro->step_ns, chunk, kind->weight,
+                   kind->weight * (double)kind->size);
     pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
     memoro->group_count += point->bursts.count;
     /* Each point has one in the end. */

@@ -13,19 +13,21 @@ const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES] = {
 #undef PFA_INFERENCE
 };
 
-static void score_point(pfa_memoro_point_t *point)
+static void score_point(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
 {
     /* Without a short-lived chunk there is nothing bad about it. */
-    point->scores[PFA_SCORE_LIFETIME] = point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts);
+    point->scores[PFA_SCORE_LIFETIME] =
+        point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts, memoro->step_ns);
     point->scores[PFA_SCORE_USAGE] = point->told_bytes > 0 ? point->used_bytes / point->told_bytes : (double)NAN;
     point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
 }
 
 /* Whether it is a short-lived one; if it has no score by itself, those of its kind tell. */
-static bool is_short_lived(const pfa_thresholds_t *thresholds, const pfa_burst_t *burst, double kind_score)
+static bool is_short_lived(const pfa_memoro_t *memoro, const pfa_burst_t *burst, double kind_score)
 {
-    double score = pfa_burst_score(burst);
-    return burst->chunks >= thresholds->burst_chunks && (isnan(score) ? kind_score : score) <= thresholds->burst_score;
+    double score = pfa_burst_score(burst, memoro->step_ns);
+    return burst->chunks >= memoro->thresholds.burst_chunks &&
+           (isnan(score) ? kind_score : score) <= memoro->thresholds.burst_score;
 }
 
 /* Bursts are known once all chunks are, and so are runs. */
@@ -35,7 +37,7 @@ static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
     double kind_score = pfa_bursts_short_score(&point->bursts, memoro->thresholds.burst_chunks, memoro->step_ns);
     for (uint32_t i = 0; i < point->bursts.count; i++) {
         const pfa_burst_t *burst = &point->bursts.list[i];
-        if (is_short_lived(&memoro->thresholds, burst, kind_score)) {
+        if (is_short_lived(memoro, burst, kind_score)) {
             bursts->chunks += burst->chunks;
             bursts->bytes += burst->bytes;
             point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
@@ -163,7 +165,7 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
     for (size_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
         if (point->rows > 0) {
-            score_point(point);
+            score_point(memoro, point);
             infer_late(memoro, point);
             pfa_own_peak_bound(&point->own_peak, (double)point->largest);
             memoro->blind_points += point->blind > 0 && point->told_chunks <= 0;

@@ -49,11 +49,23 @@ def groups_of(lives, threshold):
     return groups
 
 
-def group_score(group):
+def phase_of(life, step):
+    """How long after the beginning of its step it was born: the middle of what its life and the step of its death leave open."""
+    steps = life.died - life.born
+    least = max(steps - life.life, 0)
+    return (least + max(min(steps + step - life.life, step), least)) / 2
+
+
+def group_score(group, step):
     """None: it has several chunks, and how long it took cannot be told."""
-    span = span_of(group)
+    if len(group) == 1:
+        return 1
+    births = [l.born + phase_of(l, step) for l in group]
+    span = max(b + l.life for b, l in zip(births, group)) - min(births)
+    if span_of(group) < 1.5 * step:
+        span = max(span, span_of(group)) if span_of(group) > 0 else 0
     if span <= 0:
-        return 1 if len(group) == 1 else None
+        return None
     return min(sum(l.weight * l.life for l in group) / (sum(l.weight for l in group) * span), 1)
 
 
@@ -107,12 +119,12 @@ def reference(lives, run, step, group=0.001, short=1, burst_chunks=10, burst_sco
     """What the report says of one point."""
     threshold = max(group * run, 1.001 * step)
     groups = groups_of([l for l in lives if l.life <= short * run], threshold)
-    known = [score for score in map(group_score, groups) if score is not None]
+    known = [score for score in (group_score(g, step) for g in groups) if score is not None]
     scores = {"lifetime": sum(known) / len(known) if known else None if groups else 1, "usage": None, "useful_lifetime": None}
     untold = kind_score(groups, burst_chunks, step)
-    judged = lambda g: untold if group_score(g) is None else group_score(g)
+    judged = lambda g: untold if group_score(g, step) is None else group_score(g, step)
     bursts = [id(l) for g in groups if sum(l.weight for l in g) >= burst_chunks and judged(g) is not None and judged(g) <= burst_score for l in g]
-    judged_by_others = [g for g in groups if group_score(g) is None and id(g[0]) in set(bursts)]
+    judged_by_others = [g for g in groups if group_score(g, step) is None and id(g[0]) in set(bursts)]
     inferred = {"short_lived": share(lives, lambda l: id(l) in set(bursts))}
     told = [l for l in lives if l.known]
     if told:
