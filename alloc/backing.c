@@ -124,6 +124,8 @@ static struct {
 } open_spaces[4];
 static _Atomic size_t open_space_count;
 
+int (*pfa_backing_reach)(uintptr_t end);
+
 static bool is_open_space(const void *memory)
 {
     uintptr_t at = (uintptr_t)memory;
@@ -141,6 +143,9 @@ static int map_blocks(void *start, size_t size)
     void *memory;
     if (!is_open_space(start)) {
         return 0;
+    }
+    if (pfa_backing_reach != NULL && pfa_backing_reach((uintptr_t)start + size) != 0) {
+        return ENOMEM;
     }
     int err = -pfa_sys_map(start, size, PROT_NONE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
     if (err == 0 && memory != start) { /* a kernel that does not know the flag */

@@ -25,6 +25,8 @@ void pfa_backing_init(void);
  * nobody has it, and segments of it are mapped when they are used and unmapped after. Exclusive space is used by heaps of its
  * arena only, other space by the default heaps. Returns the arena, or 0. Only one thread at a time. */
 int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open);
+/* Called before segments of open space up to `end` are mapped; an errno value: they are not to be. Set once, or NULL. (alloc/range.c) */
+extern int (*pfa_backing_reach)(uintptr_t end);
 
 /* Chunks of the calling thread's default heap. These set errno to ENOMEM when they return NULL. */
 void *pfa_backing_malloc(size_t size);

@@ -278,7 +278,7 @@ void pfa_large_judge(uintptr_t address, pfa_finding_t *finding)
                              pfa_finding_verdict(pfa_load_relaxed(&node->record->size_flags), address == node->start),
                              node->start, node->record);
         finding->usable = node->size;
-    } else if (address - pfa_range.base < pfa_range.total_span) {
+    } else if (address - pfa_range.large.base < pfa_range.large.span) {
         pfa_finding_describe(finding, PFA_CHUNK_FREED, 0, NULL); /* in L, where only recorded chunks are */
     } else {
         pfa_finding_describe(finding, pfa_finding_unrecorded(address), 0, NULL);

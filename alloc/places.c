@@ -28,19 +28,24 @@ static uint64_t unit_size(const pfa_range_t *range)
     return SHARED * pfa_record_size(range->wide) + UNIT_SLICES * range->home_stride;
 }
 
-static uint64_t unit_count(const pfa_range_t *range)
+static uint64_t units_for(uint64_t span)
 {
-    return ((range->region_span >> PFA_SLICE_SHIFT) + UNIT_SLICES - 1) / UNIT_SLICES;
+    return ((span >> PFA_SLICE_SHIFT) + UNIT_SLICES - 1) / UNIT_SLICES;
 }
 
-uint64_t pfa_places_units_size(const pfa_range_t *range)
+static uint64_t unit_count(const pfa_range_t *range)
 {
-    return unit_count(range) * sizeof *range->units;
+    return units_for(range->region_max);
+}
+
+uint64_t pfa_places_units_size(uint64_t span)
+{
+    return units_for(span) * sizeof(pfa_record_unit_t);
 }
 
 uint64_t pfa_places_group(uint64_t full)
 {
-    uint64_t count = ((full >> PFA_SLICE_SHIFT) + UNIT_SLICES - 1) / UNIT_SLICES;
+    uint64_t count = units_for(full);
     uint64_t units = 1;
     while (count > units * GROUPS_MAX) {
         units *= 2;

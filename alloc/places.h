@@ -31,9 +31,9 @@ typedef struct pfa_need {
     uint64_t count;
 } pfa_need_t;
 
-/* What the table of units takes for the slices of R, and how many units are a group: so many that `full` bytes of R
+/* What the table of units takes for so much of R, and how many units are a group: so many that `full` bytes of R
  * have few groups. (A group is mapped as a whole, so it should not be larger than it has to be.) */
-uint64_t pfa_places_units_size(const pfa_range_t *range);
+uint64_t pfa_places_units_size(uint64_t span);
 uint64_t pfa_places_group(uint64_t full);
 
 /* Records for the region that begins with that slice, accessible and with room on the disk. *records is that of its

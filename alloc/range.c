@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/sys.h"
+#include "export/format/live.h"
 #include "meta/accesses.h"
 
 #include <errno.h>
@@ -118,6 +119,108 @@ static int map_slices(pfa_range_t *range)
     return err;
 }
 
+/* --- tables that grow -------------------------------------------------------------------------------------------- */
+
+/* They lie where nothing else does, as R itself: in the window, before R, with room for all of it. */
+#define GROWING_SLICES (PFA_WINDOW_BASE + 256 * GIB)
+#define GROWING_UNITS (PFA_WINDOW_BASE + 512 * GIB)
+#define STEP_SPAN REGION_SPAN_MIN
+enum { STEPS_MAX = REGION_SPAN_MAX / REGION_SPAN_MIN, TRIES = 10000 };
+
+/* Which steps of which table are ours: a bit for each. What is there and has none is being mapped, or somebody else's. */
+static _Atomic uint32_t slices_mapped;
+static _Atomic uint32_t units_mapped;
+_Static_assert(STEPS_MAX <= 32, "a bit for each step");
+
+static int map_step(_Atomic uint32_t *mapped, uintptr_t table, uint64_t step_size, uint32_t step)
+{
+    void *at = (void *)(table + step * step_size);
+    void *memory;
+    for (int i = 0; i < TRIES; i++) {
+        if ((pfa_load_acquire(mapped) >> step & 1) != 0) {
+            return 0;
+        }
+        int err = -pfa_sys_map(at, step_size, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+        if (err == 0 && memory == at) {
+            (void)atomic_fetch_or_explicit(mapped, (uint32_t)1 << step, memory_order_release);
+            return 0;
+        }
+        if (err == 0) { /* a kernel that does not know the flag */
+            (void)pfa_sys_unmap(memory, step_size);
+        }
+        if (err != EEXIST) {
+            break;
+        }
+        pfa_sys_yield(); /* another thread is about to say that it is there */
+    }
+    return ENOMEM;
+}
+
+static uint64_t slices_step(void)
+{
+    return (STEP_SPAN >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
+}
+
+static uint64_t units_step(void)
+{
+    return pfa_places_units_size(STEP_SPAN);
+}
+
+/* The tables of the first steps, up to this one. */
+static int map_steps(uint32_t last)
+{
+    int err = 0;
+    for (uint32_t step = 0; step <= last && err == 0; step++) {
+        err = map_step(&slices_mapped, GROWING_SLICES, slices_step(), step);
+        err = err != 0 ? err : map_step(&units_mapped, GROWING_UNITS, units_step(), step);
+    }
+    return err;
+}
+
+/* Called by alloc/backing.c before it maps segments: those of R must have slices and units. */
+static int reach(uintptr_t end)
+{
+    uint64_t wanted = end - pfa_range.base;
+    uint64_t span = __atomic_load_n(&pfa_range.region_span, __ATOMIC_RELAXED);
+    if (wanted <= span || wanted > pfa_range.region_max) { /* it is there, or this is no address of R */
+        return 0;
+    }
+    uint64_t fresh = (wanted + STEP_SPAN - 1) / STEP_SPAN * STEP_SPAN;
+    fresh = fresh < pfa_range.region_max ? fresh : pfa_range.region_max;
+    int err = map_steps((uint32_t)((fresh - 1) / STEP_SPAN));
+    /* Whoever has an address of what is added got it after this. */
+    while (
+        err == 0 && fresh > span &&
+        !__atomic_compare_exchange_n(&pfa_range.region_span, &span, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    }
+    return err;
+}
+
+/* Can R begin with a part of its tables? Where accesses are recorded, modules know the whole of it from the start. */
+static bool begin_growing(pfa_range_t *range)
+{
+    if (!range->open || range->wide || range->region_max <= STEP_SPAN || range->region_max > REGION_SPAN_MAX ||
+        pfa_places_units_size(STEP_SPAN) % PFA_LIVE_PAGE != 0 || map_steps(0) != 0) {
+        return false;
+    }
+    range->region_span = STEP_SPAN;
+    range->slices = (pfa_slice_t *)GROWING_SLICES;
+    range->units = (pfa_record_unit_t *)GROWING_UNITS;
+    return true;
+}
+
+static int map_tables(pfa_range_t *range)
+{
+    if (begin_growing(range)) {
+        return 0;
+    }
+    void *units = NULL;
+    int err = map_slices(range);
+    err = err != 0 ? err : map_table(pfa_places_units_size(range->region_span), &units);
+    range->units = units;
+    return err;
+}
+
 static void release(uintptr_t base, uint64_t size)
 {
     if (base != 0) {
@@ -221,28 +324,28 @@ static void close_profiled(pfa_range_t *range)
     }
     if (range->whole_cell) {
         release((uintptr_t)(range->slices - CELL_SLICES_BEFORE), CELL_TABLE_SIZE);
-    } else {
+    } else if (range->slices != (pfa_slice_t *)GROWING_SLICES) { /* else the next attempt has them */
         release((uintptr_t)range->slices, table_size(range));
     }
     pfa_intervalmap_close(&range->large);
-    release((uintptr_t)range->units, pfa_places_units_size(range));
+    if (range->units != (pfa_record_unit_t *)GROWING_UNITS) {
+        release((uintptr_t)range->units, pfa_places_units_size(range->region_span));
+    }
 }
 
 /* `full` is how much of R is expected to be full of chunks; of the rest each segment has a few. */
 static int try_profiled(uint64_t region_span, uint64_t full, uint64_t large_span, bool wide)
 {
     pfa_range_t fresh = {.region_span = region_span,
+                         .region_max = region_span,
                          .total_span = region_span + large_span,
                          .wide_mask = wide ? UINT64_MAX : 0,
                          .wide = wide,
                          .home_stride = PFA_RECORDS_PER_SLICE * pfa_record_size(wide) + PFA_RECORD_GAP};
-    void *units = NULL;
     fresh.group_units = pfa_places_group(full);
     int err = take_window(&fresh) ? 0 : reserve(fresh.total_span, &fresh.base);
-    err = err != 0 ? err : map_slices(&fresh);
-    err = err != 0 ? err : map_table(pfa_places_units_size(&fresh), &units);
+    err = err != 0 ? err : map_tables(&fresh);
     err = err != 0 ? err : pfa_intervalmap_open(&fresh.large, fresh.base + region_span, large_span);
-    fresh.units = units;
     if (err != 0) {
         close_profiled(&fresh);
         return err;
@@ -259,6 +362,7 @@ static int try_profiled(uint64_t region_span, uint64_t full, uint64_t large_span
     fresh.plain_span = pfa_range.plain_span;
     fresh.plain_words = pfa_range.plain_words;
     pfa_range = fresh;
+    pfa_backing_reach = reach;
     pfa_accesses_kept = wide;
     return 0;
 }

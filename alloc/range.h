@@ -10,7 +10,7 @@
  *   the profiled range: region space R | large space L, both when recording first starts, in the window if that
  *   can be had (alloc/slice.h)
  *   +-----------------------------+---------------------------------------+
- *   ^ base                        ^ base + region_span                     base + total_span
+ *   ^ base                        ^ base + region_max                      base + total_span
  *     64 KiB slices                 64 KiB granules
  *     slices[(a - base) >> 16]      large.granules[(a - large.base) >> 16], and where accesses are recorded slices too
  *
@@ -18,7 +18,8 @@
  *
  * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
- * before the first address of the space is handed out, and never changes after. */
+ * before the first address of the space is handed out, and never changes after, but for region_span: the tables of R are
+ * mapped in steps, so that a program that has few threads does not pay for 10,000 of them in address space. */
 #ifndef PFA_ALLOC_RANGE_H
 #define PFA_ALLOC_RANGE_H
 
@@ -61,7 +62,7 @@ typedef struct pfa_range {
     uintptr_t plain_base;
     uint64_t plain_words; /* plain_span / 8; 0 without plain space: every free then goes the long way */
     uintptr_t base;
-    uint64_t region_span;
+    uint64_t region_span; /* what of R has its tables: grows, before the first segment of what is added is handed out */
     uint64_t total_span;
     pfa_slice_t *slices;
     uint64_t wide_mask; /* all ones where records are wide (meta/record.h), else 0 */
@@ -74,6 +75,7 @@ typedef struct pfa_range {
     uint64_t group_units;    /* whose records are one extent */
     pfa_intervalmap_t large; /* over L, with a second level for everything else */
     uint64_t plain_span;
+    uint64_t region_max;  /* what R can grow to: L begins there */
     uint64_t home_stride; /* from the home of a slice's records to the next */
     int region_arena;
     int large_arena;

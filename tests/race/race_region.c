@@ -187,7 +187,7 @@ static void open_range(void)
     pfa_range.wide = wide_records();
     pfa_range.wide_mask = wide_records() ? UINT64_MAX : 0;
     pfa_range.home_stride = PFA_RECORDS_PER_SLICE * pfa_range_record_size() + PFA_RECORD_GAP;
-    pfa_range.region_span = pfa_range.total_span = SLICES * SLICE;
+    pfa_range.region_span = pfa_range.region_max = pfa_range.total_span = SLICES * SLICE;
     void *space = mmap(NULL, SLICES * SLICE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     must(space != MAP_FAILED);
     pfa_range.base = ((uintptr_t)space + SLICE - 1) & ~(SLICE - 1);
