@@ -15,7 +15,14 @@
 
 /* Allocations to let pass where there was no record to be had, since asking costs system calls each time; and nodes that may
  * wait for the background thread. */
-enum { BACKOFF = 4096, RETIRED_MAX = 262144, SPARE_MAX = 512 * 1024, LET_IT_RUN_NS = 200000, PAUSES_MAX = 1000 };
+enum {
+    BACKOFF = 4096,
+    RETIRED_MAX = 262144,
+    SPARE_MAX = 512 * 1024,
+    LET_IT_RUN_NS = 200000,
+    PAUSES_MAX = 1000,
+    HELP_EVERY = 64
+};
 #define LEAST (PFA_REGION_CHUNK_MAX + 1)
 /* A chunk has an entry in the interval map for each of its granules: of a larger one that would be gigabytes. */
 #define MOST ((size_t)1 << 40)
@@ -207,20 +214,25 @@ static void publish(const pfa_large_t *node, bool is_there)
     }
 }
 
-/* Gives the background thread a chance when much waits for it: it has no core, most likely. If there is none, that is all
- * the time it costs. */
+/* Helps when much waits to be reclaimed: the background thread may have no processor, or find a reader that has none in its section
+ * each time it looks. If that does not help, gives both a chance. */
 static void wait_for_reclaim(void)
 {
     static _Atomic uint32_t pauses; /* since there was little last */
     size_t waiting = pfa_intervalmap_retired();
-    if (PFA_LIKELY(waiting <= RETIRED_MAX / 4)) {
+    if (PFA_LIKELY(waiting <= RETIRED_MAX / 8)) {
         if (PFA_UNLIKELY(pfa_load_relaxed(&pauses) != 0)) {
             pfa_store_relaxed(&pauses, 0);
         }
-    } else if (waiting > RETIRED_MAX / 2 && pfa_load_relaxed(&pauses) < PAUSES_MAX) {
+        return;
+    }
+    if (waiting % HELP_EVERY == 0 || waiting > RETIRED_MAX / 2) {
+        (void)pfa_chunk_reclaim();
+    }
+    if (waiting > RETIRED_MAX / 2 && pfa_load_relaxed(&pauses) < PAUSES_MAX) {
         pfa_add_relaxed(&pauses, 1);
         pfa_sys_pause(LET_IT_RUN_NS);
-    } else {
+    } else if (waiting > RETIRED_MAX / 4) {
         pfa_sys_yield();
     }
 }
