@@ -223,16 +223,19 @@ static void add_records(picture_t *picture, uint64_t first, uint64_t count, cons
     }
 }
 
-static void add_regions(picture_t *picture, uint32_t extent)
+/* The records of an extent before this one that were ever stored to: reading others would take memory for them, which the file
+ * system may not have. */
+static void add_extent(picture_t *picture, uint32_t extent, uint64_t step, uint64_t limit, const uint64_t *addresses)
 {
     uint64_t start = 0;
     uint64_t end;
     picture->extent = pfa_extents_at(extent);
-    picture->step = pfa_extents_head->record_size;
+    picture->step = step;
     pfa_regions_begin(&picture->regions);
-    while (pfa_extents_next_data(extent, &start, &end)) {
-        add_records(picture, start / picture->step, (end - start / picture->step * picture->step) / picture->step,
-                    NULL);
+    while (pfa_extents_next_data(extent, &start, &end) && start / step < limit) {
+        uint64_t first = start / step;
+        uint64_t behind = end / step < limit ? end / step : limit;
+        add_records(picture, first, behind - first, addresses);
         start = end;
     }
 }
@@ -240,9 +243,9 @@ static void add_regions(picture_t *picture, uint32_t extent)
 static void add_larges(picture_t *picture, uint32_t extent)
 {
     uint64_t cells = pfa_live_cells(pfa_extents_head->extents[extent].size, PFA_TRACE_VERSION);
-    picture->extent = pfa_extents_at(extent);
-    picture->step = PFA_LIVE_LARGE_CELL;
-    add_records(picture, 0, cells, (const uint64_t *)(const void *)(picture->extent + cells * PFA_LIVE_LARGE_CELL));
+    const char *memory = pfa_extents_at(extent);
+    add_extent(picture, extent, PFA_LIVE_LARGE_CELL, cells,
+               (const uint64_t *)(const void *)(memory + cells * PFA_LIVE_LARGE_CELL));
 }
 
 /* More are counted for a moment when there is no room for another. */
@@ -268,7 +271,7 @@ int pfa_writer_picture(const char *name, uint32_t flags, bool whole_times)
     for (uint32_t i = 0; i < extents; i++) {
         pfa_extent_kind_t kind = pfa_extents_kind(i);
         if (kind == PFA_EXTENT_RECORDS) {
-            add_regions(&picture, i);
+            add_extent(&picture, i, pfa_extents_head->record_size, UINT64_MAX, NULL);
         } else if (kind == PFA_EXTENT_LARGES) {
             add_larges(&picture, i);
         }

@@ -49,6 +49,8 @@ size_t pfa_backing_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+int (*pfa_backing_reach)(uintptr_t end);
+
 int pfa_backing_add_space(void *base, size_t size, bool exclusive, bool open)
 {
     (void)base;
