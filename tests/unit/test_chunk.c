@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static pfa_finding_t finding_on(const void *address)
 {
@@ -860,13 +862,31 @@ static void blind_child_frees(void)
 }
 RUN_IN_CHILD(blind_child_frees)
 
-/* Freed large chunks whose nodes nobody reclaims do not pile up for ever. */
+static _Atomic int reader_state; /* 1: it is in its section, 2: it may leave */
+
+static void *stay_inside(void *unused)
+{
+    must(pfa_rcu_enter(&pfa_tls));
+    atomic_store(&reader_state, 1);
+    while (atomic_load(&reader_state) == 1) {
+        usleep(1000);
+    }
+    pfa_rcu_leave(true);
+    return unused;
+}
+
+/* Freed large chunks whose nodes nobody can reclaim, since a reader stays in its section, do not pile up for ever. */
 static void nobody_reclaims(void)
 {
     enum { LIMIT = 262144 };
     capture_t said;
     void *chunk;
+    pthread_t reader;
     allocator_start(64 * MIB, 64 * MIB);
+    must(pthread_create(&reader, NULL, stay_inside, NULL) == 0);
+    while (atomic_load(&reader_state) == 0) {
+        usleep(1000);
+    }
     capture_begin(&said);
     size_t freed = 0;
     while ((chunk = chunk_of(150000)) != NULL) {
@@ -881,7 +901,11 @@ static void nobody_reclaims(void)
     (void)capture_end(&said);
     must(lines_in(said.text) == 1);
     must(strstr(said.text, "wait for the background thread: some are not recorded") != NULL);
-    (void)pfa_chunk_reclaim();
+    atomic_store(&reader_state, 2);
+    must(pthread_join(reader, NULL) == 0);
+    for (int i = 0; i < 2; i++) { /* those whose grace period had begun, and the others */
+        (void)pfa_chunk_reclaim();
+    }
     must(pfa_intervalmap_retired() == 0);
     must(refusals_until_recorded(150000, &chunk) < 20000);
     must(verdict_on(chunk) == PFA_CHUNK_LIVE);

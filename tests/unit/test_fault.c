@@ -186,7 +186,9 @@ static void work(uint64_t seed)
 
 static void check_recording_is_back(size_t size)
 {
-    enum { PATIENCE = 20000 };
+    enum {
+        PATIENCE = 16 << 20
+    }; /* each failure makes the next pause twice as long (alloc/chunk.c), and calls fail at random */
     for (int i = 0; i < PATIENCE; i++) {
         void *chunk = chunk_of(size);
         if (chunk != NULL) {
