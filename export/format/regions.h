@@ -2,8 +2,9 @@
  * a live table. Descriptions of regions (PFA_RECORD_REGION of live.h) come in runs, each before the records of its regions: those of
  * the last run are kept.
  *
- * A process that goes on may describe another region meanwhile, when all chunks of the old one are dead. So whoever reads live
- * memory asks whether the description is still the same after it has read the record: pfa_regions_is_current. */
+ * A process that goes on may describe another region meanwhile, when all chunks of the old one are dead. So whoever reads the memory
+ * of a running process reads the description again after the record, and tells no address if it has changed (is_current of
+ * export/picture.c). */
 #ifndef PFA_EXPORT_FORMAT_REGIONS_H
 #define PFA_EXPORT_FORMAT_REGIONS_H
 

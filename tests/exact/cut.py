@@ -98,9 +98,7 @@ def protobuf(folder):
 
 def leveldb(folder):
     bench = BUILT / "bench/leveldb_bench"
-    if not bench.exists():
-        print("LevelDB is with the benches (PROFALLOC_BENCH)")
-        return
+    check(bench.exists(), f"{bench} is there: configure with -DPROFALLOC_BENCH=ON, as ./check does")
     compare(folder, "LevelDB", [bench, folder / "db", 20000])
 
 
