@@ -16,6 +16,9 @@ endif()
 foreach(lang C CXX)
     set(CMAKE_${lang}_FLAGS_RELWITHDEBINFO "-O2 -g -DNDEBUG")
     set(CMAKE_${lang}_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
+    if(CMAKE_C_COMPILER_ID STREQUAL "Clang") # with -O1 it makes no tail calls, by which hooks/slow.c tells the program's call from ours
+        set(CMAKE_${lang}_FLAGS_DEBUG "-O2 -g -fno-omit-frame-pointer")
+    endif()
 endforeach()
 
 if(NOT PROFALLOC_SANITIZE MATCHES "^(address|thread|)$")

@@ -35,6 +35,13 @@ endif()
 
 # Tests keep their assertions in every build, and mean every malloc they write down.
 set(test_options -UNDEBUG ${PFA_NO_BUILTIN_MALLOC})
+# What tests compile themselves. Sanitizers are for what is ours, so any compiler will do, as long as it is the same.
+set(program_cc ${CMAKE_C_COMPILER})
+set(program_cxx ${CMAKE_CXX_COMPILER})
+if(PROFALLOC_SANITIZE)
+    set(program_cc gcc)
+    set(program_cxx g++)
+endif()
 set(test_environment
     PROFALLOC_LIB=${PROJECT_BINARY_DIR}/libprofalloc.so
     PROFALLOC_TOOL=${PROJECT_BINARY_DIR}/profalloc
@@ -42,7 +49,7 @@ set(test_environment
     PROFALLOC_SOURCE_DIR=${PROJECT_SOURCE_DIR}
     PROFALLOC_MIMALLOC_DIR=${PROFALLOC_MIMALLOC_DIR}
     PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:${PROJECT_SOURCE_DIR}/tests/analyze
-    CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER})
+    CC=${program_cc} CXX=${program_cxx})
 
 # The time limit is for tests that hang: on a busy machine others take many times as long as they should, and pass.
 function(pfa_add_test name label)
@@ -100,7 +107,8 @@ function(pfa_add_unit_tests folder prefix)
         endif()
         file(STRINGS ${source} instrumented REGEX "#include \"tests/unit/accesses.h")
         if(instrumented)
-            set(library profalloc_access_any)
+            # All of it: the runtime of Clang's sanitizers has some of the callbacks, too.
+            set(library -Wl,--whole-archive profalloc_access_any -Wl,--no-whole-archive)
         endif()
         pfa_add_test_program(${source} ${folder})
         if(instrumented)
@@ -112,7 +120,7 @@ function(pfa_add_unit_tests folder prefix)
         target_link_libraries(${name} PRIVATE ${flags} ${CMOCKA_LIBRARY} ${library} pthread m)
         string(REGEX REPLACE "^${prefix}" ${folder} test_name ${name})
         pfa_add_test(${test_name} ${folder} ${name})
-        # A search for leaks takes 4 s of processor time in each process on arm64. The runtime has no chunks of its own to lose.
+        # The runtime has no chunks of its own to lose, and some compilers' search for leaks takes 4 s on arm64.
         file(STRINGS ${source} of_tool REGEX "^/\\* sources: .*analyze/")
         if(NOT of_tool)
             set_property(TEST ${test_name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
@@ -132,7 +140,7 @@ endif()
 pfa_add_unit_tests(unit test)
 
 pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_trace.c analyze)
-target_link_libraries(make_trace PRIVATE pfa_flags zstd m)
+target_link_libraries(make_trace PRIVATE pfa_plain_flags zstd m) # it frees nothing
 pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_pictures.c analyze)
 target_compile_definitions(make_pictures PRIVATE _GNU_SOURCE)
 target_link_libraries(make_pictures PRIVATE pfa_flags m)
@@ -145,12 +153,6 @@ pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_cut.c analyze)
 target_sources(make_cut PRIVATE $<TARGET_OBJECTS:pfa_tool_objects>)
 target_compile_definitions(make_cut PRIVATE _GNU_SOURCE)
 target_link_libraries(make_cut PRIVATE pfa_flags ${PFA_TOOL_LIBRARIES})
-if(PROFALLOC_SANITIZE)
-    pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/several.c analyze)
-    target_sources(several PRIVATE $<TARGET_OBJECTS:pfa_tool_objects>)
-    target_compile_definitions(several PRIVATE _GNU_SOURCE)
-    target_link_libraries(several PRIVATE pfa_flags ${PFA_TOOL_LIBRARIES})
-endif()
 file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/analyze/*.py)
 foreach(script ${scripts})
     cmake_path(GET script STEM name)
@@ -160,9 +162,7 @@ foreach(script ${scripts})
         continue()
     endif()
     pfa_add_test(analyze_${name} analyze ${PFA_PYTHON} ${script})
-    # Hundreds of short processes, and the search for leaks takes 4 s in each on arm64: tests/analyze/support.py looks for leaks in a
-    # command line of each kind, of those that can be run again in a process for all of them.
-    # A tool that is started with something preloaded shall start.
+    # tests/analyze/support.py looks for leaks. A tool that is started with something preloaded shall start.
     set_property(TEST analyze_${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0)
 endforeach()
 

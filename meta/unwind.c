@@ -71,12 +71,12 @@ PFA_INLINE PFA_NO_ASAN pfa_walk_outcome_t stride_by(pfa_walk_t *w, uintptr_t *pc
     return pfa_walk_is_key(key) ? PFA_WALK_GO_ON : key == 0 ? PFA_WALK_ARRIVED : PFA_WALK_STUCK;
 }
 
-static pfa_walk_outcome_t stride(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
+PFA_NO_ASAN static pfa_walk_outcome_t stride(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
 {
     return stride_by(w, pcs, reported, max, false);
 }
 
-static PFA_NOINLINE pfa_walk_outcome_t stride_noting(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
+PFA_NO_ASAN static PFA_NOINLINE pfa_walk_outcome_t stride_noting(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
 {
     return stride_by(w, pcs, reported, max, true);
 }
@@ -113,7 +113,7 @@ static bool may_be_kept(const pfa_walk_t *w, pfa_walk_outcome_t outcome)
     return last >> PFA_WALK_PAGE_SHIFT == other >> PFA_WALK_PAGE_SHIFT;
 }
 
-PFA_INLINE unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+PFA_INLINE PFA_NO_ASAN unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                            pfa_unwind_end_t *end, pfa_unwind_words_t *words)
 {
     pfa_walk_t w;
@@ -147,13 +147,13 @@ PFA_INLINE unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uint
     return count;
 }
 
-unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+PFA_NO_ASAN unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                     pfa_unwind_end_t *end)
 {
     return unwind(tls, start, pcs, max, end, NULL);
 }
 
-unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
+PFA_NO_ASAN unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
                            pfa_unwind_end_t *end, pfa_unwind_words_t *words)
 {
     return unwind(tls, start, pcs, max, end, words);

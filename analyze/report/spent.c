@@ -61,12 +61,13 @@ bool pfa_spent_add(pfa_spent_t *spent, const pfa_trace_times_t *times, double ns
     estimate_t all = estimate(&whole, calls);
     estimate_t part = estimate(&own, calls);
     double waited = (double)times->waited * scale;
+    double seconds = all.sum * scale; /* as a number of its own, so that what is left below is never less than nothing */
     double frees = calls / whole.count * ticks_of(&times->whole[PFA_TIMES_FREES]) * scale;
-    frees = fmin(fmax(frees, 0), all.sum * scale);
+    frees = fmin(fmax(frees, 0), seconds);
     spent->files++;
-    spent->seconds += all.sum * scale + waited;
+    spent->seconds += seconds + waited;
     spent->variance += all.variance * scale * scale;
-    spent->allocations += all.sum * scale - frees;
+    spent->allocations += seconds - frees;
     spent->frees += frees + waited;
     spent->waited += waited;
     spent->own += part.sum * scale;

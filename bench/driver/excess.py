@@ -58,7 +58,7 @@ class Builder:
     def _amalgamation(self):
         """SQLite in one file, as its own build makes it."""
         source = instrumented.source_of(self.root, "sqlite3", "src/malloc.c")
-        folder = self.folder / "sqlite"
+        folder = self.folder / "amalgamation"
         if not (folder / "shell.c").exists():
             need(shutil.which("tclsh"), "tcl")
             shutil.rmtree(folder, ignore_errors=True)
@@ -72,10 +72,9 @@ class Builder:
         sources, libraries = self._amalgamation(), ("-ldl", "-lm", "-lpthread")
         statements = self.folder / "statements.sql"
         statements.write_text(northwind.script(int(20000 * self.scale)))
-        before = self._compile("gcc", sources, self.folder / "sqlite-no-lookaside", "-DSQLITE_OMIT_LOOKASIDE", *libraries)
-        after = self._compile("gcc", sources, self.folder / "sqlite-lookaside", *libraries)
-        return [Program(name, path, (":memory:",), str(statements))
-                for name, path in (("without lookaside", before), ("with lookaside", after))]
+        shell = self._compile("gcc", sources, self.folder / "sqlite", *libraries)
+        return [Program(name, shell, (*arguments, ":memory:"), str(statements))
+                for name, arguments in (("without lookaside", ("-lookaside", "0", "0")), ("with lookaside", ()))]
 
     def requests(self):
         count = (str(int(10_000_000 * self.scale)),)

@@ -110,6 +110,10 @@ def all_builds(gcc, clang):
             Build(clang, "plain"), Build(clang, "empty"), Build(clang, "flags"), Build(clang, "pass")]
 
 
+# What a smoke run builds: each kind once, and but for one all that tests/real/suite.py builds as well.
+QUICK_BUILDS = ("plain-gcc", "empty-gcc", "flags-gcc", "pass")
+
+
 def variants_of(build):
     ways = {"plain": ("glibc", "again", "off"), "empty": ("glibc",)}.get(build.how, ("off", "sampled", "full"))
     return [Variant(build, way) for way in ways]
@@ -143,17 +147,19 @@ class Toolchains:
         return {**base_environment(), "HOME": os.environ.get("HOME", "/"), **settings}
 
     @contextlib.contextmanager
-    def alone(self):
-        """Builds by one process at a time: tests and smoke runs of benches share these folders."""
-        with open(self.folder / "lock", "w", encoding="ascii") as lock:
+    def alone(self, program):
+        """Builds of a program, or of the objects of all, by one process at a time: tests and smoke runs of benches share these
+        folders."""
+        with open(self.folder / f"{program}.lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def empty_callbacks(self):
         """One object for all compilers: what returns at once does so alike."""
         made = self.folder / "empty_callbacks.o"
-        if not made.exists() or made.stat().st_mtime < self._callbacks_source.stat().st_mtime:
-            run_step([shutil.which("gcc"), "-O2", "-c", self._callbacks_source, "-o", made], base_environment())
+        with self.alone("objects"):
+            if not made.exists() or made.stat().st_mtime < self._callbacks_source.stat().st_mtime:
+                run_step([shutil.which("gcc"), "-O2", "-c", self._callbacks_source, "-o", made], base_environment())
         return made
 
     def shift(self, layout):
@@ -161,10 +167,11 @@ class Toolchains:
         made = self.folder / f"shift-{layout}.o"
         text = f".text\n.p2align 4\n.skip {layout * LAYOUT_STEP}\n.section .note.GNU-stack,\"\",%progbits\n"
         source = made.with_suffix(".s")
-        if not made.exists() or source.read_text() != text:
-            made.unlink(missing_ok=True)
-            source.write_text(text)
-            run_step([shutil.which("gcc"), "-c", source, "-o", made], base_environment())
+        with self.alone("objects"):
+            if not made.exists() or source.read_text() != text:
+                made.unlink(missing_ok=True)
+                source.write_text(text)
+                run_step([shutil.which("gcc"), "-c", source, "-o", made], base_environment())
         return made
 
     def _empty(self, build, which, compiler):

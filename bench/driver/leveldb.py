@@ -35,7 +35,7 @@ def make(toolchains, root, source, build, target="db_bench"):
 
 def make_layouts(toolchains, root, source, build, layouts, target="db_bench", name=None):
     """The same; the paths of db_bench in so many layouts. Builds of another source have another name."""
-    with toolchains.alone():
+    with toolchains.alone("leveldb"):
         return _make(toolchains, root, source, build, layouts, target, toolchains.folder / "leveldb" / (name or build.name))
 
 
@@ -111,10 +111,11 @@ def chosen_builds(bench, options):
     """The builds that can be made, and why others cannot."""
     gcc, clang, has_pass = instrumented.find_compilers(bench.build_dir)
     builds = instrumented.all_builds(gcc, clang)
-    if options.only:
-        builds = [build for build in builds if build.name.startswith(tuple(options.only))]
+    only = options.only or (instrumented.QUICK_BUILDS if options.quick else None)
+    if only:
+        builds = [build for build in builds if build.name.startswith(tuple(only))]
         if not builds:
-            raise BenchFailure(f"no build is called {', '.join(options.only)}")
+            raise BenchFailure(f"no build is called {', '.join(only)}")
     missing = ""
     if not has_pass and any(build.how == "pass" for build in builds):
         missing = f"missing: no pass for {clang.c} in the build folder"

@@ -49,7 +49,7 @@ def make(toolchains, source, build, more=()):
 
 def make_layouts(toolchains, source, build, layouts, more=()):
     """The same; the paths of the server in so many layouts."""
-    with toolchains.alone():
+    with toolchains.alone("memcached"):
         return _make(toolchains, source, build, layouts, more)
 
 

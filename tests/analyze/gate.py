@@ -23,7 +23,7 @@ def processor_time():
 
 def run(*arguments):
     """The tool's status and output, whatever they are."""
-    done = support.leaks.run(arguments, None, {})
+    done = support.run_tool(*arguments)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import folders
@@ -33,78 +32,22 @@ def equal(ours, expected, what, tolerance=0):
     check(same, f"{what}: {str(ours)[:2000]}, expected {str(expected)[:2000]}")
 
 
-class Leaks:
-    """Under AddressSanitizer: looks for leaks in a command line of each kind, once in each script. A kind is a command, the names of its
-    options (but of those that alter files) and its exit status. The search takes seconds at the end of each process (4 s on some arm64 machines, whatever it ran): command
-    lines that can be run twice are run again in a process for all of them (tests/analyze/several.c). Those that cannot, since
-    they alter files or depend on more than their words, look for leaks themselves. Without the sanitizer there is nothing to do."""
-    PROGRAM = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/several")
-    ALTERING = {"run", "seal", "pack"}
-    FOUND = 99
-
-    def __init__(self):
-        check(not SANITIZED or os.path.exists(self.PROGRAM), f"{self.PROGRAM} is not built: leaks cannot be looked for")
-        self.process, self.said, self.kinds = None, None, set()
-
-    def is_new(self, words, status):
-        options = () if words[0] in self.ALTERING else sorted({word.split("=")[0] for word in words if word.startswith("-")})
-        kind = (words[0], *options, status)
-        known = kind in self.kinds
-        self.kinds.add(kind)
-        return not known
-
-    def run(self, arguments, expected, options):
-        """Runs the tool."""
-        words = [str(word) for word in arguments]
-        others = set(options) - {"cwd", "preexec_fn"}  # a second run needs no limits
-        if not SANITIZED or not words:
-            return self.start(words, options)
-        if words[0] in self.ALTERING or others:
-            settings = {"ASAN_OPTIONS": f"detect_leaks=1:verify_asan_link_order=0:exitcode={self.FOUND}"} if self.is_new(words, expected) else {}
-            done = self.start(words, {**options, "env": {**(options.get("env") or os.environ), **settings}})
-            check(not settings or done.returncode != self.FOUND, f"leaks, or worse, of {words}:\n{done.stderr[-8000:]}")
-            return done
-        done = self.start(words, options)
-        if 0 <= done.returncode < 128 and self.is_new(words, done.returncode):
-            self.again(words, done.returncode, options.get("cwd"))
-        return done
-
-    @staticmethod
-    def start(words, options):
-        return subprocess.run([TOOL, *words], capture_output=True, text=True, errors="replace", **options)
-
-    def again(self, words, status, cwd):
-        if self.process is None:
-            self.said = tempfile.TemporaryFile("w+", errors="replace")
-            self.process = subprocess.Popen([self.PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
-                                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
-        text = "".join(f"{word}\0" for word in (os.path.abspath(cwd or os.getcwd()), len(words), *words))
-        self.process.stdin.write(text.encode(errors="surrogateescape"))
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().decode()
-        if answer == "":  # a command may end the process, which then looks for leaks
-            self.end(status)
-        else:
-            check(int(answer) == status, f"{words}: status {answer} in a process for several, {status} alone")
-
-    def end(self, status=0):
-        if self.process is None:
-            return
-        self.process.stdin.close()
-        found = self.process.wait()
-        self.process.stdout.close()
-        self.process = None
-        self.said.seek(0)
-        check(found == status, f"status {found}: leaks, or worse, of these:\n{sorted(map(str, self.kinds))}\n{self.said.read()[-8000:]}")
-        self.said.close()
+# The exit status of a tool under AddressSanitizer that lost memory, or did worse.
+LEAKED = 99
 
 
-leaks = Leaks()
+def run_tool(*arguments, **options):
+    """Runs the tool. Under AddressSanitizer its leaks are looked for, but not where it has limits: the search may have no room in them."""
+    if SANITIZED and "preexec_fn" not in options:
+        options["env"] = {**(options.get("env") or os.environ), "ASAN_OPTIONS": f"detect_leaks=1:verify_asan_link_order=0:exitcode={LEAKED}"}
+    done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", **options)
+    check(not SANITIZED or done.returncode != LEAKED, f"profalloc {' '.join(map(str, arguments))}: leaks, or worse:\n{done.stderr[-8000:]}")
+    return done
 
 
 def tool(*arguments, status=0, **options):
     """Runs the tool, checks its exit status, returns (stdout, stderr)."""
-    done = leaks.run(arguments, status, options)
+    done = run_tool(*arguments, **options)
     if status is not None:
         check(done.returncode == status,
               f"profalloc {' '.join(map(str, arguments))}: status {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
@@ -280,4 +223,3 @@ def main(**tests):
         with folder() as path:
             test(Path(path))
             print(f"{name}: fine")
-    leaks.end()

@@ -710,7 +710,7 @@ static unsigned refusals_until_recorded(size_t size, void **chunk)
             return refused;
         }
     }
-    must(!"recording never came back");
+    must(false && "recording never came back");
     return 0;
 }
 

@@ -198,7 +198,7 @@ static void check_recording_is_back(size_t size)
             return;
         }
     }
-    must(!"recording never came back");
+    must(false && "recording never came back");
 }
 
 static void check_counts_balance(unsigned missed_in_all)
