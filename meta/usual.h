@@ -1,12 +1,17 @@
-/* How often the chunks of a call site are at least read and written before they are freed: what the schedule of clock readings goes
- * by (hooks/access/schedule.h), and nothing else. A table of hints, by the stack, the thread and the size of the allocation: what two call
- * sites share is wrong for one of them, which costs readings or, of some chunk, the time of its last access.
+/* How often the chunks of a call site are at least read and written before they are freed, and whether their last accesses come
+ * late: what the schedule of clock readings goes by (hooks/access/schedule.h), and nothing else. A table of hints, by the stack, the
+ * thread and the size of the allocation: what two call sites share is wrong for one of them, which costs readings or, of some chunk,
+ * the time of its last access.
  *
- *   bits 0-13   the least number of reads of PFA_USUAL_WINDOW chunks that died one after another, and of those since then
- *   bits 14-27  of writes, likewise
- *   bits 28-55  PFA_USUAL_MOST less the least numbers of the window that is being filled; 0 of none
- *   bits 56-61  chunks in it
- *   bit 62      was any window filled? Else bits 0-27 are 0
+ *   bits 0-10   the least number of reads of PFA_USUAL_WINDOW chunks that died one after another, and of those since then
+ *   bits 11-21  of writes, likewise
+ *   bits 22-43  PFA_USUAL_MOST less the least numbers of the window that is being filled; 0 of none
+ *   bits 44-49  chunks in it
+ *   bit 50      was any window filled? Else bits 0-21 are 0
+ *   bit 51      do the last accesses come late, after a pause, and are they few?
+ *   bits 52-54  windows that were filled, modulo 8
+ *   bit 55      are chunks watched for that now? The first ones of the first window that is known, and of every 8th from there on
+ *   bits 56-63  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
  *
  * Any thread may read and write a hint at any time; a lost update is a lost chunk. */
 #ifndef PFA_META_USUAL_H
@@ -14,15 +19,23 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PFA_USUAL_BITS 12u
 #define PFA_USUAL_WINDOW 32u
-#define PFA_USUAL_FIELD 14u
+#define PFA_USUAL_FIELD 11u
 #define PFA_USUAL_MOST ((1u << PFA_USUAL_FIELD) - 1)
 #define PFA_USUAL_FILLING (2 * PFA_USUAL_FIELD)
 #define PFA_USUAL_COUNT (4 * PFA_USUAL_FIELD)
-#define PFA_USUAL_KNOWN ((uint64_t)1 << 62)
+#define PFA_USUAL_KNOWN ((uint64_t)1 << 50)
+#define PFA_USUAL_LATE ((uint64_t)1 << 51)
+#define PFA_USUAL_WINDOWS 52u
+#define PFA_USUAL_WINDOW_BITS ((uint64_t)7 << PFA_USUAL_WINDOWS)
+#define PFA_USUAL_WATCH ((uint64_t)1 << 55)
+#define PFA_USUAL_PAUSE 56u
+#define PFA_USUAL_WATCHED 2u /* chunks */
+#define PFA_USUAL_SHARE 16u  /* a pause is longer than this part of the time since the birth */
 
 /* In the library; modules have its address in their view. */
 extern uint64_t pfa_usual[1u << PFA_USUAL_BITS];
@@ -44,22 +57,61 @@ PFA_INLINE uint64_t pfa_usual_min(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+PFA_INLINE uint32_t pfa_usual_chunks(uint64_t hint)
+{
+    return (uint32_t)(hint >> PFA_USUAL_COUNT) % (2 * PFA_USUAL_WINDOW);
+}
+
+PFA_INLINE bool pfa_usual_is_watched(uint64_t hint)
+{
+    return (hint & PFA_USUAL_WATCH) != 0;
+}
+
+/* A number of accesses as a code: an eighth more of them is a code more, at most. 0: fewer than 8. */
+PFA_INLINE uint64_t pfa_usual_code(uint32_t total)
+{
+    uint32_t highest = 31u - (uint32_t)__builtin_clz(total | 1);
+    return total < 8 ? 0 : (uint64_t)highest << 3 | (total >> (highest - 3) & 7);
+}
+
+/* The hint after an access that came after a pause, and after so many others. */
+PFA_INLINE uint64_t pfa_usual_with_pause(uint64_t hint, uint32_t total)
+{
+    return (hint << 8 >> 8) | pfa_usual_code(total) << PFA_USUAL_PAUSE;
+}
+
+/* Of a chunk that was watched: did accesses come after a pause, and so few that a schedule by their number alone would miss them? */
+PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
+{
+    uint64_t paused = hint >> PFA_USUAL_PAUSE;
+    return paused != 0 && pfa_usual_code(total) <= paused + 1;
+}
+
 /* The hint with one more chunk. */
 PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes)
 {
+    if (pfa_usual_is_watched(hint)) {
+        bool late = (pfa_usual_chunks(hint) == 0 || (hint & PFA_USUAL_LATE) != 0) &&
+                    pfa_usual_ends_late(hint, reads + writes);
+        hint = ((hint << 8 >> 8) & ~PFA_USUAL_LATE) | (late ? PFA_USUAL_LATE : 0);
+    }
     uint64_t r = pfa_usual_min(reads, PFA_USUAL_MOST);
     uint64_t w = pfa_usual_min(writes, PFA_USUAL_MOST);
     uint64_t fill_r = pfa_usual_min(r, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING));
     uint64_t fill_w = pfa_usual_min(w, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING + PFA_USUAL_FIELD));
-    uint64_t count = (hint >> PFA_USUAL_COUNT) % (2 * PFA_USUAL_WINDOW) + 1;
+    uint64_t count = pfa_usual_chunks(hint) + 1;
+    uint64_t windows = hint & PFA_USUAL_WINDOW_BITS;
     if (count >= PFA_USUAL_WINDOW) {
-        return PFA_USUAL_KNOWN | fill_w << PFA_USUAL_FIELD | fill_r;
+        windows = (windows + ((uint64_t)1 << PFA_USUAL_WINDOWS)) & PFA_USUAL_WINDOW_BITS;
+        uint64_t watch = windows == (uint64_t)1 << PFA_USUAL_WINDOWS ? PFA_USUAL_WATCH : 0;
+        return (hint & PFA_USUAL_LATE) | watch | windows | PFA_USUAL_KNOWN | fill_w << PFA_USUAL_FIELD | fill_r;
     }
+    uint64_t watch = count < PFA_USUAL_WATCHED ? hint & PFA_USUAL_WATCH : 0;
     r = pfa_usual_min(r, pfa_usual_least(hint, 0));
     w = pfa_usual_min(w, pfa_usual_least(hint, PFA_USUAL_FIELD));
     uint64_t filling = (PFA_USUAL_MOST - fill_w) << PFA_USUAL_FIELD | (PFA_USUAL_MOST - fill_r);
-    return (hint & PFA_USUAL_KNOWN) | count << PFA_USUAL_COUNT | filling << PFA_USUAL_FILLING | w << PFA_USUAL_FIELD |
-           r;
+    return (hint & (PFA_USUAL_KNOWN | PFA_USUAL_LATE)) | watch | windows | count << PFA_USUAL_COUNT |
+           filling << PFA_USUAL_FILLING | w << PFA_USUAL_FIELD | r;
 }
 
 /* At a death. */

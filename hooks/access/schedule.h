@@ -5,7 +5,11 @@
  * ones (meta/usual.h), its last access has not come: the clock is read at its first access, and not again before that. From there
  * on it is read at each of the first PFA_ACCESS_FIRST accesses that is not in a burst, and then whenever the number of reads, or that of
  * writes, has grown by a 16th. Of sites that not many chunks are known of yet it is read more often. All other accesses are stamped with the thread's
- * last reading, for whatever that was: malloc and free read the clock, too. */
+ * last reading, for whatever that was: malloc and free read the clock, too.
+ *
+ * Chunks of some sites are used again at last, a few times, after a pause. A few chunks of each site are watched for that: the clock is
+ * read at each access, and told is whether the thread's last reading was long before it. Then it is read at each access of the others, too,
+ * from the least number of accesses on. Of chunks with more than PFA_ACCESS_WATCHED accesses nothing of this. */
 #ifndef PFA_HOOKS_ACCESS_SCHEDULE_H
 #define PFA_HOOKS_ACCESS_SCHEDULE_H
 
@@ -16,6 +20,7 @@
 
 #define PFA_ACCESS_FIRST 16u
 #define PFA_ACCESS_FIRST_NEW 32u /* of a call site that is not known */
+#define PFA_ACCESS_WATCHED 512u  /* of one whose chunks are used late, or watched for that */
 
 /* Reads are in the lower half of a word and writes in the upper one: both are calculated at once. */
 #define PFA_BOTH(value) ((uint64_t)(value) << 32 | (value))
@@ -28,11 +33,10 @@ PFA_INLINE uint64_t pfa_schedule_counts(uint64_t counters)
 }
 
 /* How many more accesses of a kind may pass, of which there were `count` of `total`, if there are usually more than `usual`: all up to
- * that, else a 16th of them, unless
- * these are few, or `close`. */
+ * that, else a 16th of them, unless these are few, or `close`. */
 PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t usual, bool close)
 {
-    uint32_t part = (count > total / 4 ? count : total / 4) / 16;
+    uint32_t part = ((count > total / 4 ? count : total / 4) + 8) / 16;
     uint32_t until = close || part == 0 ? 1 : part;
     until = count < usual ? usual - count : until;
     return until < PFA_ACCESS_TICKS ? until : PFA_ACCESS_TICKS;
@@ -45,7 +49,10 @@ PFA_INLINE uint64_t pfa_schedule(uint64_t counts, bool is_burst, uint64_t usual)
     uint32_t reads = (uint32_t)counts;
     uint32_t writes = (uint32_t)(counts >> 32);
     uint32_t total = reads + writes;
-    bool close = (usual & PFA_USUAL_KNOWN) == 0 ? total < PFA_ACCESS_FIRST_NEW : total < PFA_ACCESS_FIRST && !is_burst;
+    bool late = (usual & (PFA_USUAL_LATE | PFA_USUAL_WATCH)) != 0;
+    bool close = late                              ? total < PFA_ACCESS_WATCHED
+                 : (usual & PFA_USUAL_KNOWN) == 0 ? total < PFA_ACCESS_FIRST_NEW
+                                                  : total < PFA_ACCESS_FIRST && !is_burst;
     uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), close);
     uint64_t until_write = pfa_schedule_until(writes, total, pfa_usual_least(usual, PFA_USUAL_FIELD), close);
     uint64_t until = until_write << 32 | until_read;

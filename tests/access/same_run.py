@@ -107,7 +107,7 @@ def main(arguments):
     with support.folder() as folder:
         folder = Path(folder)
         make_place(folder)
-        for seed in (1, 2):
+        for seed in range(1, 6):
             (folder / "uses.c").write_text(generate(random.Random(seed)))
             subprocess.run([folder / "profalloc-cc", "-O1", "-g", "-o", folder / "uses", folder / "uses.c"], check=True)
             sites = compare(folder, [folder / "uses"])
@@ -115,10 +115,11 @@ def main(arguments):
             used = {stack: site for stack, site in sites.items() if site[0] == CHUNKS}
             check(len(used) == SITES, f"all call sites are there: {len(used)}")
             # A thread that loses its processor between an access and the reading of the clock is none of the schedule's doing:
-            # that may be so at a few call sites, and does not change the mean.
+            # that may be so at a few call sites, and does not change the mean. And one in a hundred is off by 0.06, on a calm machine too.
             far = {stack: site for stack, site in used.items() if abs(site[1] - site[2]) > WITHIN}
             check(len(far) <= SITES / 10, f"seed {seed}: call sites that are told wrong: {far}")
             told, truth = (sum(site[i] for site in used.values()) / SITES for i in (1, 2))
+            check(truth > 0.1, f"seed {seed}: chunks are used for {truth} of their lives: are accesses recorded?")
             check(abs(told - truth) <= WITHIN / 2, f"seed {seed}: mean useful lifetime {told}, true {truth}")
     return 0
 

@@ -139,6 +139,52 @@ static void a_hint_is_the_least_of_late(void **state)
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 60);
 }
 
+/* A hint whose watched chunks had so many accesses before a pause, and so many in all; which of them paused, by bits. */
+static uint64_t hint_of_pauses(uint32_t before, uint32_t total, unsigned which)
+{
+    uint64_t hint = hint_of(0, total, PFA_USUAL_WINDOW);
+    for (unsigned i = 0; i < PFA_USUAL_WATCHED; i++) {
+        assert_true(pfa_usual_is_watched(hint));
+        hint = (which >> i & 1) != 0 ? pfa_usual_with_pause(hint, before) : hint;
+        hint = pfa_usual_with(hint, 0, total);
+    }
+    assert_false(pfa_usual_is_watched(hint));
+    return hint;
+}
+
+static void few_accesses_after_a_pause_are_read(void **state)
+{
+    (void)state;
+    for (uint32_t before = 8; before < 5000; before++) {
+        assert_true((hint_of_pauses(before, before + 1, 3) & PFA_USUAL_LATE) != 0);
+        assert_true((hint_of_pauses(before, before + before / 16, 3) & PFA_USUAL_LATE) != 0);
+        /* One of two is chance; and of many accesses after it, the clock is read at some. */
+        assert_true((hint_of_pauses(before, before + 1, 1) & PFA_USUAL_LATE) == 0);
+        assert_true((hint_of_pauses(before, before + 1, 2) & PFA_USUAL_LATE) == 0);
+        assert_true((hint_of_pauses(before, before + before / 2, 3) & PFA_USUAL_LATE) == 0);
+    }
+    for (uint32_t n = 40; n < PFA_ACCESS_WATCHED; n++) {
+        uint64_t hint = pfa_usual_with(hint_of_pauses(n, n + 1, 3), 0, 40);
+        assert_int_equal(run(0, n, true, hint).behind, 0);
+    }
+}
+
+/* It is asked for again, 8 windows later, and until then nothing changes. */
+static void what_was_watched_holds_for_eight_windows(void **state)
+{
+    (void)state;
+    uint64_t hint = hint_of_pauses(100, 101, 3);
+    unsigned chunks = PFA_USUAL_WATCHED;
+    for (; !pfa_usual_is_watched(hint); chunks++) {
+        assert_true((hint & PFA_USUAL_LATE) != 0);
+        hint = pfa_usual_with(hint, 0, 101);
+    }
+    assert_int_equal(chunks, 8 * PFA_USUAL_WINDOW);
+    hint = pfa_usual_with(hint, 0, 101);
+    assert_true((hint & PFA_USUAL_LATE) == 0);
+    assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 101);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +193,8 @@ int main(void)
         cmocka_unit_test(what_is_usual_is_read_at_its_end),
         cmocka_unit_test(what_is_not_known_is_read_closely),
         cmocka_unit_test(a_hint_is_the_least_of_late),
+        cmocka_unit_test(few_accesses_after_a_pause_are_read),
+        cmocka_unit_test(what_was_watched_holds_for_eight_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
