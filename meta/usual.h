@@ -91,8 +91,8 @@ PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
 PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes)
 {
     if (pfa_usual_is_watched(hint)) {
-        bool late = (pfa_usual_chunks(hint) == 0 || (hint & PFA_USUAL_LATE) != 0) &&
-                    pfa_usual_ends_late(hint, reads + writes);
+        bool late =
+            (pfa_usual_chunks(hint) == 0 || (hint & PFA_USUAL_LATE) != 0) && pfa_usual_ends_late(hint, reads + writes);
         hint = ((hint << 8 >> 8) & ~PFA_USUAL_LATE) | (late ? PFA_USUAL_LATE : 0);
     }
     uint64_t r = pfa_usual_min(reads, PFA_USUAL_MOST);

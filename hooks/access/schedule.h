@@ -50,7 +50,7 @@ PFA_INLINE uint64_t pfa_schedule(uint64_t counts, bool is_burst, uint64_t usual)
     uint32_t writes = (uint32_t)(counts >> 32);
     uint32_t total = reads + writes;
     bool late = (usual & (PFA_USUAL_LATE | PFA_USUAL_WATCH)) != 0;
-    bool close = late                              ? total < PFA_ACCESS_WATCHED
+    bool close = late                             ? total < PFA_ACCESS_WATCHED
                  : (usual & PFA_USUAL_KNOWN) == 0 ? total < PFA_ACCESS_FIRST_NEW
                                                   : total < PFA_ACCESS_FIRST && !is_burst;
     uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), close);
