@@ -31,9 +31,9 @@ def excess(trace, *options):
     return json.loads(tool("excess", "--json", *options, trace)[0])
 
 
-def check_frequency(hit, data):
-    """On a busy machine some deaths are known in sums only."""
-    check(TURNS - data["folded"] <= hit["frequency"] <= TURNS, f"{hit['frequency']} times, {data['folded']} in sums only")
+def check_frequency(hit, data, part=1.0):
+    """On a busy machine some deaths are known in sums only. At least this part of the others is there."""
+    check(part * (TURNS - data["folded"]) <= hit["frequency"] <= TURNS, f"{hit['frequency']} times, {data['folded']} in sums only")
 
 
 def many_sizes(folder):
@@ -43,16 +43,18 @@ def many_sizes(folder):
     data = excess(trace, "--objects", *share)
     equal([h["caller"]["function"] for h in data["hits"]], ["render"], "the only hit")
     hit = data["hits"][0]
-    check_frequency(hit, data)
-    equal((hit["size_low"], hit["size_high"]), (LOW, HIGH), "all sizes")
-    equal(hit["sizes"], HIGH - LOW + 1, "number of sizes")
+    # A size whose chunks lived longer, since the program lost its processor in the life of one, may be in another cluster.
+    check_frequency(hit, data, 0.95)
+    low, high = hit["size_low"], hit["size_high"]
+    check(LOW <= low <= LOW + 50 and HIGH - 50 <= high <= HIGH, f"nearly all sizes: {low} to {high}")
+    check(0.95 * (HIGH - LOW + 1) <= hit["sizes"] <= HIGH - LOW + 1, f"{hit['sizes']} sizes")
     equal(hit["destroyer"]["function"], "render", "who frees")
     least = data["min_share"] * data["run_ns"] / 10
     sizes = [o for o in data["objects"] if o["caller"]["function"] == "render"]
     check(all(o["frequency"] * data["pair_ns"] < least for o in sizes), "each by itself takes too little")
     text = tool("excess", "--plain", *share, trace)[0]
-    check(f"{hit['frequency']:,} times 16 to 1,024 bytes, 1,009 sizes, alive for" in text, text)
-    check("use a local array, or keep one chunk of 1,024 bytes from call to call" in text, text)
+    check(f"{hit['frequency']:,} times {low} to {high:,} bytes, {hit['sizes']:,} sizes, alive for" in text, text)
+    check(f"use a local array, or keep one chunk of {high:,} bytes from call to call" in text, text)
     equal([c["function"] for c in hit["calls"][:3]], ["render", "run_job", "main"], "calls")
 
 
