@@ -22,7 +22,15 @@
 #include <sys/mman.h>
 
 /* While deaths come fast, not as many rows as a batch may have: what is looked at for each should stay in the cache. */
-enum { ROWS_WHEN_FAST = 8192, FAST_NS = 250, EFFORT = 6, EFFORT_ACCESSES = 3, SOURCES = 512, WORTH_A_FORM = 1024, FORM_KEPT = 63 };
+enum {
+    ROWS_WHEN_FAST = 8192,
+    FAST_NS = 250,
+    EFFORT = 6,
+    EFFORT_ACCESSES = 3,
+    SOURCES = 512,
+    WORTH_A_FORM = 1024,
+    FORM_KEPT = 63
+};
 
 static struct {
     pfa_batch_t *batch; /* two: of deaths, and of pictures */

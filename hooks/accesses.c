@@ -24,12 +24,11 @@ _Static_assert(PFA_LARGE_LEAD >> PFA_LEAD_SHIFT < (uint64_t)1 << (64 - PFA_FIRST
 
 /* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
  * counters ask for one. */
-enum { TICKS = 63, ALWAYS = 1 << 17, BURSTS = 64 }; /* in a moment, which is two microseconds */
+enum { TICKS = 63, ALWAYS = 1 << 17 };
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
 PFA_EXPORT void profalloc_access_detach(pfa_access_view_t *view);
 
-static uint64_t burst; /* as the views have it */
 static pfa_access_view_t *views;
 static bool open; /* may views be filled? */
 
@@ -104,13 +103,13 @@ static uint64_t add(uint32_t counter, uint64_t more)
 }
 
 /* Counters that asked for the time, with more. */
-static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_t counts, bool is_burst)
+static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_t counts)
 {
     uint64_t size = pfa_size_of(pfa_load_relaxed(&record->size_flags));
     uint64_t usual = __atomic_load_n(&pfa_usual[pfa_usual_slot(record->stack, record->thread, size)], __ATOMIC_RELAXED);
     uint64_t reads = add((uint32_t)before, (uint32_t)counts);
     uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
-    uint64_t next = pfa_schedule(writes << 32 | reads, is_burst, usual);
+    uint64_t next = pfa_schedule(writes << 32 | reads, usual);
     if (next == 0) {
         next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
                pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
@@ -171,7 +170,7 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
         refresh_clock(thread);
     }
     if (is_asked || full() != INT32_MAX) {
-        accesses->counts = begin_again(record, before, counts, thread->clock < accesses->last_access + burst);
+        accesses->counts = begin_again(record, before, counts);
     } else {
         accesses->counts = before + counts;
     }
@@ -246,8 +245,6 @@ static void fill(pfa_access_view_t *view)
     view->large_span = pfa_range.total_span - pfa_range.region_span;
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
-    burst = pfa_counter_moment() / BURSTS;
-    view->burst = burst;
     view->usual = pfa_usual;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
      * of the program's own may lie in the cell: whoever sees that this is one sees its slices, too. */

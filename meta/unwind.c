@@ -71,12 +71,14 @@ PFA_INLINE PFA_NO_ASAN pfa_walk_outcome_t stride_by(pfa_walk_t *w, uintptr_t *pc
     return pfa_walk_is_key(key) ? PFA_WALK_GO_ON : key == 0 ? PFA_WALK_ARRIVED : PFA_WALK_STUCK;
 }
 
+/* Clang checks what is inlined as its caller is checked: so none of these is. */
 PFA_NO_ASAN static pfa_walk_outcome_t stride(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
 {
     return stride_by(w, pcs, reported, max, false);
 }
 
-PFA_NO_ASAN static PFA_NOINLINE pfa_walk_outcome_t stride_noting(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported, unsigned max)
+PFA_NO_ASAN static PFA_NOINLINE pfa_walk_outcome_t stride_noting(pfa_walk_t *w, uintptr_t *pcs, unsigned *reported,
+                                                                 unsigned max)
 {
     return stride_by(w, pcs, reported, max, true);
 }
@@ -114,7 +116,7 @@ static bool may_be_kept(const pfa_walk_t *w, pfa_walk_outcome_t outcome)
 }
 
 PFA_INLINE PFA_NO_ASAN unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
-                           pfa_unwind_end_t *end, pfa_unwind_words_t *words)
+                                       pfa_unwind_end_t *end, pfa_unwind_words_t *words)
 {
     pfa_walk_t w;
     unsigned count = 0;
@@ -148,13 +150,13 @@ PFA_INLINE PFA_NO_ASAN unsigned unwind(pfa_tls_t *tls, const pfa_unwind_start_t 
 }
 
 PFA_NO_ASAN unsigned pfa_unwind(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
-                    pfa_unwind_end_t *end)
+                                pfa_unwind_end_t *end)
 {
     return unwind(tls, start, pcs, max, end, NULL);
 }
 
 PFA_NO_ASAN unsigned pfa_unwind_noting(pfa_tls_t *tls, const pfa_unwind_start_t *start, uintptr_t *pcs, unsigned max,
-                           pfa_unwind_end_t *end, pfa_unwind_words_t *words)
+                                       pfa_unwind_end_t *end, pfa_unwind_words_t *words)
 {
     return unwind(tls, start, pcs, max, end, words);
 }

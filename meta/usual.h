@@ -13,7 +13,8 @@
  *   bit 55      are chunks watched for that now? The first ones of the first window that is known, and of every 8th from there on
  *   bits 56-63  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
  *
- * Any thread may read and write a hint at any time; a lost update is a lost chunk. */
+ * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Pauses are not learned of a site that has
+ * several chunks at a time: the next to die were begun before they were watched. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
@@ -36,6 +37,8 @@
 #define PFA_USUAL_PAUSE 56u
 #define PFA_USUAL_WATCHED 2u /* chunks */
 #define PFA_USUAL_SHARE 16u  /* a pause is longer than this part of the time since the birth */
+
+_Static_assert(PFA_USUAL_COUNT + 6 == 50, "the bits above are for what follows");
 
 /* In the library; modules have its address in their view. */
 extern uint64_t pfa_usual[1u << PFA_USUAL_BITS];
@@ -67,7 +70,7 @@ PFA_INLINE bool pfa_usual_is_watched(uint64_t hint)
     return (hint & PFA_USUAL_WATCH) != 0;
 }
 
-/* A number of accesses as a code: an eighth more of them is a code more, at most. 0: fewer than 8. */
+/* A number of accesses as a code: a code more is an eighth more of them, or less. 0: fewer than 8. */
 PFA_INLINE uint64_t pfa_usual_code(uint32_t total)
 {
     uint32_t highest = 31u - (uint32_t)__builtin_clz(total | 1);
@@ -80,7 +83,7 @@ PFA_INLINE uint64_t pfa_usual_with_pause(uint64_t hint, uint32_t total)
     return (hint << 8 >> 8) | pfa_usual_code(total) << PFA_USUAL_PAUSE;
 }
 
-/* Of a chunk that was watched: did accesses come after a pause, and so few that a schedule by their number alone would miss them? */
+/* Of a chunk that was watched: did accesses come after a pause, and so few that a schedule by their number alone would miss some? */
 PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
 {
     uint64_t paused = hint >> PFA_USUAL_PAUSE;

@@ -61,7 +61,8 @@ bool pfa_spent_add(pfa_spent_t *spent, const pfa_trace_times_t *times, double ns
     estimate_t all = estimate(&whole, calls);
     estimate_t part = estimate(&own, calls);
     double waited = (double)times->waited * scale;
-    double seconds = all.sum * scale; /* as a number of its own, so that what is left below is never less than nothing */
+    /* A number of its own, rounded once, so that what is left of it below is never less than nothing. */
+    double seconds = all.sum * scale;
     double frees = calls / whole.count * ticks_of(&times->whole[PFA_TIMES_FREES]) * scale;
     frees = fmin(fmax(frees, 0), seconds);
     spent->files++;

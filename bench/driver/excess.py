@@ -72,7 +72,7 @@ class Builder:
         sources, libraries = self._amalgamation(), ("-ldl", "-lm", "-lpthread")
         statements = self.folder / "statements.sql"
         statements.write_text(northwind.script(int(20000 * self.scale)))
-        shell = self._compile("gcc", sources, self.folder / "sqlite", *libraries)
+        shell = self._compile("gcc", sources, self.folder / "sqlite-shell", *libraries)
         return [Program(name, shell, (*arguments, ":memory:"), str(statements))
                 for name, arguments in (("without lookaside", ("-lookaside", "0", "0")), ("with lookaside", ()))]
 

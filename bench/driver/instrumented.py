@@ -177,9 +177,10 @@ class Toolchains:
     def _empty(self, build, which, compiler):
         path = self.folder / f"{build.name}-{which}"
         text = EMPTY_COMPILER.format(wrapper=self.wrapper(which), compiler=compiler, callbacks=self.empty_callbacks())
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
-            path.chmod(0o755)
+        with self.alone("objects"):
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+                path.chmod(0o755)
         return path
 
 

@@ -76,17 +76,16 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
         PFA_LIKELY((before & PFA_BOTH(PFA_ACCESS_FAR)) == 0)) {
         const pfa_access_view_t *view = &pfa_access_view;
         uint64_t now = pfa_counter();
-        bool is_burst = now < wide->accesses.last_access + view->burst;
         uint64_t *hint = &view->usual[pfa_usual_slot(wide->record.stack, wide->record.thread,
                                                      pfa_size_of(pfa_load_relaxed(&wide->record.size_flags)))];
         uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
         uint64_t done = pfa_schedule_counts(before);
-        uint64_t next = pfa_schedule(done + counts, is_burst, usual);
+        uint64_t next = pfa_schedule(done + counts, usual);
         if (PFA_LIKELY(next != 0)) {
             if (PFA_UNLIKELY(pfa_usual_is_watched(usual)) &&
-                (now - thread->clock) * PFA_USUAL_SHARE > now - wide->record.alloc_time) {
-                __atomic_store_n(hint, pfa_usual_with_pause(usual, (uint32_t)done + (uint32_t)(done >> 32)),
-                                 __ATOMIC_RELAXED);
+                pfa_schedule_is_pause(done, now - thread->clock, now - wide->record.alloc_time)) {
+                uint32_t total = (uint32_t)done + (uint32_t)(done >> 32);
+                __atomic_store_n(hint, pfa_usual_with_pause(usual, total), __ATOMIC_RELAXED);
             }
             thread->clock = now;
             pfa_access_write(wide, next, distance, last, now);

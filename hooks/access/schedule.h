@@ -3,13 +3,14 @@
  *
  * Chunks of a call site are mostly used alike. Until a chunk was read, or written, as often as the least used of the site's last
  * ones (meta/usual.h), its last access has not come: the clock is read at its first access, and not again before that. From there
- * on it is read at each of the first PFA_ACCESS_FIRST accesses that is not in a burst, and then whenever the number of reads, or that of
- * writes, has grown by a 16th. Of sites that not many chunks are known of yet it is read more often. All other accesses are stamped with the thread's
- * last reading, for whatever that was: malloc and free read the clock, too.
+ * on it is read whenever the number of reads, or that of writes, has grown by a 16th: at each access as long as these are few. Of sites
+ * that not many chunks are known of yet it is read more often. All other accesses are stamped with the thread's last reading, for
+ * whatever that was: malloc and free read the clock, too.
  *
- * Chunks of some sites are used again at last, a few times, after a pause. A few chunks of each site are watched for that: the clock is
- * read at each access, and told is whether the thread's last reading was long before it. Then it is read at each access of the others, too,
- * from the least number of accesses on. Of chunks with more than PFA_ACCESS_WATCHED accesses nothing of this. */
+ * Chunks of some sites are used again at last, a few times, after a pause. Two chunks of each site are watched for that, now and then:
+ * the clock is read at each access, and it is noted whether the thread's last reading was long before it. If both had such a pause
+ * near their end, it is read at each access of the others, too, from the least number of accesses on. This does not apply to chunks
+ * with more than PFA_ACCESS_WATCHED accesses. */
 #ifndef PFA_HOOKS_ACCESS_SCHEDULE_H
 #define PFA_HOOKS_ACCESS_SCHEDULE_H
 
@@ -18,9 +19,9 @@
 
 #include <stdbool.h>
 
-#define PFA_ACCESS_FIRST 16u
-#define PFA_ACCESS_FIRST_NEW 32u /* of a call site that is not known */
-#define PFA_ACCESS_WATCHED 512u  /* of one whose chunks are used late, or watched for that */
+#define PFA_ACCESS_FIRST_NEW 32u /* accesses to a chunk of a call site that is not known, */
+#define PFA_ACCESS_WATCHED 512u  /* and to one of those that are used late, or watched for that */
+#define PFA_ACCESS_PAUSE 24u     /* before that many, no access is missed that comes after a pause */
 
 /* Reads are in the lower half of a word and writes in the upper one: both are calculated at once. */
 #define PFA_BOTH(value) ((uint64_t)(value) << 32 | (value))
@@ -44,15 +45,15 @@ PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t 
 
 /* The counters of a chunk that was read and written so often, up to an access at which the clock was read; they ask for the time
  * when it is read next. 0: these are too many for counters that are both near. */
-PFA_INLINE uint64_t pfa_schedule(uint64_t counts, bool is_burst, uint64_t usual)
+PFA_INLINE uint64_t pfa_schedule(uint64_t counts, uint64_t usual)
 {
     uint32_t reads = (uint32_t)counts;
     uint32_t writes = (uint32_t)(counts >> 32);
     uint32_t total = reads + writes;
     bool late = (usual & (PFA_USUAL_LATE | PFA_USUAL_WATCH)) != 0;
-    bool close = late                             ? total < PFA_ACCESS_WATCHED
-                 : (usual & PFA_USUAL_KNOWN) == 0 ? total < PFA_ACCESS_FIRST_NEW
-                                                  : total < PFA_ACCESS_FIRST && !is_burst;
+    bool known = (usual & PFA_USUAL_KNOWN) != 0;
+    bool close = late ? total < PFA_ACCESS_WATCHED : !known && total < PFA_ACCESS_FIRST_NEW;
+    usual = (usual & PFA_USUAL_WATCH) != 0 ? 0 : usual;
     uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), close);
     uint64_t until_write = pfa_schedule_until(writes, total, pfa_usual_least(usual, PFA_USUAL_FIELD), close);
     uint64_t until = until_write << 32 | until_read;
@@ -61,6 +62,15 @@ PFA_INLINE uint64_t pfa_schedule(uint64_t counts, bool is_burst, uint64_t usual)
         return 0;
     }
     return (asked << PFA_ACCESS_TICK_BITS) + PFA_BOTH(PFA_ACCESS_TICKS) - until;
+}
+
+/* Of a chunk that is watched, after so many reads and writes: did the access come so long after the thread's last reading of the clock
+ * that its time would be wrong without one? */
+PFA_INLINE bool pfa_schedule_is_pause(uint64_t counts, uint64_t since, uint64_t age)
+{
+    uint32_t total = (uint32_t)counts + (uint32_t)(counts >> 32);
+    bool is_before = since >> 59 == 0; /* another processor's counter may be ahead */
+    return is_before && since * PFA_USUAL_SHARE > age && total >= PFA_ACCESS_PAUSE && total < PFA_ACCESS_WATCHED;
 }
 
 #endif

@@ -41,7 +41,6 @@ typedef struct pfa_access_view {
     uint32_t version;     /* PFA_ACCESS_VERSION, set by the module */
     uint32_t size;        /* of this, likewise */
     uintptr_t window; /* likewise: where alone the module's callbacks look (PFA_WINDOW_BASE); 0: wherever `base` says */
-    uint64_t burst;   /* ticks: accesses that are less than this apart are one burst (hooks/access/schedule.h) */
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);

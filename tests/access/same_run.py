@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times of accesses against an oracle in the same run: the callbacks are built once more, so that they also note the time of every
 access (seen.c). Of each chunk both are known, the times that the schedule gave it and the true ones, whatever the machine was busy
-with. At every call site of generated programs the part of their lives that chunks were used is within 0.05 of the truth.
+with. At nearly every call site of generated programs the part of their lives that chunks were used is within 0.05 of the truth: of
+one in a hundred it is off by up to 0.07.
 
 With a folder and a command, the same of that command: an instrumented program that was linked by the profalloc-cc in the folder,
-which is made there if it is not (same_run.py FOLDER [PROGRAM ARGUMENT ...]). tests/real and people use it."""
+which is made there if it is not (same_run.py FOLDER [PROGRAM ARGUMENT ...]). This is for people."""
 import json
 import os
 import random
@@ -114,10 +115,11 @@ def main(arguments):
             print(summary(sites))
             used = {stack: site for stack, site in sites.items() if site[0] == CHUNKS}
             check(len(used) == SITES, f"all call sites are there: {len(used)}")
-            # A thread that loses its processor between an access and the reading of the clock is none of the schedule's doing:
-            # that may be so at a few call sites, and does not change the mean. And one in a hundred is off by 0.06, on a calm machine too.
+            # A thread that loses its processor between an access and the reading of the clock is none of the schedule's doing: of each call
+            # site that is a chunk or two, which makes little difference.
             far = {stack: site for stack, site in used.items() if abs(site[1] - site[2]) > WITHIN}
-            check(len(far) <= SITES / 10, f"seed {seed}: call sites that are told wrong: {far}")
+            check(len(far) <= SITES / 20, f"seed {seed}: call sites that are told wrong: {far}")
+            check(all(abs(site[1] - site[2]) < 2 * WITHIN for site in far.values()), f"seed {seed}: far from the truth: {far}")
             told, truth = (sum(site[i] for site in used.values()) / SITES for i in (1, 2))
             check(truth > 0.1, f"seed {seed}: chunks are used for {truth} of their lives: are accesses recorded?")
             check(abs(told - truth) <= WITHIN / 2, f"seed {seed}: mean useful lifetime {told}, true {truth}")

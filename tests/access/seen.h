@@ -1,4 +1,4 @@
-/* Included before every file of a test build of the callbacks: at each access to a chunk, exact.py's oracle is told of it first. */
+/* Included before every file of a test build of the callbacks: at each access to a chunk, same_run.py's oracle is told of it first. */
 #ifndef PFA_TESTS_ACCESS_SEEN_H
 #define PFA_TESTS_ACCESS_SEEN_H
 

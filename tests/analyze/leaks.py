@@ -277,7 +277,7 @@ def damaged(folder):
         for _ in range(chance.randrange(1, 6)):
             data[chance.randrange(len(data))] = chance.randrange(256)
         (folder / "d.pa").write_bytes(data[:chance.randrange(len(data) // 2, len(data) + 1)])
-        done = subprocess.run([support.TOOL, "leaks", "--json", folder / "d.pa"], capture_output=True, timeout=1800)
+        done = support.run_tool("leaks", "--json", folder / "d.pa")
         check(done.returncode in (0, 2), f"status {done.returncode}: {done.stderr}")
         check(bool(done.stdout) == (done.returncode == 0), "an answer, or a refusal without one")
         answers += done.returncode == 0 and json.loads(done.stdout)["schema"] == "profalloc-leaks"

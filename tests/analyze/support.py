@@ -37,8 +37,8 @@ LEAKED = 99
 
 
 def run_tool(*arguments, **options):
-    """Runs the tool. Under AddressSanitizer its leaks are looked for, but not where it has limits: the search may have no room in them."""
-    if SANITIZED and "preexec_fn" not in options:
+    """Runs the tool. Under AddressSanitizer its leaks are looked for."""
+    if SANITIZED:
         options["env"] = {**(options.get("env") or os.environ), "ASAN_OPTIONS": f"detect_leaks=1:verify_asan_link_order=0:exitcode={LEAKED}"}
     done = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, errors="replace", **options)
     check(not SANITIZED or done.returncode != LEAKED, f"profalloc {' '.join(map(str, arguments))}: leaks, or worse:\n{done.stderr[-8000:]}")

@@ -71,7 +71,7 @@ work() {
     compile_sources gcc
     compile_sources clang
     link_time_optimisation
-    compile_program g++ -O1
+    compile_program g++ -O0
     compile_program clang++ -O0 -g
     wrong_source
 }

@@ -135,7 +135,7 @@ def compare(name, lane, runs, commands, passed):
         if reference is None:
             reference = result
             if code != 0 or not result[1]:
-                complaints.append(f"{name}: fails on {run.build.name}: exit code {code}\n{output[-1500:]}")
+                complaints += [f"{name}: fails on {run.build.name}: exit code {code}\n{output[-1500:]}", *wrong]
                 break
         elif result != reference:
             complaints.append(f"{name} on {run.build.name}: exit code {code}, {len(result[1])} passed; plain: exit code "

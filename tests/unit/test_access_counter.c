@@ -56,7 +56,7 @@ typedef struct course {
     unsigned behind;
 } course_t;
 
-static course_t run(uint32_t reads, uint32_t writes, bool is_burst, uint64_t usual)
+static course_t run(uint32_t reads, uint32_t writes, uint64_t usual)
 {
     course_t course = {0, 0};
     uint64_t counters = PFA_BOTH(PFA_ACCESS_NONE);
@@ -68,7 +68,7 @@ static course_t run(uint32_t reads, uint32_t writes, bool is_burst, uint64_t usu
         done[write]++;
         course.behind++;
         if (is_asked(counters, counters + one)) {
-            counters = pfa_schedule(pfa_schedule_counts(counters) + one, is_burst, usual);
+            counters = pfa_schedule(pfa_schedule_counts(counters) + one, usual);
             assert_true(counters != 0);
             course.readings++;
             course.behind = 0;
@@ -96,13 +96,13 @@ static void what_is_usual_is_read_at_its_end(void **state)
     for (unsigned i = 0; i < 3000; i++) {
         uint32_t reads = (uint32_t)random_below(&random, 900);
         uint32_t writes = 1 + (uint32_t)random_below(&random, 900);
-        uint64_t known = hint_of(reads, writes, PFA_USUAL_WINDOW + i % 70);
-        course_t course = run(reads, writes, i % 2 == 0, known);
+        uint64_t known = hint_of(reads, writes, PFA_USUAL_WINDOW + PFA_USUAL_WATCHED + i % 70);
+        course_t course = run(reads, writes, known);
         assert_int_equal(course.behind, 0);
         /* At the first, at the last of each kind, and for what comes of one kind while the other is still missing some. */
         assert_true(course.readings <= 3 + 20);
         /* More than is usual is as if nothing were. */
-        course = run(reads + 300, writes, false, known);
+        course = run(reads + 300, writes, known);
         assert_true(course.behind <= 2 * (reads + 300 + writes) / 10);
     }
 }
@@ -111,8 +111,8 @@ static void what_is_not_known_is_read_closely(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n < 3000; n++) {
-        course_t unknown = run(n / 2, n - n / 2, true, hint_of(n / 2, n, PFA_USUAL_WINDOW - 1));
-        course_t least = run(n / 2, n - n / 2, false, hint_of(0, 0, PFA_USUAL_WINDOW));
+        course_t unknown = run(n / 2, n - n / 2, hint_of(n / 2, n, PFA_USUAL_WINDOW - 1));
+        course_t least = run(n / 2, n - n / 2, hint_of(0, 0, PFA_USUAL_WINDOW));
         assert_true(unknown.behind <= n / 8 && (n >= 32 || unknown.behind == 0));
         assert_true(least.behind <= n / 8 && (n >= 16 || least.behind == 0));
     }
@@ -165,7 +165,7 @@ static void few_accesses_after_a_pause_are_read(void **state)
     }
     for (uint32_t n = 40; n < PFA_ACCESS_WATCHED; n++) {
         uint64_t hint = pfa_usual_with(hint_of_pauses(n, n + 1, 3), 0, 40);
-        assert_int_equal(run(0, n, true, hint).behind, 0);
+        assert_int_equal(run(0, n, hint).behind, 0);
     }
 }
 
@@ -185,6 +185,21 @@ static void what_was_watched_holds_for_eight_windows(void **state)
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 101);
 }
 
+static void a_pause_is_long_for_the_age_and_for_the_number(void **state)
+{
+    uint64_t random = 3;
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t reads = random_below(&random, 700);
+        uint64_t writes = random_below(&random, 700 - reads);
+        uint64_t age = random_below(&random, (uint64_t)1 << random_below(&random, 50));
+        uint64_t since = random_below(&random, age + 1);
+        bool long_ago = 16 * since > age;
+        bool between = reads + writes >= PFA_ACCESS_PAUSE && reads + writes < PFA_ACCESS_WATCHED;
+        assert_int_equal(pfa_schedule_is_pause(writes << 32 | reads, since, age), long_ago && between);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_read_closely),
         cmocka_unit_test(a_hint_is_the_least_of_late),
         cmocka_unit_test(few_accesses_after_a_pause_are_read),
+        cmocka_unit_test(a_pause_is_long_for_the_age_and_for_the_number),
         cmocka_unit_test(what_was_watched_holds_for_eight_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
