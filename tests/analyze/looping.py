@@ -106,7 +106,7 @@ def clean(folder):
 
 def sampled(folder):
     """Of samples of the same program, the true frequency is within its interval about 95 times of 100."""
-    program, runs, right, total = build(folder), 40, 0, 0.0
+    program, runs, right, total = build(folder), 12 if support.SANITIZED else 40, 0, 0.0
     for _ in range(runs):
         trace = record(folder, "sizes", "sample:64K", program)
         data = excess(trace, "--clusters", 1, "--min-share", 0)
@@ -114,8 +114,8 @@ def sampled(folder):
         check(0 < hit["within"]["frequency"] < hit["frequency"] / 4, f"an interval that says something: {hit['within']}")
         right += abs(hit["frequency"] - TURNS) <= hit["within"]["frequency"]
         total += hit["frequency"]
-    check(right >= 0.8 * runs, f"{right} of {runs} intervals have the truth")
-    check(abs(total / runs / TURNS - 1) < 0.03, f"{total / runs} on average")
+    check(right >= (0.6 if support.SANITIZED else 0.8) * runs, f"{right} of {runs} intervals have the truth")
+    check(abs(total / runs / TURNS - 1) < (0.06 if support.SANITIZED else 0.03), f"{total / runs} on average")
     print(f"{right} of {runs} intervals have the truth")
 
 
