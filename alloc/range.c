@@ -15,8 +15,11 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
-/* Where D is put, somewhere in these 4 TiB: where neither the kernel nor mimalloc nor the shadows of sanitizers are. */
-#define PLAIN_ZONE ((uintptr_t)34 << 40)
+/* Where D is put, somewhere in 4 TiB: where neither the kernel nor mimalloc nor the shadows of sanitizers are, and addresses have the
+ * bit that says to instrumented code that they are of no concern (hooks/access/access.h). Where there are no addresses so high, in the
+ * zone below. */
+#define PLAIN_ZONE ((uintptr_t)PFA_ADDRESS_USUAL_BIT + ((uintptr_t)8 << 40))
+#define PLAIN_ZONE_LOW ((uintptr_t)34 << 40)
 #define PLAIN_ZONE_SIZE ((uint64_t)4 << 40)
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
@@ -264,8 +267,9 @@ static void reserve_plain(void)
 void pfa_range_open_plain(void)
 {
     uint64_t places = (PLAIN_ZONE_SIZE - PLAIN_SPAN_MAX) / PFA_SEGMENT_SIZE;
-    uintptr_t base = PLAIN_ZONE + pfa_sys_random() % places * PFA_SEGMENT_SIZE;
-    if (is_open(base, PLAIN_SPAN_MAX)) {
+    uintptr_t at = pfa_sys_random() % places * PFA_SEGMENT_SIZE;
+    uintptr_t base = is_open(PLAIN_ZONE + at, PLAIN_SPAN_MAX) ? PLAIN_ZONE + at : PLAIN_ZONE_LOW + at;
+    if (base >= PLAIN_ZONE || is_open(base, PLAIN_SPAN_MAX)) {
         (void)have_plain(base, PLAIN_SPAN_MAX, true);
     } else if (pfa_sys_address_limit() == UINT64_MAX) {
         /* Under a limit on address space the program needs what there is: then it is left to mimalloc's small steps. */
