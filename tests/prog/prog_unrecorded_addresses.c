@@ -4,7 +4,7 @@
  * run: modes=off,sampled conf=sample:1G */
 #include "trap.h"
 
-#include "base/compiler.h"
+#include "../../base/compiler.h"
 
 int main(void)
 {
