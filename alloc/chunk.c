@@ -104,7 +104,7 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
 /* Each failure costs a heap, so whoever tries next waits twice as long: there are few of them, however long it goes on. */
 static uint32_t longer_backoff(void)
 {
-    enum { DOUBLINGS = 19 };
+    enum { DOUBLINGS = 10 };          /* 4 million allocations: then it is seen whether there is room again */
     static _Atomic uint32_t failures; /* of all threads */
     uint32_t times = pfa_add_relaxed(&failures, 1);
     return (uint32_t)BACKOFF << (times < DOUBLINGS ? times : DOUBLINGS);
