@@ -1,7 +1,7 @@
 /* Chunks that are not recorded lie where instrumented code sees by one bit of an address that it is of no concern (base/compiler.h):
  * else each access to them takes the way of those that are counted. LevelDB's sampled runs took 1.6 times as long for that.
  *
- * run: modes=off,sampled conf=sample:1G */
+ * run: modes=off */
 #include "trap.h"
 
 #include "../../base/compiler.h"
