@@ -96,7 +96,7 @@ static PFA_COLD void *region_failed(pfa_tls_t *tls)
     tls->region_heap_aside = tls->region_heap;
     tls->region_heap = NULL;
     if (!pfa_extents_said_no_room()) {
-        pfa_say_once(&said, "the profiled range is full or has no memory: some chunks are not recorded");
+        pfa_say_trouble(&said, "the profiled range is full or has no memory: some chunks are not recorded");
     }
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* Chunks with records: the façade of alloc/ for the hooks.
  *
- * Allocation and the death of a chunk, by the thread given by its block; nothing waits, nothing takes a lock except the
- * first use of a thread's heaps. errno is left alone. */
+ * Allocation and the death of a chunk, by the thread given by its block. base/lock.h says which rare ones take a lock. Three
+ * may wait, for a bounded time: a death whose ring is full, an allocation of a large chunk while very many freed ones wait to be
+ * reclaimed, and one that needs a unit of records that another thread is making. errno is left alone. */
 #ifndef PFA_ALLOC_CHUNK_H
 #define PFA_ALLOC_CHUNK_H
 

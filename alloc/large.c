@@ -51,7 +51,7 @@ static PFA_COLD void *failed(pfa_tls_t *tls, const char *what)
     static _Atomic bool said;
     tls->large_backoff = BACKOFF;
     if (!pfa_extents_said_no_room()) {
-        pfa_say_once(&said, what);
+        pfa_say_trouble(&said, what);
     }
     return NULL;
 }
@@ -338,5 +338,8 @@ pfa_verdict_t pfa_large_free(pfa_tls_t *tls, uintptr_t address, pfa_finding_t *f
 
 bool pfa_chunk_reclaim(void)
 {
-    return pfa_intervalmap_reclaim(drop_node);
+    pfa_tls_begin_busy(&pfa_tls); /* a child that a handler forks here has half a list in its hands */
+    bool more = pfa_intervalmap_reclaim(drop_node);
+    pfa_tls_end_busy(&pfa_tls);
+    return more;
 }

@@ -130,33 +130,60 @@ static int map_slices(pfa_range_t *range)
 #define STEP_SPAN REGION_SPAN_MIN
 enum { STEPS_MAX = REGION_SPAN_MAX / REGION_SPAN_MIN, TRIES = 10000 };
 
-/* Which steps of which table are ours: a bit for each. What is there and has none is being mapped, or somebody else's. */
-static _Atomic uint32_t slices_mapped;
-static _Atomic uint32_t units_mapped;
+/* The steps of a table, a bit for each. */
+typedef struct steps {
+    _Atomic uint32_t claimed; /* a thread is mapping it, or has */
+    _Atomic uint32_t mapped;
+    uint32_t in_doubt; /* claimed when the process was forked: what lies there, if anything does, is ours */
+} steps_t;
+static steps_t slices_steps;
+static steps_t units_steps;
 _Static_assert(STEPS_MAX <= 32, "a bit for each step");
 
-static int map_step(_Atomic uint32_t *mapped, uintptr_t table, uint64_t step_size, uint32_t step)
+/* By the thread that has claimed it. */
+static int map_claimed(const steps_t *steps, void *at, uint64_t step_size, uint32_t bit)
 {
-    void *at = (void *)(table + step * step_size);
     void *memory;
+    int err = -pfa_sys_map(at, step_size, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
+    if (err == 0 && memory != at) { /* a kernel that does not know the flag */
+        (void)pfa_sys_unmap(memory, step_size);
+        return ENOMEM;
+    }
+    return err == EEXIST && (steps->in_doubt & bit) != 0 ? 0 : err;
+}
+
+static int map_step(steps_t *steps, uintptr_t table, uint64_t step_size, uint32_t step)
+{
+    uint32_t bit = (uint32_t)1 << step;
     for (int i = 0; i < TRIES; i++) {
-        if ((pfa_load_acquire(mapped) >> step & 1) != 0) {
+        if ((pfa_load_acquire(&steps->mapped) & bit) != 0) {
             return 0;
         }
-        int err = -pfa_sys_map(at, step_size, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
-        if (err == 0 && memory == at) {
-            (void)atomic_fetch_or_explicit(mapped, (uint32_t)1 << step, memory_order_release);
-            return 0;
-        }
-        if (err == 0) { /* a kernel that does not know the flag */
-            (void)pfa_sys_unmap(memory, step_size);
-        }
-        if (err != EEXIST) {
-            break;
+        if ((atomic_fetch_or_explicit(&steps->claimed, bit, memory_order_acq_rel) & bit) == 0) {
+            int err = map_claimed(steps, (void *)(table + step * step_size), step_size, bit);
+            if (err == 0) {
+                (void)atomic_fetch_or_explicit(&steps->mapped, bit, memory_order_release);
+            } else {
+                (void)atomic_fetch_and_explicit(&steps->claimed, ~bit, memory_order_release);
+            }
+            return err;
         }
         pfa_sys_yield(); /* another thread is about to say that it is there */
     }
     return ENOMEM;
+}
+
+static void forget_claims(steps_t *steps)
+{
+    uint32_t mapped = pfa_load_relaxed(&steps->mapped);
+    steps->in_doubt |= pfa_load_relaxed(&steps->claimed) & ~mapped;
+    pfa_store_relaxed(&steps->claimed, mapped);
+}
+
+void pfa_range_after_fork(void)
+{
+    forget_claims(&slices_steps);
+    forget_claims(&units_steps);
 }
 
 static uint64_t slices_step(void)
@@ -174,8 +201,8 @@ static int map_steps(uint32_t last)
 {
     int err = 0;
     for (uint32_t step = 0; step <= last && err == 0; step++) {
-        err = map_step(&slices_mapped, GROWING_SLICES, slices_step(), step);
-        err = err != 0 ? err : map_step(&units_mapped, GROWING_UNITS, units_step(), step);
+        err = map_step(&slices_steps, GROWING_SLICES, slices_step(), step);
+        err = err != 0 ? err : map_step(&units_steps, GROWING_UNITS, units_step(), step);
     }
     return err;
 }

@@ -91,6 +91,8 @@ void pfa_range_open_plain(void);
  * which case nothing can be recorded. Sizes of 0 choose from the machine's memory and limits. `wide`: with room for
  * accesses in each record. */
 int pfa_range_open_profiled(uint64_t region_size, uint64_t large_size, bool wide);
+/* In a fork child: nobody else is making R longer any more. */
+void pfa_range_after_fork(void);
 
 PFA_INLINE bool pfa_range_is_wide(void)
 {

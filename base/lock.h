@@ -3,7 +3,8 @@
  * malloc and free take none, whatever the number of threads, and whether a thread allocates, only frees, or is past its
  * destructors. The exceptions are rare by nature: the beginning and the end of a thread (PFA_LOCK_THREADS, PFA_LOCK_TAGS), a
  * call stack that is met for the first time (PFA_LOCK_DEPOT), the first chunk after a fork (PFA_LOCK_PROCESS, PFA_LOCK_WRITER),
- * and a death that is folded because the writer did not come in time (PFA_LOCK_FOLDS).
+ * a death that is folded because the writer did not come in time (PFA_LOCK_FOLDS), and a live table that gets its second file,
+ * or whose descriptor the program has closed (PFA_LOCK_EXTENTS).
  *
  *   1. fork takes none of them: the C library holds the locks of its streams while it forks, and a thread that reads a line
  *      holds one and asks for memory. The child finds free every lock that another thread holds (pfa_locks_after_fork

@@ -212,3 +212,29 @@ void pfa_say_once(_Atomic bool *said, const char *what)
         pfa_say("%s", what);
     }
 }
+
+enum { TROUBLES = 8 };
+static _Atomic(const char *) troubles[TROUBLES];
+static _Atomic unsigned trouble_count;
+
+void pfa_say_trouble(_Atomic bool *said, const char *what)
+{
+    if (!pfa_sys_is_frugal()) {
+        pfa_say_once(said, what);
+    } else if (!atomic_exchange(said, true)) {
+        unsigned at = atomic_fetch_add(&trouble_count, 1);
+        if (at < TROUBLES) {
+            atomic_store(&troubles[at], what);
+        }
+    }
+}
+
+void pfa_say_kept_troubles(void)
+{
+    for (unsigned i = 0; i < TROUBLES; i++) {
+        const char *what = atomic_load(&troubles[i]);
+        if (what != NULL) {
+            pfa_say("  %s", what);
+        }
+    }
+}

@@ -32,6 +32,10 @@ void pfa_say(const char *format, ...) PFA_PRINTF(1, 2);
 void pfa_say_asked(const char *format, ...) PFA_PRINTF(1, 2);
 /* The same, only the first time that `said` is given. */
 void pfa_say_once(_Atomic _Bool *said, const char *what);
+/* The same of what stands in the way of records, which may come at any allocation: without a trace (pfa_sys_be_frugal) it is kept
+ * for the summary, since a program that has shut itself in may be killed for a write. */
+void pfa_say_trouble(_Atomic _Bool *said, const char *what);
+void pfa_say_kept_troubles(void);
 /* A piece of text as it is. */
 void pfa_say_raw(const pfa_text_t *text);
 

@@ -140,7 +140,14 @@ int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size)
     do {
         err = call(PFA_SYS_FALLOCATE, SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
     } while (err == -EINTR);
-    return err == -EOPNOTSUPP || err == -ENOSYS ? 0 : (int)err;
+    return err == -ENOSYS ? -EOPNOTSUPP : (int)err;
+}
+
+int pfa_sys_populate(void *at, size_t size)
+{
+    enum { POPULATE_WRITE = 23 };
+    int err = pfa_sys_advise(at, size, POPULATE_WRITE);
+    return err == -EINVAL || err == -ENOSYS ? 0 : err == -EFAULT ? -ENOSPC : err;
 }
 
 static int map_file(void *at, size_t size, int flags, int fd, uint64_t offset)
@@ -226,17 +233,27 @@ int pfa_sys_unlink(const char *path)
     return (int)call(PFA_SYS_UNLINK, SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
 }
 
+static int tell_space(long err, const struct statfs *info, pfa_sys_space_t *space)
+{
+    if (err == 0) {
+        uint64_t block = (uint64_t)info->f_bsize;
+        space->in_memory = info->f_type == TMPFS_MAGIC || info->f_type == RAMFS_MAGIC;
+        space->total = (uint64_t)info->f_blocks * block;
+        space->free = info->f_blocks != 0 ? (uint64_t)info->f_bavail * block : UINT64_MAX;
+    }
+    return (int)err;
+}
+
 int pfa_sys_space(const char *path, pfa_sys_space_t *space)
 {
     struct statfs info;
-    int err = (int)call(PFA_SYS_SPACE, SYS_statfs, (long)path, (long)&info, 0, 0, 0, 0);
-    if (err == 0) {
-        uint64_t block = (uint64_t)info.f_bsize;
-        space->in_memory = info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
-        space->total = (uint64_t)info.f_blocks * block;
-        space->free = info.f_blocks != 0 ? (uint64_t)info.f_bavail * block : UINT64_MAX;
-    }
-    return err;
+    return tell_space(call(PFA_SYS_SPACE, SYS_statfs, (long)path, (long)&info, 0, 0, 0, 0), &info, space);
+}
+
+int pfa_sys_fd_space(int fd, pfa_sys_space_t *space)
+{
+    struct statfs info;
+    return tell_space(call(PFA_SYS_SPACE, SYS_fstatfs, fd, (long)&info, 0, 0, 0, 0), &info, space);
 }
 
 uint64_t pfa_sys_file_bytes(int fd)

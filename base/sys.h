@@ -55,8 +55,11 @@ int pfa_sys_create_private(const char *path);
 int pfa_sys_open_write(const char *path);
 int pfa_sys_truncate(int fd, uint64_t size);
 /* Room on the disk for these bytes of the file, which is as long as that already (making it longer may send a signal), so that
- * storing there through a mapping cannot fail; 0 too where the file system cannot say. */
+ * storing there through a mapping cannot fail. -EOPNOTSUPP where the file system does not offer that. */
 int pfa_sys_make_room(int fd, uint64_t offset, uint64_t size);
+/* The same for such a file system, of whole pages that are mapped: as if each were stored to. Linux before 5.14 has no such call;
+ * 0 then, and a store may fail with SIGBUS if the disk is full. */
+int pfa_sys_populate(void *at, size_t size);
 /* Maps a piece of the file, shared, over what is at `at`. */
 /* Memory at an address, shared with a file; or that begins as a copy of it. */
 int pfa_sys_map_copy(void *at, size_t size, int fd, uint64_t offset);
@@ -76,6 +79,7 @@ typedef struct pfa_sys_space {
     uint64_t free;
 } pfa_sys_space_t;
 int pfa_sys_space(const char *path, pfa_sys_space_t *space);
+int pfa_sys_fd_space(int fd, pfa_sys_space_t *space);
 /* Bytes that the file takes, holes not counted. */
 uint64_t pfa_sys_file_bytes(int fd);
 size_t pfa_sys_page_size(void);

@@ -105,10 +105,20 @@ static unsigned long long sum_of_list(void)
     return sum;
 }
 
-static bool walk_links(const walk_t *walk)
+static bool has_links(void)
 {
     unsigned long others = pfa_background_exists() ? 1 : 0;
-    if (&_r_debug == NULL || _r_debug.r_map == NULL || pfa_background_is_me() || pfa_sys_threads() != 1 + others) {
+    return &_r_debug != NULL && _r_debug.r_map != NULL && pfa_sys_threads() == 1 + others;
+}
+
+bool pfa_loader_is_readable(void)
+{
+    return !in_doubt || has_links();
+}
+
+static bool walk_links(const walk_t *walk)
+{
+    if (pfa_background_is_me() || !has_links()) {
         return false;
     }
     struct dl_phdr_info info = {.dlpi_adds = sum_of_list()};

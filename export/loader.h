@@ -20,6 +20,9 @@ typedef int pfa_loader_fn(struct dl_phdr_info *info, size_t size, void *context)
 /* As dl_iterate_phdr; false if the list cannot be read just now. */
 bool pfa_loader_walk(pfa_loader_fn *take, void *context);
 
+/* Can it be read just now? */
+bool pfa_loader_is_readable(void);
+
 /* Fork handlers, in the thread that forks; the parent's is called also if fork fails. `counts`: is it worth a system call to
  * find out whether the child will be free to ask the loader? */
 void pfa_loader_before_fork(bool counts);

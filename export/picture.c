@@ -248,7 +248,7 @@ static void add_larges(picture_t *picture, uint32_t extent)
                (const uint64_t *)(const void *)(memory + cells * PFA_LIVE_LARGE_CELL));
 }
 
-/* More are counted for a moment when there is no room for another. */
+/* Never more than there is room for (fill_entry in meta/extents.c); but the head is shared memory. */
 static uint32_t extent_count(void)
 {
     uint32_t count = pfa_load_acquire(&pfa_extents_head->extent_count);

@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "export/background.h"
 #include "export/block.h"
+#include "export/loader.h"
 #include "export/modules.h"
 #include "export/names.h"
 #include "export/triggers.h"
@@ -355,6 +356,16 @@ void pfa_session_lost(const char *text)
         (void)pfa_writer_block(PFA_BLOCK_MARK, payload, sizeof mark + mark.text_size);
     }
     pfa_unlock(PFA_LOCK_WRITER);
+}
+
+void pfa_session_unloaded(void)
+{
+    pfa_session_modules();
+    if (pfa_session_is_open() && !pfa_loader_is_readable()) {
+        pfa_session_lost(
+            "names of code: this child of a threaded process has threads itself, and has unloaded a library; "
+            "what was loaded in its place may have its name");
+    }
 }
 
 /* The path of our own table, if it is not beside the trace. */

@@ -43,6 +43,8 @@ void pfa_session_pictures_every(uint64_t allocations);
 /* The modules may have changed, or will. Does not wait for whoever writes the trace, where that is the background thread and is
  * not far behind. */
 void pfa_session_modules(void);
+/* The same, behind dlclose: where the list of modules cannot be read, the trace says that names may be wrong. */
+void pfa_session_unloaded(void);
 /* Recording was started or stopped. Under PFA_LOCK_PROCESS; does not wait for the writer, unless it is far behind. */
 void pfa_session_mark(pfa_mark_t what);
 /* Something is missing in this trace, from now on: a text that stays. Of several, the first is told. */

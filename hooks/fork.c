@@ -15,6 +15,7 @@
  *        names, tags        likewise a count or a pointer that is stored last
  *        cells              a list without locks; those on their way to or from it are lost
  *        interval map, RCU  alloc/intervalmap.h, 5; alloc/rcu.h, 4
+ *        tables of R        a step that was being mapped is mapped, or is mapped now (alloc/range.c)
  *        mimalloc           pfa_backing_after_fork; blocks and segments that were on their way are lost
  *        sampler, reports   arrays with a count; an entry behind the count was not made yet
  *        unwinder's caches  words on their own (meta/unwind_cache.c)
@@ -109,6 +110,7 @@ static void set_right(void)
         pfa_thread_list_after_fork(pfa_tls.thread);
     }
     pfa_backing_after_fork();
+    pfa_range_after_fork();
     pfa_background_after_fork(asks_kernel());
     pfa_rcu_after_fork();
     pfa_intervalmap_after_fork();

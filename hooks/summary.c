@@ -122,6 +122,7 @@ void pfa_summary_print(void)
         pfa_say("  %lu chunks could not be recorded and are missing above",
                 (unsigned long)pfa_read_counter(&sum.unrecorded));
     }
+    pfa_say_kept_troubles();
     if (pfa_read_counter(&sum.bad_frees) != 0) {
         pfa_say("  %lu frees of what was no chunk", (unsigned long)pfa_read_counter(&sum.bad_frees));
     }

@@ -30,8 +30,10 @@ static void leave(void *arg)
         return; /* the C library has taken this memory from a thread that freed when its destructors had run */
     }
     bool has_heaps = thread->tls != NULL;
+    /* Neither here nor there: a signal handler that allocates meanwhile is turned away. */
+    tls->state = PFA_THREAD_ENTERING;
     /* In the last round nothing would call us again. */
-    tls->state = ++tls->leaves < PTHREAD_DESTRUCTOR_ITERATIONS - 1 ? PFA_THREAD_NEW : PFA_THREAD_GONE;
+    bool is_last = ++tls->leaves >= PTHREAD_DESTRUCTOR_ITERATIONS - 1;
     pfa_measure_leave(tls);
     tls->clock_may_skip = false;
     pfa_store_relaxed(&tls->epoch, 0);
@@ -42,12 +44,14 @@ static void leave(void *arg)
     pfa_chunk_thread_end(tls);
     /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
     pfa_thread_list_leave(thread);
-    tls->countdown = tls->state == PFA_THREAD_GONE ? PFA_COUNTDOWN_OFF : -1;
+    tls->countdown = is_last ? PFA_COUNTDOWN_OFF : -1;
     /* The main thread's heap stays: giving up its heaps would put recorded regions into its default heap, which lives
      * on. */
     if (!tls->is_main && has_heaps) {
         pfa_backing_thread_end();
     }
+    pfa_fence_compiler();
+    tls->state = is_last ? PFA_THREAD_GONE : PFA_THREAD_NEW;
 }
 
 void pfa_thread_say_name(pfa_tls_t *tls)

@@ -19,6 +19,6 @@ PFA_EXPORT int dlclose(void *handle)
     }
     pfa_session_modules(); /* what is loaded now, before it is not */
     int result = real(handle);
-    pfa_session_modules();
+    pfa_session_unloaded();
     return result;
 }

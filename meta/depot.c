@@ -130,7 +130,7 @@ static PFA_COLD uint32_t full(void)
 {
     static _Atomic bool said;
     if (!pfa_extents_said_no_room()) {
-        pfa_say_once(&said, "no room for more call stacks: those of some chunks are not recorded");
+        pfa_say_trouble(&said, "no room for more call stacks: those of some chunks are not recorded");
     }
     return PFA_NODE_UNKNOWN;
 }

@@ -13,7 +13,6 @@
 #define NOT_IN_FILE UINT32_MAX
 
 #define TAIL_OFFSET offsetof(pfa_live_head_t, times)
-#define TAIL_SIZE (sizeof(pfa_live_head_t) - TAIL_OFFSET)
 
 pfa_live_head_t *pfa_extents_head;
 
@@ -80,7 +79,10 @@ static void say_who(pfa_live_head_t *head)
 {
     char text[1024];
     head->start_ticks = pfa_sys_read_text("/proc/self/stat", text, sizeof text) ? pfa_live_ticks(text) : 0;
-    head->boot = pfa_sys_read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) ? pfa_live_boot(text) : 0;
+    head->boot = pfa_sys_read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) ? pfa_live_hash(text) : 0;
+    long length = pfa_sys_readlink(PFA_LIVE_PID_NAMESPACE_PATH, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    head->pid_namespace = length > 0 ? pfa_live_hash(text) : 0;
 }
 
 /* The head is mostly a table of extents, of which few are there: the others get room when their time comes. */
@@ -93,9 +95,6 @@ static int make_first(const char *path)
     }
     int err = pfa_tablefile_make(&table.first, path, page);
     err = err != 0 ? err : pfa_tablefile_grow(&table.first, PFA_EXTENTS_HEAD_SIZE);
-    err = err != 0 ? err
-                   : pfa_tablefile_make_room(&table.first, TAIL_OFFSET & ~(page - 1),
-                                             (TAIL_SIZE + 2 * page - 1) & ~(page - 1));
     if (err != 0) {
         pfa_tablefile_remove(&table.first);
         pfa_tablefile_forget(&table.first);
@@ -107,6 +106,15 @@ static int make_first(const char *path)
     table.linked = table.first.on_shelf && pfa_sys_symlink(table.first.path, path) == 0;
     pfa_store_relaxed(&table.head_room, page);
     return 0;
+}
+
+/* What is behind the table of extents, in a head that is mapped. */
+static int make_tail_room(void *head)
+{
+    uint64_t mask = pfa_sys_page_size() - 1;
+    uint64_t start = TAIL_OFFSET & ~mask;
+    uint64_t end = (sizeof(pfa_live_head_t) + mask) & ~mask;
+    return table.shared ? pfa_tablefile_make_room(&table.first, start, end - start, (char *)head + start) : 0;
 }
 
 /* Without a file nobody reads it, but a child's must differ from its parent's (alloc/places.c). */
@@ -130,6 +138,7 @@ int pfa_extents_open(const char *path)
     err = memory != NULL ? 0 : -pfa_sys_map(NULL, PFA_EXTENTS_HEAD_SIZE, PROT_NONE, MAP_NORESERVE, &memory);
     table.shared = path != NULL;
     err = err != 0 ? err : map_at(memory, PFA_EXTENTS_HEAD_SIZE, &table.first, 0);
+    err = err != 0 ? err : make_tail_room(memory);
     if (err != 0) {
         pfa_extents_unlink();
         pfa_extents_leave_files();
@@ -219,7 +228,8 @@ static int make_head_room(uint32_t number)
     }
     uint64_t mask = pfa_sys_page_size() - 1;
     end = (end + mask) & ~mask;
-    int err = no_room(&table.first, pfa_tablefile_make_room(&table.first, room, end - room));
+    int err =
+        no_room(&table.first, pfa_tablefile_make_room(&table.first, room, end - room, (char *)pfa_extents_head + room));
     if (err == 0) {
         pfa_atomic_max(&table.head_room, end);
     }
@@ -360,7 +370,8 @@ int pfa_extents_make_room(uint32_t number, uint64_t offset, uint64_t size)
     }
     const pfa_live_extent_t *extent = &pfa_extents_head->extents[number];
     pfa_tablefile_t *file = file_of(extent);
-    return no_room(file, pfa_tablefile_make_room(file, (extent->offset & ~PFA_LIVE_MORE) + offset, size));
+    void *at = (char *)table.at[number] + offset;
+    return no_room(file, pfa_tablefile_make_room(file, (extent->offset & ~PFA_LIVE_MORE) + offset, size, at));
 }
 
 bool pfa_extents_full(void)

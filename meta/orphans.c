@@ -109,7 +109,7 @@ void pfa_orphans_remove(const char *path)
         !pfa_sys_read_text(PFA_LIVE_BOOT_PATH, boot, sizeof boot)) {
         return;
     }
-    search.boot = pfa_live_boot(boot);
+    search.boot = pfa_live_hash(boot);
     memcpy(search.folder, path, (size_t)(slash - path) + 1);
     search.folder[slash - path + 1] = '\0';
     pfa_sys_each_name(search.folder, visit, &search);

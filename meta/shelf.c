@@ -2,7 +2,6 @@
 #include "meta/shelf.h"
 #include "base/message.h"
 #include "base/options.h"
-#include "base/sys.h"
 #include "export/format/live.h"
 
 #include <errno.h>
@@ -11,11 +10,9 @@
 
 enum { LEAST = 1024 * 1024, PATH_SIZE = 4096 }; /* with less room than that it is not worth a file */
 
-static uint64_t share_of(const pfa_sys_space_t *space)
+bool pfa_shelf_has_room(const pfa_sys_space_t *space, uint64_t size)
 {
-    uint64_t share = space->free > space->total / 4 ? space->free - space->total / 4 : 0;
-    uint64_t most = pfa_options.live_size != 0 ? pfa_options.live_size : pfa_sys_ram() / 4;
-    return share < most ? share : most;
+    return space->free >= size && space->free - size >= space->total / 4;
 }
 
 static bool is_in_memory(const char *path)
@@ -43,8 +40,8 @@ static int make_in(const char *folder, char *path, size_t size, uint64_t *share)
     pfa_sys_space_t space;
     pfa_text_t text = {path, size, 0};
     int err = pfa_sys_space(folder, &space);
-    *share = err == 0 ? share_of(&space) : 0;
-    if (*share < LEAST) {
+    *share = pfa_options.live_size != 0 ? pfa_options.live_size : pfa_sys_ram() / 4;
+    if (err != 0 || *share < LEAST || !pfa_shelf_has_room(&space, LEAST)) {
         return err != 0 ? err : -ENOSPC;
     }
     pfa_text_add(&text, "%s/%s%d-%lx%s", folder, PFA_SHELF_PREFIX, pfa_sys_pid(), (unsigned long)pfa_sys_random(),
@@ -63,8 +60,7 @@ static int make_where_named(char *path, size_t size, uint64_t *share)
     return fd;
 }
 
-/* Has the program shut itself in since the start? Then it allows what a file beside the trace takes, and no more. */
-static bool is_shut_in(void)
+bool pfa_shelf_is_shut_in(void)
 {
     enum { UNKNOWN, OPEN, FILTERED };
     static uint8_t at_start = UNKNOWN;
@@ -76,7 +72,7 @@ static bool is_shut_in(void)
 int pfa_shelf_make(const char *beside, char *path, size_t size, uint64_t *share)
 {
     const char *const folders[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), "/run/shm", "/tmp"};
-    if (is_shut_in() || strcmp(pfa_options.live, "beside") == 0) {
+    if (pfa_shelf_is_shut_in() || strcmp(pfa_options.live, "beside") == 0) {
         return -ENOENT;
     }
     if (pfa_options.live[0] != '\0' && strcmp(pfa_options.live, "auto") != 0) {

@@ -8,16 +8,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Of a new file: where the file system takes no orders for room, its beginning is written. */
+static int make_first_room(int fd, uint64_t size)
+{
+    static const char nothing[512];
+    int err = -pfa_sys_make_room(fd, 0, size);
+    if (err != EOPNOTSUPP) {
+        return err;
+    }
+    long written = 0;
+    for (uint64_t at = 0; at < size && written >= 0; at += sizeof nothing) {
+        written = pfa_sys_pwrite(fd, nothing, sizeof nothing, at);
+    }
+    return written < 0 ? (int)-written : 0;
+}
+
 static int begin(pfa_tablefile_t *file, int fd, uint64_t size, bool on_shelf)
 {
     int err = -pfa_sys_truncate(fd, size);
-    err = err != 0 ? err : -pfa_sys_make_room(fd, 0, size);
+    err = err != 0 ? err : make_first_room(fd, size);
     if (err != 0) {
         (void)pfa_sys_unlink(file->path);
         (void)pfa_sys_close(fd);
         return err;
     }
-    if (on_shelf) { /* so that nobody who cannot see our process takes us for gone: meta/orphans.h */
+    /* So that nobody who cannot see our process takes us for gone: meta/orphans.h, pfa_livetable_in_use. Held for as long as any
+     * of it is mapped, also when the descriptor was closed. */
+    if (!pfa_shelf_is_shut_in()) {
         (void)pfa_sys_lock_file(fd, false);
     }
     pfa_store_relaxed(&file->fd, fd);
@@ -136,10 +153,13 @@ int pfa_tablefile_map_copy(pfa_tablefile_t *file, void *at, size_t size, uint64_
     return err != 0 ? err : -pfa_sys_map_copy(at, size, pfa_load_relaxed(&file->fd), offset);
 }
 
-int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size)
+int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size, void *at)
 {
     int err = own_descriptor(file);
     err = err != 0 ? err : -pfa_sys_make_room(pfa_load_relaxed(&file->fd), offset, size);
+    if (err == EOPNOTSUPP) {
+        err = -pfa_sys_populate(at, size);
+    }
     if (err != 0) {
         pfa_store_relaxed(&file->full, true);
     }
@@ -151,9 +171,15 @@ bool pfa_tablefile_next_data(pfa_tablefile_t *file, uint64_t *start, uint64_t *e
     return pfa_sys_next_data(pfa_load_relaxed(&file->fd), start, end, limit);
 }
 
+static bool is_shelf_short(pfa_tablefile_t *file, uint64_t size)
+{
+    pfa_sys_space_t space;
+    int fd = own_descriptor(file) == 0 ? pfa_load_relaxed(&file->fd) : -1;
+    return fd < 0 || pfa_sys_file_bytes(fd) + size > file->share ||
+           (pfa_sys_fd_space(fd, &space) == 0 && !pfa_shelf_has_room(&space, size));
+}
+
 bool pfa_tablefile_is_short(pfa_tablefile_t *file, uint64_t size)
 {
-    return pfa_load_relaxed(&file->full) ||
-           (file->on_shelf &&
-            (own_descriptor(file) != 0 || pfa_sys_file_bytes(pfa_load_relaxed(&file->fd)) + size > file->share));
+    return pfa_load_relaxed(&file->full) || (file->on_shelf && is_shelf_short(file, size));
 }

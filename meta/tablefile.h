@@ -38,8 +38,8 @@ int pfa_tablefile_grow(pfa_tablefile_t *file, uint64_t size);
 int pfa_tablefile_map(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset);
 /* The same, but what is stored there is not stored in the file. */
 int pfa_tablefile_map_copy(pfa_tablefile_t *file, void *at, size_t size, uint64_t offset);
-/* Storing to these bytes cannot fail, nor wait for anything but memory. */
-int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size);
+/* Room for these bytes, whole pages, which are mapped at `at`: storing to them cannot fail. */
+int pfa_tablefile_make_room(pfa_tablefile_t *file, uint64_t offset, uint64_t size, void *at);
 /* Has it a descriptor, or can have one again? Not if it was removed, too. */
 bool pfa_tablefile_is_reachable(pfa_tablefile_t *file);
 /* As pfa_sys_next_data, of one that is. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -221,17 +222,39 @@ static bool is_another(const pfa_live_head_t *head)
 {
     char name[64];
     char text[1024];
-    if (head->boot != 0 && read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) && pfa_live_boot(text) != head->boot) {
+    if (head->boot != 0 && read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) && pfa_live_hash(text) != head->boot) {
         return true;
     }
     snprintf(name, sizeof name, "/proc/%u/stat", head->pid);
     return head->start_ticks != 0 && read_text(name, text, sizeof text) && pfa_live_ticks(text) != head->start_ticks;
 }
 
+/* Does /proc say nothing of its process, since it is of another container? */
+static bool is_out_of_sight(const pfa_live_head_t *head)
+{
+    char text[64];
+    ssize_t length = readlink(PFA_LIVE_PID_NAMESPACE_PATH, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    return head->pid_namespace != 0 && length > 0 && pfa_live_hash(text) != head->pid_namespace;
+}
+
+/* A process has its table locked for as long as it is mapped. */
+static bool is_locked(int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        flock(fd, LOCK_UN);
+        return false;
+    }
+    return errno == EWOULDBLOCK;
+}
+
 bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
 {
     char name[64];
     struct stat status;
+    if (is_out_of_sight(table->head)) {
+        return is_locked(table->fd);
+    }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
     FILE *maps = fopen(name, "re");
     if (maps == NULL) {

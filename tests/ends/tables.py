@@ -109,13 +109,17 @@ def short(folder):
         place.rmdir()
 
 
-def mount(folder, size):
+def mount(folder, size, what, other=None):
+    """Puts a tmpfs of that size there, or another folder, for this process and its children."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x20000) != 0:
-        print("not run: tables tiny_and_full: mount namespaces are not permitted", flush=True)
+        print(f"not run: {what}: mount namespaces are not permitted", flush=True)
         os._exit(0)
     check(libc.mount(b"none", b"/", None, 0x44000, None) == 0, "mount --make-rprivate")
-    check(libc.mount(b"none", str(folder).encode(), b"tmpfs", 0, f"size={size}".encode()) == 0, "mount of a tmpfs")
+    if other is not None:
+        check(libc.mount(str(other).encode(), str(folder).encode(), None, 0x1000, None) == 0, "mount --bind")
+    else:
+        check(libc.mount(b"none", str(folder).encode(), b"tmpfs", 0, f"size={size}".encode()) == 0, "mount of a tmpfs")
 
 
 def in_child(test, *arguments):
@@ -134,7 +138,7 @@ def in_child(test, *arguments):
 
 def with_place(folder, size, fill):
     """/dev/shm of that size, in which others leave or take so much."""
-    mount(MEMORY, size)
+    mount(MEMORY, size, "tables tiny_and_full")
     at = folder / f"{size}-{fill}"
     at.mkdir()
     (MEMORY / "others").write_bytes(b"x" * fill)
@@ -160,6 +164,76 @@ def absent(folder):
         process = begin(at, conf)
         check(not Path(f"{capture.trace(at)}.live").is_symlink(), "the table itself is beside the trace")
         kill_and_check(at, process, conf)
+
+
+def without_memory(folder):
+    """No memory file system at all, as far as the library looks: the table is beside the trace."""
+    mount(MEMORY, "1m", "tables without_memory", folder / "disk")
+    os.environ.pop("XDG_RUNTIME_DIR", None)
+    check(not is_in_memory(MEMORY) and not is_in_memory("/tmp"), "/tmp is in memory")
+    process = begin(folder, "")
+    check(not Path(f"{capture.trace(folder)}.live").is_symlink(), "the table itself is beside the trace")
+    kill_and_check(folder, process, "without a memory file system")
+
+
+def nowhere(folder):
+    check(not is_in_memory(folder), f"{folder} is in memory: set TMPDIR to a folder on a disk")
+    (folder / "disk").mkdir()
+    in_child(without_memory, folder)
+
+
+def together(folder):
+    """Several processes share a small place: together they leave a quarter of it free."""
+    in_child(share_place, folder)
+
+
+def share_place(folder):
+    mount(MEMORY, "8m", "tables together")
+    processes = []
+    for name in ("one", "two", "three"):
+        (folder / name).mkdir()
+        processes.append(begin(folder / name, "", steps=0))
+    capture.wait_for(lambda: len(list(folder.glob("*/*.live.more"))) > 0, "one has a second file")
+    space = os.statvfs(MEMORY)
+    check(space.f_bavail * 8 >= space.f_blocks, f"{space.f_bavail} of {space.f_blocks} pages are free")
+    for name, process in zip(("one", "two", "three"), processes):
+        kill_and_check(folder / name, process, f"three share a place: {name}")
+
+
+def seen_from_outside(folder):
+    """A process of another container, of which /proc says nothing here, or something of another process: its trace is not ended
+    while it runs."""
+    for place in ("beside", str(shelf(folder))):
+        at = folder / place.strip("/").replace("/", "-")
+        at.mkdir()
+        told, tell = os.pipe()
+        asked, ask = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(ask)
+            if ctypes.CDLL(None, use_errno=True).unshare(0x20000000) != 0:
+                print("not run: tables seen_from_outside: PID namespaces are not permitted", flush=True)
+                os._exit(77)
+            process = begin(at, f"live:{place}")
+            os.write(tell, b"begun")
+            os.read(asked, 1)
+            capture.kill(process)
+            os._exit(0)
+        os.close(tell)
+        if os.read(told, 5) == b"begun":
+            path = capture.trace(at)
+            _, said = tool("seal", path, status=1)
+            check("goes on" in said, said)
+            check(Path(f"{path}.live").exists(), "its table stays")
+        os.close(ask)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == 77:
+            break
+        equal(status, 0, "the one inside")
+        capture.check_trace(path, at / "notes", "killed, seen from outside")
+        tool("seal", path)
+        check(not Path(f"{path}.live").exists(), "its table is gone")
+    shutil.rmtree(shelf(folder))
 
 
 def no_major_faults(folder):
@@ -230,4 +304,4 @@ def sealed_meanwhile(folder):
 
 
 support.main(sealed_meanwhile=sealed_meanwhile, killed=killed, foreign=foreign, found_without_its_link=found_without_its_link, short=short, tiny_and_full=tiny_and_full, absent=absent,
-             no_major_faults=no_major_faults, orphans=orphans)
+             nowhere=nowhere, together=together, seen_from_outside=seen_from_outside, no_major_faults=no_major_faults, orphans=orphans)

@@ -1,4 +1,4 @@
-/* Handlers of pthread_atfork allocate, some registered before ours, which run while we hold our locks; and the thread
+/* Handlers of pthread_atfork allocate, some registered before ours, which run before and after ours; and the thread
  * that forks has not allocated before, so that it is set up there and then. */
 #include "trap.h"
 

@@ -10,11 +10,22 @@
  * else, and not killed, goes on without being recorded.
  *
  * run: modes=off,sampled,often,full arg=memory-only conf=out:none
+ *
+ * That holds too when there is no more room for records: nothing is said then.
+ *
+ * run: modes=full arg=memory-only arg=much conf=out:none,region_range:64M
+ *
+ * A thread that writes the trace already, and is shut in with the others, makes only calls that the manual lists.
+ *
+ * run: modes=off,often,full arg=thread-first
+ *
  * run: modes=off,sampled,often,full arg=refuse-rest */
 #include "trap.h"
 
+#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -46,6 +57,7 @@ static void shut_in(bool refuse_threads, bool allow_files)
         ALLOW(fallocate),
         ALLOW(fcntl),
         ALLOW(fstat),
+        ALLOW(fstatfs),
         ALLOW(ftruncate),
         ALLOW(lseek),
         ALLOW(openat),
@@ -59,7 +71,7 @@ static void shut_in(bool refuse_threads, bool allow_files)
         REFUSE(clone),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
-    enum { COUNT = sizeof code / sizeof code[0], FOR_THREADS = 6, FOR_FILES = 24 };
+    enum { COUNT = sizeof code / sizeof code[0], FOR_THREADS = 6, FOR_FILES = 26 };
     struct sock_fprog program = {COUNT, code};
     for (int i = 0; !refuse_threads && i < FOR_THREADS; i++) {
         code[COUNT - 2 - i] = code[COUNT - 1];
@@ -89,11 +101,117 @@ static void shut_in_with_memory(uint32_t otherwise)
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
+/* The id of the thread that is not this one; 0: there is none. */
+static int find_other_thread(void)
+{
+    int found = 0;
+    DIR *folder = opendir("/proc/self/task");
+    CHECK(folder != NULL);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        int id = atoi(entry->d_name);
+        found = id != 0 && id != getpid() ? id : found;
+    }
+    closedir(folder);
+    return found;
+}
+
+/* Does it sleep until there is work? While it begins it makes calls of the C library's. */
+static bool is_idle(int thread)
+{
+    char path[64];
+    long call = -1;
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    bool known = fscanf(file, "%ld", &call) == 1; /* "running" is no number */
+    fclose(file);
+    return known && call == SYS_futex;
+}
+
+/* All threads, allowed what libprofalloc(3) says that writing a trace takes, and what malloc and exit do. */
+static void shut_all_in(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        ALLOW(futex),
+        ALLOW(madvise),
+        ALLOW(mmap),
+        ALLOW(mprotect),
+        ALLOW(munmap),
+        ALLOW(clock_gettime),
+        ALLOW(close),
+        ALLOW(fallocate),
+        ALLOW(fcntl),
+        ALLOW(fstat),
+        ALLOW(fstatfs),
+        ALLOW(ftruncate),
+        ALLOW(flock),
+        ALLOW(getdents64),
+        ALLOW(geteuid),
+        ALLOW(getpid),
+        ALLOW(gettid),
+        ALLOW(lseek),
+        ALLOW(membarrier),
+        ALLOW(newfstatat),
+        ALLOW(openat),
+        ALLOW(prctl),
+        ALLOW(pwrite64),
+        ALLOW(read),
+        ALLOW(readlinkat),
+        ALLOW(rt_sigprocmask),
+        ALLOW(sched_yield),
+        ALLOW(unlinkat),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
+/* The background thread is there, if anything is recorded. */
+static void make_thread(void)
+{
+    const char *conf = getenv("PROFALLOC_CONF");
+    bool records = conf != NULL && strstr(conf, "prof:true") != NULL;
+    int thread = 0;
+    while (records && thread == 0) {
+        for (int i = 0; i < 10000; i++) {
+            free(malloc(1000));
+        }
+        thread = find_other_thread();
+    }
+    while (records && !is_idle(thread)) {
+        sched_yield();
+    }
+}
+
+static void fill_range(void)
+{
+    enum { CHUNKS = 100000 };
+    static void *chunks[CHUNKS];
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        chunks[i] = malloc(1000);
+        fill(chunks[i], 1000, i);
+    }
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        CHECK(verify(chunks[i], 1000, i));
+        free(chunks[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     if (strcmp(how, "memory-only") == 0) {
         shut_in_with_memory(SECCOMP_RET_KILL_PROCESS);
+        if (argc > 2) {
+            fill_range();
+        }
+    } else if (strcmp(how, "thread-first") == 0) {
+        make_thread();
+        shut_all_in();
     } else if (strcmp(how, "refuse-rest") == 0) {
         shut_in_with_memory(SECCOMP_RET_ERRNO | EPERM);
     } else {
