@@ -5,13 +5,13 @@
  * run: modes=off arg=10000 arg=250
  * run: modes=off arg=1000000 arg=250
  * run: modes=off arg=20000000 arg=150
- * run: modes=sampled,often,full arg=48 arg=50
+ * run: modes=sampled,often,full arg=48 arg=80
  *      may_say="the profiled range .*" may_say="no memory .*"
- * run: modes=sampled,often,full arg=10000 arg=50
+ * run: modes=sampled,often,full arg=10000 arg=70
  *      may_say="the profiled range .*" may_say="no memory .*"
- * run: modes=sampled,often,full arg=1000000 arg=50
+ * run: modes=sampled,often,full arg=1000000 arg=180
  *      may_say="the profiled range .*" may_say="no memory .*"
- * run: modes=sampled,often,full arg=20000000 arg=20
+ * run: modes=sampled,often,full arg=20000000 arg=80
  *      may_say="the profiled range .*" may_say="no memory .*" */
 #include "trap.h"
 
