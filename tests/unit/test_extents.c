@@ -132,14 +132,17 @@ static void meet_trouble(void)
         must(pfa_extents_add(PFA_EXTENT_NODES, 0, PFA_LIVE_PAGE, NULL, &memory, &number) == 0);
         ((char *)memory)[0] = 1;
     }
+    void *untouched = NULL;
+    uint32_t number;
+    must(pfa_extents_add(PFA_EXTENT_NODES, 0, 16 * PFA_LIVE_PAGE, NULL, &untouched, &number) == 0);
     failing = PFA_SYS_FALLOCATE;
     fail_with = ENOSPC;
     pfa_sys_fault = fail_call;
     must(pfa_extents_make_room(0, 0, 4096) == ENOSPC);
     fail_with = EOPNOTSUPP; /* a file system without that call: the pages are made as if they were stored to */
     must(stat(path, &before) == 0);
-    must(pfa_extents_make_room(1, 0, PFA_LIVE_PAGE) == 0);
-    must(stat(path, &after) == 0 && after.st_blocks * 512 >= before.st_blocks * 512 + PFA_LIVE_PAGE - 4096);
+    must(pfa_extents_make_room(number, 8 * PFA_LIVE_PAGE, PFA_LIVE_PAGE) == 0);
+    must(stat(path, &after) == 0 && after.st_blocks * 512 >= before.st_blocks * 512 + PFA_LIVE_PAGE);
     pfa_sys_fault = NULL;
     pfa_extents_unlink();
 }
