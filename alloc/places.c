@@ -234,7 +234,7 @@ static bool grow_place(pfa_record_unit_t *unit, pfa_record_place_t *place, uint6
             return false;
         }
     } while (!pfa_cas_weak_acq_rel(&unit->used, &used, (uint16_t)(first + count)));
-    *place = (pfa_record_place_t){first, (uint16_t)count};
+    *place = (pfa_record_place_t){.first = first, .count = count & 0x7fffu};
     return true;
 }
 
@@ -264,10 +264,24 @@ void pfa_places_describe(uint64_t slice, pfa_description_t region)
     pfa_store_release(&record->size_flags, pfa_size_flags(region.slot_size, PFA_RECORD_REGION));
 }
 
+/* Room for all of a slice's place. Regions come and go, and mostly stay where the one before them was. */
+static int make_place_room(uint64_t number, pfa_record_place_t *place)
+{
+    if (place->has_room) {
+        return 0;
+    }
+    uint64_t size = place->count * pfa_range_record_size();
+    uint64_t begin = shared_offset(place->first);
+    int err = make_room(number, begin, begin + size);
+    place->has_room = err == 0 && size < PFA_RECORDS_DROPPED;
+    return err;
+}
+
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records)
 {
     uint64_t number = slice / UNIT_SLICES;
-    const pfa_record_unit_t *unit = &pfa_range.units[number];
+    pfa_record_unit_t *unit = &pfa_range.units[number];
+    pfa_record_place_t *place = &unit->places[slice % UNIT_SLICES];
     if (PFA_UNLIKELY(!is_made(pfa_load_acquire(&unit->extent)))) {
         int err = commit_unit(number);
         if (err != 0) {
@@ -277,7 +291,9 @@ int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records)
     uint64_t record_size = pfa_range_record_size();
     uint64_t begin = find_place(slice, need);
     *records = (pfa_record_t *)(unit_start(number) + begin + need.before * record_size);
-    return make_room(number, begin, begin + (need.before + need.count) * record_size);
+    bool is_home = place->count < need.before + need.count;
+    return is_home ? make_room(number, begin, begin + (need.before + need.count) * record_size)
+                   : make_place_room(number, place);
 }
 
 /* Of the region that begins with this slice; all 0 if none does. */
@@ -311,6 +327,9 @@ static int make_unit_room(uint64_t number)
     uint64_t record_size = pfa_range_record_size();
     uint64_t begin = 0;
     uint64_t end = 0;
+    for (unsigned i = 0; i < UNIT_SLICES; i++) {
+        pfa_range.units[number].places[i].has_room = 0;
+    }
     int err = make_described_room(number, pfa_load_relaxed(&pfa_range.units[number].extent) - 1u);
     for (uint64_t slice = number * UNIT_SLICES; slice < (number + 1) * UNIT_SLICES && err == 0; slice++) {
         pfa_need_t need = need_of(slice);

@@ -36,6 +36,9 @@ typedef struct pfa_need {
 uint64_t pfa_places_units_size(uint64_t span);
 uint64_t pfa_places_group(uint64_t full);
 
+/* A region that goes leaves records behind: if the next one there does not use so many bytes of them, their memory is given back. */
+enum { PFA_RECORDS_DROPPED = 32 * 1024 };
+
 /* Records for the region that begins with that slice, accessible and with room on the disk. *records is that of its
  * first slot. By the thread that owns the slice. 0 or an errno value. */
 int pfa_places_get(uint64_t slice, pfa_need_t need, pfa_record_t **records);

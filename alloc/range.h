@@ -45,7 +45,8 @@
 /* Of a unit's shared part. */
 typedef struct pfa_record_place {
     uint16_t first;
-    uint16_t count; /* 0: the slice has none */
+    uint16_t count : 15;   /* 0: the slice has none */
+    uint16_t has_room : 1; /* on the disk, for all of them, and keeps it (alloc/places.c) */
 } pfa_record_place_t;
 
 typedef struct pfa_record_unit {

@@ -40,7 +40,6 @@ pfa_need_t pfa_region_need(uint64_t word, uint64_t slices)
  * gives the memory of the others back. After the next one was published: see pfa_places_leave. */
 static void drop_old_records(uint64_t word, const pfa_record_t *records, uintptr_t used, uintptr_t used_end)
 {
-    enum { WORTH_IT = 32 * 1024 };
     if (word == 0 || pfa_word_back(word) != 0) {
         return;
     }
@@ -50,7 +49,7 @@ static void drop_old_records(uint64_t word, const pfa_record_t *records, uintptr
     uintptr_t mask = pfa_backing_page_size() - 1;
     uintptr_t begin = ((used < old_end && used_end > old ? used_end : old) + mask) & ~mask;
     uintptr_t end = old_end & ~mask;
-    if (end >= begin + WORTH_IT) {
+    if (end >= begin + PFA_RECORDS_DROPPED) {
         pfa_extents_drop((void *)begin, end - begin);
     }
 }
