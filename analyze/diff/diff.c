@@ -13,7 +13,7 @@ static const char usage[] =
     "interval of the estimates are not significant. Points of which nothing differs are summed in one line.\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
     "  --sort METRIC      lists by one metric only: bytes, count, peak, peak_count, live or live_count\n"
-    "  --top N            so many allocation points in each list; 10 as text, all of them as JSON\n"
+    "  --top N            show N allocation points in each list; default 10 as text, all as JSON\n"
     "  --per-second       of runs of different length: bytes and chunks allocated per second; peak and live stay as they are\n"
     "  --json             for programs: docs/gate.md tells what it means\n\n"
     "Exit status: 0 done, whatever differs, 1 the work failed, 2 the command line was wrong or a file is no trace.\n";

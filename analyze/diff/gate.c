@@ -27,13 +27,13 @@ static const char usage[] =
     "  --save FILE               compare nothing; save what a later gate needs of these traces, to be its BASE; - is standard\n"
     "                            output\n"
     "  --sarif FILE              write what is exceeded as SARIF 2.1.0; with -, to standard output in place of the table\n"
-    "  --source-root DIR         in which source files are told relative to this folder; the working directory unless given\n"
+    "  --source-root DIR         name source files relative to this folder; default the working directory\n"
     "  --allow-incomplete        compare traces that are not complete, too\n"
     "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
     "  --sort METRIC             these in the order of how much this grew: bytes, count, peak, peak_count, live or live_count;\n"
     "                            unless given, what the limit is of\n"
-    "  --top N                   so many of the points behind each limit; 5 unless given\n"
+    "  --top N                   show N of the points behind each limit; default 5\n"
     "  --json                    for programs: docs/gate.md tells what it means\n\n"
     "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"
     "trace, 3 a limit is exceeded.\n";

@@ -129,7 +129,7 @@ static bool read_by(reading_t *reading, char *rest)
 {
     const pfa_key_t *key = rest != NULL ? pfa_key_find(rest) : NULL;
     reading->run->by = key != NULL ? key->name : NULL;
-    return key != NULL || fail(reading, "points cannot be told apart by this");
+    return key != NULL || fail(reading, "this is not a key that points can be grouped by");
 }
 
 static bool read_where(reading_t *reading, char *rest)
@@ -221,7 +221,7 @@ static bool read_point(reading_t *reading, char *rest)
         return false;
     }
     if (reading->run->by == NULL) {
-        return fail(reading, "what points are told apart by has to come before them");
+        return fail(reading, "the key that points are grouped by has to come before the points");
     }
     if (!pfa_words_whole(pfa_words_next(&rest), 10, UINT32_MAX, &stacks) ||
         !pfa_words_whole(pfa_words_next(&rest), 10, PFA_NODE_FIRST - 1, &root)) {

@@ -15,7 +15,7 @@ static const char usage[] =
     "and who frees it, the calls that lead there, and what to do. docs/excess.md tells how.\n\n"
     "  --method METHOD    kmeans: the cluster of objects with the highest frequency and the lowest lifetime (default);\n"
     "                     iqr: outliers of the ratio frequency / lifetime\n"
-    "  --clusters K       kmeans: so many clusters; else 2, 3 or 4, whichever are best apart\n"
+    "  --clusters K       kmeans: the number of clusters; default 2, 3 or 4, whichever separates best\n"
     "  --scale SCALE      kmeans: linear (default) or log\n"
     "  --seed N           kmeans: another seed; the same one gives the same clusters\n"
     "  --mu X             iqr: above Q3 + X * IQR is an outlier; else X is the value of the IQR\n"
@@ -31,8 +31,8 @@ static const char usage[] =
     "  --sort ORDER       of hits: by frequency (default of kmeans), lifetime (the shortest first), ratio (default of iqr) or\n"
     "                     bytes\n"
     "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes; 1048576\n"
-    "  --top N            so many hits; 10 as text, all of them as JSON\n"
-    "  --lines N          so many lines of each call tree; 12\n"
+    "  --top N            show N hits; default 10 as text, all as JSON\n"
+    "  --lines N          show N lines of each call tree; default 12\n"
     "  --diagram FILE     the frequency-lifetime diagram as SVG; with -, to standard output in place of the text\n"
     "  --chart FILE       the ratio chart as SVG, likewise\n"
     "  --plain            no charts in the text\n"
@@ -40,7 +40,7 @@ static const char usage[] =
     "  --objects          all objects in the JSON; only with --json\n"
     "  --fail             exit with 3 if there is excessive allocation\n\n"
     "Who frees is known as far as it was recorded: the caller of free, or more with --conf free_depth:N of profalloc run.\n\n"
-    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told), 3 see --fail.\n";
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read), 3 see --fail.\n";
 
 /* In the order of the table below. */
 enum {

@@ -30,7 +30,7 @@ static const char usage[] =
     "Of a sampled recording amounts are estimates; half of the 95 % confidence interval is told of their sum, and in the picture of\n"
     "each frame that is pointed at.\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, or what is asked for was not recorded, 2 a file is no\n"
-    "trace (others are told).\n";
+    "trace (the others are read).\n";
 
 typedef struct wishes {
     pfa_metric_t metric;

@@ -26,18 +26,18 @@ static const char usage[] =
     "  --suppressions FILE  leave out what LeakSanitizer would: lines leak:PATTERN; may be given several times\n"
     "  --fail               exit with 3 if a leak is likely that is sure and large enough:\n"
     "  --fail-sure PERCENT  at least so sure; 50, which is medium; 80 is high\n"
-    "  --fail-bytes N       and of so many bytes at one point; 1024\n"
-    "  --least N            so many chunks it takes for a leak; 5\n"
-    "  --least-bytes N      and so many bytes; 512\n"
+    "  --fail-bytes N       and of at least N bytes at one point; default 1024\n"
+    "  --least N            the fewest chunks that are called a leak; default 5\n"
+    "  --least-bytes N      and the fewest bytes; default 512\n"
     "  --least-time SECONDS and so long from the birth of the first to that of the last; 0.03\n"
     "  --late N             overdue is what is N times as old as 95 % of its siblings get; 2\n"
     "  --warm-up PERCENT    the start is this much of the run; 10\n"
     "  --stale PERCENT      stale is what was not touched for this much of the run; 50\n"
     "  --recent PERCENT     in use is what was touched in the last of it; 10\n"
     "  --sort WHAT          by leak (likely leaked bytes, then verdicts), bytes, count, rate, sure or age\n"
-    "  --top N              so many points; 10 as text, all of them as JSON\n"
+    "  --top N              show N points; default 10 as text, all as JSON\n"
     "  --json               for programs: docs/leaks.md tells what it means\n\n"
-    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told) or the command line\n"
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read) or the command line\n"
     "is wrong, 3 --fail was given and there is a leak that it counts.\n";
 
 /* The command's own options. */

@@ -19,7 +19,7 @@ static const char usage[] =
     "  -noleaktable       do not\n"
     "  -offsets           tell call sites within a function apart in the table of leaks: function+n, where n is the distance\n"
     "                     in bytes of the return address from the function's start\n"
-    "  --top N            at most so many rows or entries of the tables of leaks, functions, and the call graph\n"
+    "  --top N            show at most N rows of the tables of leaks and functions, and N entries of the call graph\n"
     "  --sort WHAT        the order of all tables: by bytes kept, bytes, count (allocations) or name (of sizes: the size). The paper's\n"
     "                     if it is not given: leaks by bytes kept, bins by size, the rest by bytes. The call graph does not know\n"
     "                     what was kept: it is by bytes then\n"

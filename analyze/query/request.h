@@ -44,6 +44,6 @@ bool pfa_request_number(const char *text, double least, double most, double *val
 #define PFA_REQUEST_WHERE_USAGE                                                                                             \
     "  --where EXPR       only chunks for which this holds, e.g. 'function = parse* and size > 4K'; @FILE has named ones\n" \
     "                     (docs/queries.md)\n"
-#define PFA_REQUEST_BY_USAGE "  --by KEY           tell them apart by this; which keys there are is told below\n"
+#define PFA_REQUEST_BY_USAGE "  --by KEY           group by KEY; the keys are listed below\n"
 
 #endif

@@ -16,9 +16,9 @@ static const char usage[] =
         PFA_REQUEST_BY_USAGE
     "  --sort WHAT        one list only: by bytes or chunks (count) allocated, by those at the peak (peak, peak_count) or\n"
     "                     live at the end (live, live_count)\n"
-    "  --top N            so many allocation points in each list; 10 as text, all of them as JSON\n"
+    "  --top N            show N allocation points in each list; default 10 as text, all as JSON\n"
     "  --json             for programs: docs/report-json.md tells what it means\n\n"
-    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n\n"
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read).\n\n"
     "Thresholds of scores and of what is inferred:\n";
 
 static int parse_order(const char *name)

@@ -14,11 +14,11 @@ static const char usage[] =
     "buckets of equal length. What is told at the end of a bucket is exact; what was alive within it is told at most: what was\n"
     "there before and all that was allocated in it. The peak is that of `profalloc report`.\n\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
-    "  --top N            so many groups, those that --sort has first; the others are one, \"other\". 10 if it is not given;\n"
+    "  --top N            show the first N groups by --sort, and the rest as one, \"other\"; default 10;\n"
     "                     charts have 20 at most, and all together no more buckets than fit into 64 MiB\n"
     "  --sort WHAT        the order of groups: by peak at ends of buckets, which is the default, by what is alive at the end, by\n"
     "                     total bytes allocated, or by name (of those with the largest peaks)\n"
-    "  --buckets N        so many buckets; 200 if it is not given\n"
+    "  --buckets N        divide the time into N buckets; default 200\n"
     "  --count            chunks in charts, in place of bytes\n"
     "  --svg OUT          the chart as a picture, to a file; - is standard output\n"
     "  --csv              a line for each bucket: its end in seconds, live bytes and live chunks then, bytes born and died in\n"
@@ -26,7 +26,7 @@ static const char usage[] =
     "  --json             the same for programs, with the peak and what is missing\n\n"
     "Chunks that are alive at the end of a recording count until then. Of a sampled recording all figures are estimates; half\n"
     "of the 95 % confidence interval of live bytes is told with them.\n\n"
-    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (others are told).\n";
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read).\n";
 
 typedef struct wishes {
     pfa_timeline_wishes_t data;
