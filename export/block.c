@@ -10,7 +10,7 @@
 #define ZSTD_STATIC_LINKING_ONLY 1 /* contexts in memory of our own */
 #include <zstd.h>
 
-enum { LEVEL_MAX = 6, WORTH_PACKING = 128, PATH_SIZE = 4096 };
+enum { LEVEL_MAX = 3, WORTH_PACKING = 128, PATH_SIZE = 4096 };
 #define INDEX_SIZE PFA_BLOCK_SCRATCH /* no longer one can be written */
 #define STORED_SIZE (sizeof(pfa_block_header_t) + ZSTD_COMPRESSBOUND(PFA_BLOCK_SCRATCH))
 
