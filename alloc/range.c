@@ -134,14 +134,13 @@ enum { STEPS_MAX = REGION_SPAN_MAX / REGION_SPAN_MIN, TRIES = 10000 };
 typedef struct steps {
     _Atomic uint32_t claimed; /* a thread is mapping it, or has */
     _Atomic uint32_t mapped;
-    uint32_t in_doubt; /* claimed when the process was forked: what lies there, if anything does, is ours */
 } steps_t;
 static steps_t slices_steps;
 static steps_t units_steps;
 _Static_assert(STEPS_MAX <= 32, "a bit for each step");
 
 /* By the thread that has claimed it. */
-static int map_claimed(const steps_t *steps, void *at, uint64_t step_size, uint32_t bit)
+static int map_claimed(void *at, uint64_t step_size)
 {
     void *memory;
     int err = -pfa_sys_map(at, step_size, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE, &memory);
@@ -149,7 +148,7 @@ static int map_claimed(const steps_t *steps, void *at, uint64_t step_size, uint3
         (void)pfa_sys_unmap(memory, step_size);
         return ENOMEM;
     }
-    return err == EEXIST && (steps->in_doubt & bit) != 0 ? 0 : err;
+    return err;
 }
 
 static int map_step(steps_t *steps, uintptr_t table, uint64_t step_size, uint32_t step)
@@ -160,7 +159,7 @@ static int map_step(steps_t *steps, uintptr_t table, uint64_t step_size, uint32_
             return 0;
         }
         if ((atomic_fetch_or_explicit(&steps->claimed, bit, memory_order_acq_rel) & bit) == 0) {
-            int err = map_claimed(steps, (void *)(table + step * step_size), step_size, bit);
+            int err = map_claimed((void *)(table + step * step_size), step_size);
             if (err == 0) {
                 (void)atomic_fetch_or_explicit(&steps->mapped, bit, memory_order_release);
             } else {
@@ -173,11 +172,10 @@ static int map_step(steps_t *steps, uintptr_t table, uint64_t step_size, uint32_
     return ENOMEM;
 }
 
+/* What a thread of before was mapping may be there or not: if it is, R stays as long as it is, since it could be anybody's. */
 static void forget_claims(steps_t *steps)
 {
-    uint32_t mapped = pfa_load_relaxed(&steps->mapped);
-    steps->in_doubt |= pfa_load_relaxed(&steps->claimed) & ~mapped;
-    pfa_store_relaxed(&steps->claimed, mapped);
+    pfa_store_relaxed(&steps->claimed, pfa_load_relaxed(&steps->mapped));
 }
 
 void pfa_range_after_fork(void)

@@ -229,6 +229,14 @@ void pfa_say_trouble(_Atomic bool *said, const char *what)
     }
 }
 
+void pfa_forget_troubles(void)
+{
+    atomic_store(&trouble_count, 0);
+    for (unsigned i = 0; i < TROUBLES; i++) {
+        atomic_store(&troubles[i], (const char *)NULL);
+    }
+}
+
 void pfa_say_kept_troubles(void)
 {
     for (unsigned i = 0; i < TROUBLES; i++) {

@@ -36,6 +36,8 @@ void pfa_say_once(_Atomic _Bool *said, const char *what);
  * for the summary, since a program that has shut itself in may be killed for a write. */
 void pfa_say_trouble(_Atomic _Bool *said, const char *what);
 void pfa_say_kept_troubles(void);
+/* In a fork child: they are the parent's to say. */
+void pfa_forget_troubles(void);
 /* A piece of text as it is. */
 void pfa_say_raw(const pfa_text_t *text);
 

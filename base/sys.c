@@ -608,6 +608,17 @@ bool pfa_sys_is_filtered(void)
     return pfa_raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
+bool pfa_sys_is_shut_in(void)
+{
+    enum { UNKNOWN, OPEN, FILTERED };
+    static _Atomic uint8_t at_start = UNKNOWN;
+    bool filtered = pfa_sys_is_filtered();
+    if (pfa_load_relaxed(&at_start) == UNKNOWN) {
+        pfa_store_relaxed(&at_start, (uint8_t)(filtered ? FILTERED : OPEN));
+    }
+    return filtered && pfa_load_relaxed(&at_start) == OPEN;
+}
+
 void pfa_sys_set_processors(const void *set, size_t size)
 {
     (void)pfa_raw_syscall(SYS_sched_setaffinity, 0, (long)size, (long)set, 0, 0, 0);

@@ -162,6 +162,9 @@ size_t pfa_sys_processors(void *set, size_t size);
 void pfa_sys_schedule_normally(void);
 /* Does the thread run behind a filter of system calls (seccomp)? */
 bool pfa_sys_is_filtered(void);
+/* Has the program shut itself in since the first call, which is made when recording begins? Then it allows what writing a file takes,
+ * and no more. */
+bool pfa_sys_is_shut_in(void);
 void pfa_sys_set_processors(const void *set, size_t size);
 void pfa_sys_pause(uint64_t nanoseconds);
 /* A full memory fence in every thread of the process, or where the system has none, long enough for all they stored

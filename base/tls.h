@@ -15,7 +15,7 @@
 
 typedef enum pfa_thread_state {
     PFA_THREAD_NEW,      /* not seen yet */
-    PFA_THREAD_ENTERING, /* being set up: allocations made meanwhile are plain */
+    PFA_THREAD_ENTERING, /* being set up, or left: allocations made meanwhile are plain */
     PFA_THREAD_READY,
     PFA_THREAD_GONE /* its destructors have run: allocations are plain from now on */
 } pfa_thread_state_t;

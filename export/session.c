@@ -360,8 +360,7 @@ void pfa_session_lost(const char *text)
 
 void pfa_session_unloaded(void)
 {
-    pfa_session_modules();
-    if (pfa_session_is_open() && !pfa_loader_is_readable()) {
+    if (pfa_session_is_open()) {
         pfa_session_lost(
             "names of code: this child of a threaded process has threads itself, and has unloaded a library; "
             "what was loaded in its place may have its name");

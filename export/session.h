@@ -43,7 +43,7 @@ void pfa_session_pictures_every(uint64_t allocations);
 /* The modules may have changed, or will. Does not wait for whoever writes the trace, where that is the background thread and is
  * not far behind. */
 void pfa_session_modules(void);
-/* The same, behind dlclose: where the list of modules cannot be read, the trace says that names may be wrong. */
+/* A module is gone, and the list of modules cannot be read: the trace says that names may be wrong. */
 void pfa_session_unloaded(void);
 /* Recording was started or stopped. Under PFA_LOCK_PROCESS; does not wait for the writer, unless it is far behind. */
 void pfa_session_mark(pfa_mark_t what);

@@ -15,7 +15,7 @@
  *        names, tags        likewise a count or a pointer that is stored last
  *        cells              a list without locks; those on their way to or from it are lost
  *        interval map, RCU  alloc/intervalmap.h, 5; alloc/rcu.h, 4
- *        tables of R        a step that was being mapped is mapped, or is mapped now (alloc/range.c)
+ *        tables of R        a step that was being mapped is not there: R may not grow further (alloc/range.c)
  *        mimalloc           pfa_backing_after_fork; blocks and segments that were on their way are lost
  *        sampler, reports   arrays with a count; an entry behind the count was not made yet
  *        unwinder's caches  words on their own (meta/unwind_cache.c)
@@ -29,6 +29,7 @@
  *      what it frees is a chunk. */
 #include "alloc/inherit.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/options.h"
 #include "base/sys.h"
 #include "base/wiped.h"
@@ -122,6 +123,7 @@ static void set_right(void)
         pfa_ring_set_open(false);
     }
     pfa_process_after_fork();
+    pfa_forget_troubles();
     pfa_tls_disarm(&pfa_tls); /* the next allocation looks what is in force now */
 }
 

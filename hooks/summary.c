@@ -92,6 +92,15 @@ static void print_classes(const char *prefix, const pfa_counters_t *sum)
     }
 }
 
+static void print_troubles(pfa_counters_t *sum)
+{
+    if (pfa_read_counter(&sum->unrecorded) != 0) {
+        pfa_say("  %lu chunks could not be recorded and are missing above",
+                (unsigned long)pfa_read_counter(&sum->unrecorded));
+    }
+    pfa_say_kept_troubles();
+}
+
 void pfa_summary_print(void)
 {
     static const char prefix[] = "profalloc: ";
@@ -110,6 +119,7 @@ void pfa_summary_print(void)
     }
     if (total.allocations == 0) {
         pfa_say("%s[%d]: no chunk was recorded", program_invocation_short_name, pfa_sys_pid());
+        print_troubles(&sum);
         return;
     }
     print_head(prefix);
@@ -118,11 +128,7 @@ void pfa_summary_print(void)
     print_line(prefix, "live at exit", total.allocations - total.frees, total.bytes - total.freed_bytes);
     pfa_say("  %-12s %14s        %16lu bytes", "peak", "", (unsigned long)pfa_live_peak());
     print_classes(prefix, &sum);
-    if (pfa_read_counter(&sum.unrecorded) != 0) {
-        pfa_say("  %lu chunks could not be recorded and are missing above",
-                (unsigned long)pfa_read_counter(&sum.unrecorded));
-    }
-    pfa_say_kept_troubles();
+    print_troubles(&sum);
     if (pfa_read_counter(&sum.bad_frees) != 0) {
         pfa_say("  %lu frees of what was no chunk", (unsigned long)pfa_read_counter(&sum.bad_frees));
     }

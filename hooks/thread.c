@@ -32,15 +32,22 @@ static void leave(void *arg)
     bool has_heaps = thread->tls != NULL;
     /* Neither here nor there: a signal handler that allocates meanwhile is turned away. */
     tls->state = PFA_THREAD_ENTERING;
+    pfa_fence_compiler();
     /* In the last round nothing would call us again. */
     bool is_last = ++tls->leaves >= PTHREAD_DESTRUCTOR_ITERATIONS - 1;
     pfa_measure_leave(tls);
     tls->clock_may_skip = false;
+    pfa_clock_stop_skipping(tls);
     pfa_store_relaxed(&tls->epoch, 0);
     pfa_live_settle(tls);
     pfa_names_thread_again(thread->number);
     pfa_ring_leave(tls);
+    pfa_fence_compiler();
     tls->thread = NULL;
+    pfa_fence_compiler();
+    /* A handler that freed until then has taken another ring, and made the next free go the short way, which looks at the thread. */
+    tls->short_free = NULL;
+    pfa_ring_leave(tls);
     pfa_chunk_thread_end(tls);
     /* Off the list first: nobody may write the countdown of a thread whose memory goes away. */
     pfa_thread_list_leave(thread);

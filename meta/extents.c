@@ -82,7 +82,8 @@ static void say_who(pfa_live_head_t *head)
     head->boot = pfa_sys_read_text(PFA_LIVE_BOOT_PATH, text, sizeof text) ? pfa_live_hash(text) : 0;
     long length = pfa_sys_readlink(PFA_LIVE_PID_NAMESPACE_PATH, text, sizeof text - 1);
     text[length > 0 ? length : 0] = '\0';
-    head->pid_namespace = length > 0 ? pfa_live_hash(text) : 0;
+    head->pid_namespace =
+        length > 0 ? (pfa_live_hash(text) & ~PFA_LIVE_LOCKED) | (table.first.locked ? PFA_LIVE_LOCKED : 0) : 0;
 }
 
 /* The head is mostly a table of extents, of which few are there: the others get room when their time comes. */
@@ -142,6 +143,9 @@ int pfa_extents_open(const char *path)
     if (err != 0) {
         pfa_extents_unlink();
         pfa_extents_leave_files();
+        if (pfa_extents_head == NULL && memory != NULL) {
+            (void)pfa_sys_unmap(memory, PFA_EXTENTS_HEAD_SIZE);
+        }
         return err;
     }
     pfa_extents_head = memory;

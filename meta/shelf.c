@@ -60,19 +60,10 @@ static int make_where_named(char *path, size_t size, uint64_t *share)
     return fd;
 }
 
-bool pfa_shelf_is_shut_in(void)
-{
-    enum { UNKNOWN, OPEN, FILTERED };
-    static uint8_t at_start = UNKNOWN;
-    bool filtered = pfa_sys_is_filtered();
-    at_start = at_start != UNKNOWN ? at_start : filtered ? FILTERED : OPEN;
-    return filtered && at_start == OPEN;
-}
-
 int pfa_shelf_make(const char *beside, char *path, size_t size, uint64_t *share)
 {
     const char *const folders[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), "/run/shm", "/tmp"};
-    if (pfa_shelf_is_shut_in() || strcmp(pfa_options.live, "beside") == 0) {
+    if (pfa_sys_is_shut_in() || strcmp(pfa_options.live, "beside") == 0) {
         return -ENOENT;
     }
     if (pfa_options.live[0] != '\0' && strcmp(pfa_options.live, "auto") != 0) {

@@ -20,9 +20,6 @@
  * *share is what the file may take: a quarter of the machine's memory, unless the option `live_size` says how much. */
 int pfa_shelf_make(const char *beside, char *path, size_t size, uint64_t *share);
 
-/* Has the program shut itself in since the first call? Then it allows what a file beside the trace takes, and no more. */
-bool pfa_shelf_is_shut_in(void);
-
 /* Would a quarter of the file system still be free with `size` bytes more? Asked for each part of the file: others use it, too. */
 bool pfa_shelf_has_room(const pfa_sys_space_t *space, uint64_t size);
 

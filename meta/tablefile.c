@@ -34,9 +34,7 @@ static int begin(pfa_tablefile_t *file, int fd, uint64_t size, bool on_shelf)
     }
     /* So that nobody who cannot see our process takes us for gone: meta/orphans.h, pfa_livetable_in_use. Held for as long as any
      * of it is mapped, also when the descriptor was closed. */
-    if (!pfa_shelf_is_shut_in()) {
-        (void)pfa_sys_lock_file(fd, false);
-    }
+    file->locked = !pfa_sys_is_shut_in() && pfa_sys_lock_file(fd, false);
     pfa_store_relaxed(&file->fd, fd);
     file->on_shelf = on_shelf;
     file->identity = pfa_sys_fd_identity(fd);

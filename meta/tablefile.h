@@ -17,6 +17,7 @@ enum { PFA_TABLEFILE_PATH = 4096 };
 typedef struct pfa_tablefile {
     _Atomic int fd;
     bool on_shelf;     /* in a folder of meta/shelf.h */
+    bool locked;       /* for as long as any of it is mapped */
     uint64_t share;    /* what it may take there */
     uint64_t identity; /* of what the descriptor should be: a program may close it and open its own */
     _Atomic bool open;

@@ -98,6 +98,7 @@ static void retire(pfa_thread_t *thread)
     thread->tls = NULL;
     thread->tid = 0;
     thread->tag_depth = 0;
+    thread->ring = NULL;
     thread->previous = NULL;
     thread->next = list.spare;
     list.spare = thread;
@@ -125,6 +126,9 @@ static void sweep(void)
     pfa_thread_t *thread = list.living;
     if (pfa_sys_is_frugal() || pfa_sys_pid() != list.owner) {
         return; /* a child in our memory, of vfork say: the threads are not its own, and look gone to it */
+    }
+    if (list.freeing != 0 && pfa_sys_is_shut_in()) {
+        return; /* asking for a thread may be forbidden: the blocks stay */
     }
     while (thread != NULL) {
         pfa_thread_t *next = thread->next;

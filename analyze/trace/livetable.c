@@ -235,17 +235,18 @@ static bool is_out_of_sight(const pfa_live_head_t *head)
     char text[64];
     ssize_t length = readlink(PFA_LIVE_PID_NAMESPACE_PATH, text, sizeof text - 1);
     text[length > 0 ? length : 0] = '\0';
-    return head->pid_namespace != 0 && length > 0 && pfa_live_hash(text) != head->pid_namespace;
+    return head->pid_namespace != 0 && length > 0 &&
+           ((pfa_live_hash(text) ^ head->pid_namespace) & ~PFA_LIVE_LOCKED) != 0;
 }
 
-/* A process has its table locked for as long as it is mapped. */
-static bool is_locked(int fd)
+/* Is the lock free that such a process has on its table? Not if that cannot be told, either. */
+static bool is_unlocked(const pfa_livetable_t *table)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        flock(fd, LOCK_UN);
+    if ((table->head->pid_namespace & PFA_LIVE_LOCKED) == 0 || flock(table->fd, LOCK_EX | LOCK_NB) != 0) {
         return false;
     }
-    return errno == EWOULDBLOCK;
+    flock(table->fd, LOCK_UN);
+    return true;
 }
 
 bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
@@ -253,7 +254,7 @@ bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
     char name[64];
     struct stat status;
     if (is_out_of_sight(table->head)) {
-        return is_locked(table->fd);
+        return !is_unlocked(table);
     }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
     FILE *maps = fopen(name, "re");

@@ -98,12 +98,12 @@ typedef struct pfa_live_head {
     _Atomic uint64_t folded; /* deaths in folds */
     _Atomic uint64_t inherited;
     pfa_live_fold_log_t fold_log;
-    pfa_live_folded_t folded_last;      /* of threads without a ring */
-    uint64_t start_ticks;               /* when the process began, as /proc/PID/stat says; 0: not known */
-    uint64_t boot;                      /* pfa_live_hash of PFA_LIVE_BOOT_PATH; 0: not known */
-    _Atomic uint64_t instrumented;      /* modules with access callbacks that were there, */
-    _Atomic uint64_t merged;            /* and those whose accesses came joined, as in pfa_trace_counters_t */
-    uint64_t pid_namespace;             /* pfa_live_hash of what PFA_LIVE_PID_NAMESPACE_PATH leads to; 0: not known */
+    pfa_live_folded_t folded_last; /* of threads without a ring */
+    uint64_t start_ticks;          /* when the process began, as /proc/PID/stat says; 0: not known */
+    uint64_t boot;                 /* pfa_live_hash of PFA_LIVE_BOOT_PATH; 0: not known */
+    _Atomic uint64_t instrumented; /* modules with access callbacks that were there, */
+    _Atomic uint64_t merged;       /* and those whose accesses came joined, as in pfa_trace_counters_t */
+    uint64_t pid_namespace;        /* pfa_live_hash of PFA_LIVE_PID_NAMESPACE_PATH, and PFA_LIVE_LOCKED; 0: not known */
     uint64_t weights[PFA_LIVE_WEIGHTS]; /* mean bytes between samples, by weight class */
     pfa_live_extent_t extents[PFA_LIVE_EXTENTS];
     /* Older tables end here, or are zeros up to the first extent: */
@@ -133,6 +133,7 @@ static inline uint64_t pfa_live_ticks(const char *stat)
 
 #define PFA_LIVE_BOOT_PATH "/proc/sys/kernel/random/boot_id"
 #define PFA_LIVE_PID_NAMESPACE_PATH "/proc/self/ns/pid"
+#define PFA_LIVE_LOCKED ((uint64_t)1) /* the process has the file locked for as long as it is there */
 /* Of a text up to its first blank or end of line. */
 static inline uint64_t pfa_live_hash(const char *id)
 {

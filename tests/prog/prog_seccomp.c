@@ -25,6 +25,7 @@
 #include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -101,7 +102,9 @@ static void shut_in_with_memory(uint32_t otherwise)
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
-/* The id of the thread that is not this one; 0: there is none. */
+static int not_ours; /* the id of a thread of the program */
+
+/* The id of the thread that is neither this one nor that; 0: there is none. */
 static int find_other_thread(void)
 {
     int found = 0;
@@ -109,7 +112,7 @@ static int find_other_thread(void)
     CHECK(folder != NULL);
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         int id = atoi(entry->d_name);
-        found = id != 0 && id != getpid() ? id : found;
+        found = id != 0 && id != getpid() && id != not_ours ? id : found;
     }
     closedir(folder);
     return found;
@@ -170,6 +173,35 @@ static void shut_all_in(void)
     CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
 }
 
+static _Atomic int freed;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+/* It only frees, and stays. */
+static void *free_some(void *chunks)
+{
+    for (int i = 0; i < 100; i++) {
+        free(((void **)chunks)[i]);
+    }
+    not_ours = gettid();
+    freed = 1;
+    pthread_mutex_lock(&gate); /* a futex, which is allowed */
+    return NULL;
+}
+
+static void begin_freeing(void)
+{
+    static void *chunks[100];
+    pthread_t thread;
+    for (int i = 0; i < 100; i++) {
+        chunks[i] = malloc(500);
+    }
+    pthread_mutex_lock(&gate);
+    CHECK(pthread_create(&thread, NULL, free_some, chunks) == 0);
+    while (!freed) {
+        sched_yield();
+    }
+}
+
 /* The background thread is there, if anything is recorded. */
 static void make_thread(void)
 {
@@ -210,6 +242,7 @@ int main(int argc, char **argv)
             fill_range();
         }
     } else if (strcmp(how, "thread-first") == 0) {
+        begin_freeing();
         make_thread();
         shut_all_in();
     } else if (strcmp(how, "refuse-rest") == 0) {
