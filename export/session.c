@@ -8,7 +8,6 @@
 #include "base/sys.h"
 #include "export/background.h"
 #include "export/block.h"
-#include "export/loader.h"
 #include "export/modules.h"
 #include "export/names.h"
 #include "export/triggers.h"

@@ -255,7 +255,7 @@ static void drain(uint32_t flags, uint64_t kept)
 
 /* By how many deaths there are since the last time. Those of a sample are few, and whoever samples wants the processors for the
  * program: more effort makes the blocks of such a trace no smaller. Level 6 instead of 3 makes the trace of redis-server a tenth
- * smaller and takes twice the time of the whole writer; with accesses it is a ninth, and three times. */
+ * smaller and takes twice the time of the whole writer; with accesses it is 9 %, and three times. */
 static void choose_effort(uint64_t deaths)
 {
     uint64_t now = pfa_sys_nanoseconds();

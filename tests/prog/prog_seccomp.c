@@ -35,6 +35,12 @@
 #define REFUSE(name)                                                                                                   \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
+static void install(const struct sock_fprog *program, unsigned flags)
+{
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program) == 0);
+}
+
 static void shut_in(bool refuse_threads, bool allow_files)
 {
     static struct sock_filter code[] = {
@@ -80,8 +86,7 @@ static void shut_in(bool refuse_threads, bool allow_files)
     for (int i = 0; !allow_files && i < FOR_FILES; i += 2) { /* compares with a number that no call has */
         code[COUNT - 2 - FOR_THREADS - i - 1].k = UINT32_MAX;
     }
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    install(&program, 0);
 }
 
 /* What every malloc needs, and nothing else. */
@@ -98,8 +103,7 @@ static void shut_in_with_memory(uint32_t otherwise)
         BPF_STMT(BPF_RET | BPF_K, otherwise),
     };
     struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    install(&program, 0);
 }
 
 static int not_ours; /* the id of a thread of the program */
@@ -169,8 +173,7 @@ static void shut_all_in(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    install(&program, SECCOMP_FILTER_FLAG_TSYNC);
 }
 
 static _Atomic int freed;
