@@ -53,8 +53,9 @@ def compare_memoro(whole, cut, what):
             other = points[1][key]["scores"][name]
             if score is not None and other is not None and abs(score - other) > 0.05:
                 beyond.append((name, score, other, point["allocations"]))
-    # Groups of chunks that came and went within one step cannot be told from one chunk at a time.
-    check(len(beyond) <= len(points[0]) / 50, f"{what}: {len(beyond)} scores of {len(points[0])} points are off: {beyond[:5]}")
+    # Groups of chunks that came and went within one step cannot be told from one chunk at a time. How many do depends on how
+    # busy the machine is: of few points one may be concerned.
+    check(len(beyond) <= max(1, len(points[0]) / 50), f"{what}: {len(beyond)} scores of {len(points[0])} points are off: {beyond[:5]}")
     print(f"{what}: {len(points[0])} points, {len(beyond)} scores off by more than 0.05")
 
 
