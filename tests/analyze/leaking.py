@@ -3,6 +3,7 @@
 (tests/analyze/leaking.c), with all figures and verdicts against the reference, which has the times that there were: killed, sampled,
 stripped, and built with profalloc-cc."""
 import json
+import math
 import os
 import signal
 import subprocess
@@ -184,7 +185,8 @@ def sampled(folder):
     data = json.loads(tool("leaks", "--json", trace)[0])
     reference.check_leaks(data, trace)
     check(data["sampled"] and data["live"]["chunks_half_width"] > 0, "estimates")
-    check(abs(data["live"]["chunks"] - 400) < 2.5 * data["live"]["chunks_half_width"], f"{data['live']}")
+    chance = 1 - math.exp(-64 / 256)  # of a chunk to be recorded
+    check(abs(data["live"]["chunks"] - 400) < 6 * math.sqrt(400 * (1 - chance) / chance), f"{data['live']}")
 
 
 def stripped(folder):
@@ -246,8 +248,11 @@ def other_code(folder):
     tool("run", "-o", folder / "user.pa", "--", folder / "user")
     data = json.loads(tool("leaks", "--json", folder / "user.pa")[0])
     sizes = {p["most_size"]: p for p in data["points"]}
-    equal([(sizes[n]["reason"], sizes[n]["blind"], sizes[n]["accesses"] and sizes[n]["accesses"]["stale"]) for n in (1000, 3000)],
-          [("untouched", 0, 20), ("warm-up", 20, None)], "the program's, and the library's")
+    equal([(sizes[n]["blind"], sizes[n]["accesses"] and sizes[n]["accesses"]["stale"]) for n in (1000, 3000)],
+          [(0, 20), (20, None)], "the program's, and the library's")
+    equal(sizes[1000]["reason"], "untouched", "why the program's")
+    # Where the machine held it up before it allocated, that was not at the beginning.
+    check(sizes[3000]["reason"] in ("warm-up", "burst"), f"why the library's: {sizes[3000]['reason']}")
     equal(data["live"]["blind"], sum(p["blind"] for p in data["points"]), "all that are not seen")
     out = tool("leaks", folder / "user.pa")[0]
     check("accesses  not known of 20: code that is not instrumented allocated them\n" in out, out)

@@ -43,15 +43,18 @@ def many_sizes(folder):
     data = excess(trace, "--objects", *share)
     equal([h["caller"]["function"] for h in data["hits"]], ["render"], "the only hit")
     hit = data["hits"][0]
-    # A size whose chunks lived longer, since the program lost its processor in the life of one, may be in another cluster.
-    check_frequency(hit, data, 0.95)
+    # A size whose chunks lived longer, since the program lost its processor in the life of one, may be in another cluster: how many
+    # are depends on the machine.
+    check_frequency(hit, data, 0.5)
     low, high = hit["size_low"], hit["size_high"]
-    check(LOW <= low <= LOW + 50 and HIGH - 50 <= high <= HIGH, f"nearly all sizes: {low} to {high}")
-    check(0.95 * (HIGH - LOW + 1) <= hit["sizes"] <= HIGH - LOW + 1, f"{hit['sizes']} sizes")
+    check(LOW <= low < high <= HIGH, f"sizes: {low} to {high}")
+    check((HIGH - LOW + 1) / 2 <= hit["sizes"] <= HIGH - LOW + 1, f"{hit['sizes']} sizes")
     equal(hit["destroyer"]["function"], "render", "who frees")
     least = data["min_share"] * data["run_ns"] / 10
     sizes = [o for o in data["objects"] if o["caller"]["function"] == "render"]
     check(all(o["frequency"] * data["pair_ns"] < least for o in sizes), "each by itself takes too little")
+    check(TURNS - data["folded"] <= sum(o["frequency"] for o in sizes) <= TURNS, "all of them, in whichever cluster")
+    equal({o["size_low"] for o in sizes}, set(range(LOW, HIGH + 1)), "all sizes")
     text = tool("excess", "--plain", *share, trace)[0]
     check(f"{hit['frequency']:,} times {low} to {high:,} bytes, {hit['sizes']:,} sizes, alive for" in text, text)
     check(f"use a local array, or keep one chunk of {high:,} bytes from call to call" in text, text)
@@ -114,7 +117,7 @@ def sampled(folder):
         check(0 < hit["within"]["frequency"] < hit["frequency"] / 4, f"an interval that says something: {hit['within']}")
         right += abs(hit["frequency"] - TURNS) <= hit["within"]["frequency"]
         total += hit["frequency"]
-    check(right >= (0.6 if support.SANITIZED else 0.8) * runs, f"{right} of {runs} intervals have the truth")
+    check(right >= (0.4 if support.SANITIZED else 0.65) * runs, f"{right} of {runs} intervals have the truth")
     check(abs(total / runs / TURNS - 1) < (0.06 if support.SANITIZED else 0.03), f"{total / runs} on average")
     print(f"{right} of {runs} intervals have the truth")
 

@@ -194,9 +194,9 @@ def together(folder):
 
 
 def share_place(folder):
-    mount(MEMORY, "8m", "tables together")
+    mount(MEMORY, "16m", "tables together")
     begun = {}
-    for name in ("one", "two", "three"):
+    for name in ("one", "two", "three", "four", "five"):
         (folder / name).mkdir()
         begun[name] = begin(folder / name, "")
     for process in begun.values():
@@ -204,9 +204,10 @@ def share_place(folder):
     elsewhere = [*folder.glob("*/*.live.more"), *(path for path in folder.glob("*/*.live") if not path.is_symlink())]
     check(0 < len(elsewhere), "some of it is on the disk")
     space = os.statvfs(MEMORY)
-    check(space.f_bavail * 8 >= space.f_blocks, f"{space.f_bavail} of {space.f_blocks} pages are free")
+    # Two threads that look at the same moment may both take the last of it.
+    check(space.f_bavail * 16 >= space.f_blocks, f"{space.f_bavail} of {space.f_blocks} pages are free")
     for name in begun:
-        capture.check_trace(capture.trace(folder / name), folder / name / "notes", f"three share a place: {name}")
+        capture.check_trace(capture.trace(folder / name), folder / name / "notes", f"five share a place: {name}")
 
 
 def seen_from_outside(folder):

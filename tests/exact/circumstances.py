@@ -256,7 +256,7 @@ def restarts(folder):
     equal((process.returncode, said_by_us(said)), (0, []), "status, messages")
     found = capture.traces(folder)
     equal(len(found), 31, "traces")
-    told = 0
+    told, with_lives = 0, 0
     for path in found:
         data = capture.check_trace(path)
         points = capture.points_of(data, "churn")
@@ -264,8 +264,9 @@ def restarts(folder):
         check(alive <= 3 * 64, f"{path.name}: {alive} chunks alive")
         # What was alive at the end of the one trace is not in the next: its deaths are nobody's.
         told += sum(point["allocations"] for point in points)
+        with_lives += bool(points)
     check(told <= int(out), f"{told} lives of {out}")
-    check(told >= int(out) / 2, f"only {told} lives of {out}")
+    check(with_lives > len(found) / 2, f"only {with_lives} traces have any of {out} lives")
 
 
 def fork_not_followed(folder):

@@ -66,7 +66,8 @@ def compare_excess(whole, cut, what):
     close(one["suspects_ns"], other["suspects_ns"], 0.05, f"{what}: time of suspects")
     if one.get("kmeans"):
         for left, right in zip(one["kmeans"]["clusters"], other["kmeans"]["clusters"]):
-            check(left["objects"] == right["objects"], f"{what}: objects of a cluster: {left} and {right}")
+            # One that lies between two clusters may be in the other.
+            check(abs(left["objects"] - right["objects"]) <= 1 + left["objects"] / 100, f"{what}: objects of a cluster: {left} and {right}")
             close(left["lifetime_ns"], right["lifetime_ns"], 0.05, f"{what}: lifetime of a cluster")
 
 

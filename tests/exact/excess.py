@@ -38,9 +38,11 @@ def requests(folder):
     for method, told in tell(path, *share).items():
         check(told["excessive"] is True, f"{method}: {told['reason']}")
         hit, = told["hits"]
-        equal((hit["frequency"], hit["size_low"], hit["size_high"]), (REQUESTS, 0, 0), f"{method}: one for each request")
+        known = REQUESTS - told["folded"]  # of the others, on a busy disk, there are sums only
+        check(known <= hit["frequency"] <= REQUESTS, f"{method}: one for each request: {hit['frequency']}, {told['folded']} in sums only")
+        equal((hit["size_low"], hit["size_high"]), (0, 0), f"{method}: sizes")
         check(hit["caller"]["function"].startswith("ServiceContextList::length"), str(hit["caller"]))
-        check(any(c["function"].startswith("operator>>") and c["chunks"] == REQUESTS for c in hit["calls"]), str(hit["calls"]))
+        check(any(c["function"].startswith("operator>>") and known <= c["chunks"] <= REQUESTS for c in hit["calls"]), str(hit["calls"]))
         check("return before allocating" in hit["advice"], hit["advice"])
     support.tool("excess", "--fail", *share, path, status=3)
 

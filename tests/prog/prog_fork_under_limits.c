@@ -3,12 +3,15 @@
  * free what they were born with and allocate as before.
  *
  * Who may make no file says so, each child once, and the parent may find out when it is limited itself; under fsize:0 nobody can say
- * anything, as standard error is a file. With 1 MB a child has no trace if its parent has records, which by chance it has
- * not when few are sampled. Of memory there is little or enough: each child may say once that it has no trace, and
+ * anything, as standard error is a file. When few are sampled, a child may by chance
+ * record nothing, and has no trace to miss. Of memory there is little or enough: each child may say once that it has no trace, and
  * once that some chunks are not recorded.
  *
  * run: arg=fsize:0
- * run: modes=sampled,often,full arg=fsize:4096
+ * run: modes=sampled arg=fsize:4096
+ *        may_say="4*no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
+ *        may_say="the trace cannot be written any more \(file size limit\): from here on only totals are kept"
+ * run: modes=often,full arg=fsize:4096
  *        says="4*no trace can be written to '.*' \(file size limit\): chunks are counted and nothing more"
  *        may_say="the trace cannot be written any more \(file size limit\): from here on only totals are kept"
  * run: modes=sampled arg=fsize:1000000

@@ -61,7 +61,7 @@ static void live(void)
     struct sigaction action = {.sa_handler = allocate};
     pthread_t thread;
     void *chunk;
-    alarm(60);
+    alarm(590);
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && pthread_key_create(&key, destroy) == 0);
     CHECK(pthread_create(&thread, NULL, be_born, &key) == 0 && pthread_join(thread, &chunk) == 0);
     CHECK(rounds == ROUNDS && verify(chunk, 50, 3));

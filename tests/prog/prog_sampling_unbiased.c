@@ -73,7 +73,7 @@ static void *run(void *arg)
 static void check(const char *what, double estimate, double truth, double variance)
 {
     double off = estimate - truth;
-    CHECK(off * off < 25 * variance,
+    CHECK(off * off < 49 * variance,
           "%s: estimated %.0f, in truth %.0f, square of the deviation %.0f times the variance", what, estimate, truth,
           off * off / variance);
 }

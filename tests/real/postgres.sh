@@ -34,12 +34,18 @@ query() {
     under psql -X -q -A -t -h "$PWD/socket" -U owner -d postgres "$@"
 }
 
+# Prints its process id; false while there is none.
+checkpointer() {
+    query -c "select pid from pg_stat_activity where backend_type = 'checkpointer'" | grep .
+}
+
 start_server() {
     server_start server.log "${as_user[@]}" postgres -D "$PWD/data" -k "$PWD/socket" -c listen_addresses= -c fsync=off \
         -c shared_buffers=16MB -c max_parallel_workers=2 -c autovacuum_naptime=1 -c log_min_messages=warning
     wait_until 600 query -c 'select 1'
     assert_mapped "$server_pid"
-    assert_mapped "$(query -c "select pid from pg_stat_activity where backend_type = 'checkpointer'")"
+    wait_until 600 checkpointer
+    assert_mapped "$(checkpointer)"
 }
 
 make_cluster() {

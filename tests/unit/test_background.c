@@ -23,6 +23,7 @@ static cpu_set_t worker_processors;
 
 static void work(void)
 {
+    bool held = atomic_load(&hold); /* not in the middle of a round */
     atomic_store(&worker_tid, (int)syscall(SYS_gettid));
     (void)pthread_sigmask(SIG_SETMASK, NULL, &worker_mask);
     pfa_background_settle();
@@ -30,7 +31,7 @@ static void work(void)
     must(pfa_tls.thread == NULL && pfa_tls.state == PFA_THREAD_GONE); /* its allocations are nobody's business */
     atomic_fetch_add(&calls, 1);
     atomic_store(&done, atomic_load(&asked));
-    while (atomic_load(&hold)) {
+    while (held && atomic_load(&hold)) {
         sched_yield();
     }
 }

@@ -173,7 +173,11 @@ static void out_of_an_interrupted_leaf(void **state)
         while (at < ours.count && !lies_in(ours.pcs[at], __start_leaf_caller_text, __stop_leaf_caller_text)) {
             at++;
         }
-        assert_in_range(at, 1, ours.count - 1);
+        if (at == ours.count) {
+            i--; /* the machine was so busy that the signal came before the call */
+            continue;
+        }
+        assert_true(at >= 1);
         if (at > 4) { /* else the signal came before the leaf was entered */
             assert_true(lies_in(ours.pcs[at - 1], __start_leaf_text, __stop_leaf_text));
         }
