@@ -140,8 +140,9 @@ def times(trouble):
     printed, traces = trouble.run("turns_of_threads")
     expected, last_turns = printed.splitlines()
     exact.compare("turns_of_threads", expected, traces[0])
+    equal(tool("check", traces[0])[1], "", "check")
     row, = chunks_of(traces[0], 2078)
-    check(row["freed"] - row["last"] < 1e-9 * int(last_turns), f"last access of two threads: {row}; 148 turns: {last_turns} ns")
+    check(row["freed"] - row["last"] < 1e-9 * int(last_turns), f"last access of two threads: {row}; the last turns: {last_turns} ns")
 
 
 def options(trouble):

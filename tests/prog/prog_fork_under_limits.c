@@ -3,9 +3,8 @@
  * free what they were born with and allocate as before.
  *
  * Who may make no file says so, each child once, and the parent may find out when it is limited itself; under fsize:0 nobody can say
- * anything, as standard error is a file. When few are sampled, a child may by chance
- * record nothing, and has no trace to miss. Of memory there is little or enough: each child may say once that it has no trace, and
- * once that some chunks are not recorded.
+ * anything, as standard error is a file. When few chunks are sampled, a child may by chance have none, and needs no trace. Of
+ * memory there is little or enough: each child may say once that it has no trace, and once that some chunks are not recorded.
  *
  * run: arg=fsize:0
  * run: modes=sampled arg=fsize:4096

@@ -163,6 +163,7 @@ static void out_of_an_interrupted_leaf(void **state)
 {
     (void)state;
     struct itimerval soon = {.it_value = {.tv_usec = 300}};
+    unsigned caught = 0;
     set_handler(SIGALRM, 0);
     for (int i = 0; i < 50; i++) {
         handled = 0;
@@ -173,15 +174,13 @@ static void out_of_an_interrupted_leaf(void **state)
         while (at < ours.count && !lies_in(ours.pcs[at], __start_leaf_caller_text, __stop_leaf_caller_text)) {
             at++;
         }
-        if (at == ours.count) {
-            i--; /* the machine was so busy that the signal came before the call */
-            continue;
-        }
         assert_true(at >= 1);
-        if (at > 4) { /* else the signal came before the leaf was entered */
+        if (at < ours.count && at > 4) { /* else the signal came before the call, or before the leaf was entered */
             assert_true(lies_in(ours.pcs[at - 1], __start_leaf_text, __stop_leaf_text));
+            caught++;
         }
     }
+    assert_true(caught > 0); /* nearly all of them, unless the machine is very busy */
 }
 
 static ucontext_t main_context;
