@@ -61,7 +61,7 @@ pfa_ring_t *pfa_ring_next_urgent(void)
     if (ring != NULL) {
         urgent_now = pfa_load_relaxed(&ring->next_urgent);
         /* From here on it may ask again. One that finds the 1 just now is seen to have more by whoever drains it now, or asks
-         * when another quarter is full. */
+         * when it has filled as much again. */
         (void)pfa_swap_acq_rel(&ring->urgent, 0);
     }
     return ring;

@@ -60,7 +60,7 @@ typedef struct pfa_ring {
 } pfa_ring_t;
 _Static_assert(offsetof(pfa_ring_t, progress) == 64, "what each event needs is one cache line");
 
-/* Called when another quarter of a ring is full. Set once at start. */
+/* Called when another part of a ring is full (meta/ringpool.c). Set once at start. */
 extern void (*pfa_ring_want_writer)(void);
 /* Called while a thread waits for room, which empties rings itself if there is no background thread; false: that cannot be now.
  * Set once at start. */
@@ -81,7 +81,7 @@ PFA_INLINE void pfa_ring_set_open(bool open)
  * that came into the middle of the thread's own: it borrows a ring. */
 PFA_NOINLINE void pfa_ring_push_slowly(pfa_tls_t *tls, const pfa_event_t *event, const pfa_event_more_t *more,
                                        _Atomic uint64_t *word, uint64_t ended);
-/* A quarter more of it is full: tells the writer. */
+/* Another part of it is full: tells the writer. */
 PFA_NOINLINE void pfa_ring_wake(pfa_ring_t *ring);
 
 /* The entry to fill next, NULL if there is none at hand. */
