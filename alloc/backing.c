@@ -91,8 +91,9 @@ static long floor_syscall(long number, void *a, void *b)
 #undef stdout
 #define stderr NULL
 #define stdout NULL
-#define pthread_key_create(key, destructor) (void)(destructor)
-#define pthread_setspecific(key, value) (void)(value)
+/* mimalloc tells its thread key each default heap that a thread gets: the fast paths have it beside the countdown. */
+#define pthread_key_create(key, destructor) ((void)(destructor), *(key) = 0)
+#define pthread_setspecific(key, value) (pfa_tls.heap = (value))
 #define atexit(function) (void)(function)
 #define constructor unused
 /* Its stand-in for a C++ runtime's function would hide the real one from hooks/new.c. */
@@ -111,7 +112,17 @@ static long floor_syscall(long number, void *a, void *b)
 /* clang-format off: the order of static.c in mimalloc's own sources. */
 #include "mimalloc.h"
 #include "mimalloc-internal.h"
+
+/* 2.0.9 knows a thread by the word that its thread pointer points to. On arm64 that is the address of the thread's vector of TLS
+ * blocks, which moves when modules are loaded; another thread may then get the old one and be taken for this one. */
+#if defined(__aarch64__)
+#define _mi_thread_id() ((mi_threadid_t)__builtin_thread_pointer())
+#endif
+
+/* It counts milliseconds, to know when memory was unused for 25 of them: the system's own count, which moves in a few of them, does. */
+#define clock_gettime(clock, time) clock_gettime(CLOCK_MONOTONIC_COARSE, time)
 #include "stats.c"
+#undef clock_gettime
 #include "random.c"
 #include "os.c"
 #include "bitmap.c"
@@ -237,7 +248,22 @@ static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap);
 #undef _mi_os_commit
 #undef _mi_arena_alloc_aligned
 #include "page.c"
+
+/* At the end of each thread heap.c looks through all segments that dead threads have left, for what was unused for some time or
+ * is no longer used at all. With threads that come and go that is most of the work. Here it is done once in that time. */
+static _Atomic(mi_msecs_t) abandoned_collect_next;
+static void collect_abandoned(mi_heap_t *heap, bool force, mi_segments_tld_t *tld)
+{
+    mi_msecs_t now = _mi_clock_now();
+    mi_msecs_t next = pfa_load_relaxed(&abandoned_collect_next);
+    if (force || (now >= next &&
+                  pfa_cas_acq_rel(&abandoned_collect_next, &next, now + mi_option_get(mi_option_decommit_delay)))) {
+        _mi_abandoned_collect(heap, force, tld);
+    }
+}
+#define _mi_abandoned_collect(heap, force, tld) collect_abandoned(heap, force, tld)
 #include "heap.c"
+#undef _mi_abandoned_collect
 #include "alloc.c"
 #include "alloc-aligned.c"
 #include "alloc-posix.c"
@@ -361,6 +387,26 @@ static PFA_NOINLINE void *malloc_generic(mi_heap_t *heap, size_t size, bool zero
     return PFA_LIKELY(chunk != NULL) ? chunk : out_of_memory();
 }
 
+/* Below zero, so that even a first malloc(0) finds the way to its set-up. */
+PFA_THREAD_LOCAL pfa_tls_t pfa_tls = {.countdown = -1, .heap = (void *)&_mi_heap_empty};
+
+/* What mimalloc's inline functions of similar names find, in fewer instructions: with the place of the table in the offset of the
+ * load. */
+PFA_INLINE mi_page_t *small_page(mi_heap_t *heap, size_t size)
+{
+    _Static_assert(offsetof(mi_heap_t, pages_free_direct) % sizeof(void *) == 0, "the rounding below");
+    size_t at = (size + sizeof(void *) - 1 + offsetof(mi_heap_t, pages_free_direct)) & ~(sizeof(void *) - 1);
+    return *(mi_page_t **)((char *)heap + at);
+}
+
+PFA_INLINE mi_page_t *page_of(const mi_segment_t *segment, const void *chunk)
+{
+    size_t index = ((uintptr_t)chunk - (uintptr_t)segment) >> MI_SEGMENT_SLICE_SHIFT;
+    uintptr_t at = (uintptr_t)segment + index * sizeof(mi_slice_t);
+    at -= *(const uint32_t *)(at + offsetof(mi_segment_t, slices) + offsetof(mi_slice_t, slice_offset));
+    return (mi_page_t *)(at + offsetof(mi_segment_t, slices));
+}
+
 /* A free slot of the page, NULL if it has none ready. */
 PFA_INLINE void *pop(mi_page_t *page)
 {
@@ -372,17 +418,29 @@ PFA_INLINE void *pop(mi_page_t *page)
     return block;
 }
 
-/* mimalloc's own fast path with the rare rest as a tail call, so that no stack frame is set up for the frequent case. */
-void *pfa_backing_malloc(size_t size)
+/* Of the first page of its size, like a small one: mimalloc itself goes all its long way for each. */
+static PFA_NOINLINE void *malloc_medium(mi_heap_t *heap, size_t size)
 {
-    mi_heap_t *heap = mi_get_default_heap();
-    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
-        void *chunk = pop(_mi_heap_get_free_small_page(heap, size));
+    PFA_ASSUME(size > MI_SMALL_SIZE_MAX);
+    if (PFA_LIKELY(size <= MI_MEDIUM_OBJ_SIZE_MAX)) {
+        mi_page_t *page = heap->pages[mi_bin(size)].first;
+        void *chunk = page != NULL ? pop(page) : NULL;
         if (PFA_LIKELY(chunk != NULL)) {
             return chunk;
         }
     }
     return malloc_generic(heap, size, false);
+}
+
+/* mimalloc's own fast path with the rare rest as a tail call, so that no stack frame is set up for the frequent case. */
+void *pfa_backing_malloc(size_t size)
+{
+    mi_heap_t *heap = pfa_tls.heap;
+    if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
+        void *chunk = pop(small_page(heap, size));
+        return PFA_LIKELY(chunk != NULL) ? chunk : malloc_generic(heap, size, false);
+    }
+    return malloc_medium(heap, size);
 }
 
 /* mimalloc would write zeros over all of a huge chunk, though its memory is fresh from the system. Asking the system for
@@ -447,10 +505,10 @@ PFA_INLINE void *pop_aligned(mi_page_t *page, size_t mask)
 
 void *pfa_backing_aligned_here(size_t size, size_t align)
 {
-    mi_heap_t *heap = mi_get_default_heap();
+    mi_heap_t *heap = pfa_tls.heap;
     void *chunk = NULL;
     if (PFA_LIKELY(size <= MI_SMALL_SIZE_MAX)) {
-        chunk = pop_aligned(_mi_heap_get_free_small_page(heap, size), align - 1);
+        chunk = pop_aligned(small_page(heap, size), align - 1);
     }
     return PFA_LIKELY(chunk != NULL) ? chunk : aligned_generic(heap, size, align);
 }
@@ -463,9 +521,13 @@ static PFA_NOINLINE void retire(mi_page_t *page)
     _mi_page_retire(page);
 }
 
+/* A plain load, which takes the offset along; its value is either the calling thread's or not, and stays so. */
+#if PFA_THREAD_SANITIZER
+__attribute__((no_sanitize_thread))
+#endif
 bool pfa_backing_is_own(const void *chunk)
 {
-    return _mi_thread_id() == mi_atomic_load_relaxed(&_mi_ptr_segment(chunk)->thread_id);
+    return _mi_thread_id() == *(const volatile mi_threadid_t *)&_mi_ptr_segment(chunk)->thread_id;
 }
 
 /* mimalloc's free. It first uses up the slots of a page that were free before; with `first` this slot, which is warm, is
@@ -475,7 +537,7 @@ bool pfa_backing_is_own(const void *chunk)
 PFA_INLINE void give(void *chunk, bool first, bool keep)
 {
     mi_segment_t *segment = _mi_ptr_segment(chunk);
-    mi_page_t *page = _mi_segment_page_of(segment, chunk);
+    mi_page_t *page = page_of(segment, chunk);
     if (PFA_UNLIKELY(!pfa_backing_is_own(chunk))) {
         _mi_free_generic(segment, page, false, chunk);
     } else if (PFA_UNLIKELY(page->flags.full_aligned != 0)) {

@@ -30,9 +30,9 @@ static inline pfa_verdict_t pfa_finding_verdict(uint64_t size_flags, bool at_sta
 static inline pfa_verdict_t pfa_finding_unrecorded(uintptr_t address)
 {
     if (address % 8 != 0) {
-        return address - pfa_range.plain_base < pfa_range.plain_span ? PFA_CHUNK_INTERIOR : PFA_CHUNK_FOREIGN;
+        return pfa_range_plain(address) ? PFA_CHUNK_INTERIOR : PFA_CHUNK_FOREIGN;
     }
-    if (address - pfa_range.plain_base < pfa_range.plain_span || pfa_backing_owns((const void *)address)) {
+    if (pfa_range_plain(address) || pfa_backing_owns((const void *)address)) {
         return PFA_CHUNK_PLAIN;
     }
     return PFA_CHUNK_FOREIGN;

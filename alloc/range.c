@@ -15,12 +15,10 @@ _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 #define GIB ((uint64_t)1 << 30)
 #define PLAIN_SPAN_MAX (1024 * GIB)
-/* Where D is put, somewhere in 4 TiB: where neither the kernel nor mimalloc nor the shadows of sanitizers are, and addresses have the
- * bit that says to instrumented code that they are of no concern (hooks/access/access.h). Where there are no addresses so high, in the
- * zone below. */
-#define PLAIN_ZONE ((uintptr_t)PFA_ADDRESS_USUAL_BIT + ((uintptr_t)8 << 40))
+#define PLAIN_ZONE_SIZE ((uint64_t)1 << PFA_PLAIN_ZONE_SHIFT)
+/* Where D is put, somewhere, if it cannot be in its zone. */
 #define PLAIN_ZONE_LOW ((uintptr_t)34 << 40)
-#define PLAIN_ZONE_SIZE ((uint64_t)4 << 40)
+_Static_assert(PFA_PLAIN_ZONE % PLAIN_ZONE_SIZE == 0, "known by its high bits");
 #define REGION_SPAN_MIN (64 * GIB)
 #define REGION_SPAN_MAX (1024 * GIB)
 #define HEAPS_SPAN_MAX (336 * GIB) /* 10,752 segments; each costs 10 KiB of tables, if only in address space */
@@ -268,7 +266,6 @@ static bool have_plain(uintptr_t base, uint64_t span, bool open)
     }
     pfa_range.plain_base = base;
     pfa_range.plain_span = span;
-    pfa_range.plain_words = span / 8;
     return true;
 }
 
@@ -293,9 +290,10 @@ void pfa_range_open_plain(void)
 {
     uint64_t places = (PLAIN_ZONE_SIZE - PLAIN_SPAN_MAX) / PFA_SEGMENT_SIZE;
     uintptr_t at = pfa_sys_random() % places * PFA_SEGMENT_SIZE;
-    uintptr_t base = is_open(PLAIN_ZONE + at, PLAIN_SPAN_MAX) ? PLAIN_ZONE + at : PLAIN_ZONE_LOW + at;
-    if (base >= PLAIN_ZONE || is_open(base, PLAIN_SPAN_MAX)) {
-        (void)have_plain(base, PLAIN_SPAN_MAX, true);
+    if (is_open(PFA_PLAIN_ZONE + at, PLAIN_SPAN_MAX)) {
+        (void)have_plain(PFA_PLAIN_ZONE + at, PLAIN_SPAN_MAX, true);
+    } else if (is_open(PLAIN_ZONE_LOW + at, PLAIN_SPAN_MAX)) {
+        (void)have_plain(PLAIN_ZONE_LOW + at, PLAIN_SPAN_MAX, true);
     } else if (pfa_sys_address_limit() == UINT64_MAX) {
         /* Under a limit on address space the program needs what there is: then it is left to mimalloc's small steps. */
         reserve_plain();
@@ -389,7 +387,6 @@ static int try_profiled(uint64_t region_span, uint64_t full, uint64_t large_span
     fresh.large_arena = pfa_backing_add_space((void *)(fresh.base + region_span), large_span, true, fresh.open);
     fresh.plain_base = pfa_range.plain_base;
     fresh.plain_span = pfa_range.plain_span;
-    fresh.plain_words = pfa_range.plain_words;
     pfa_range = fresh;
     pfa_backing_reach = reach;
     pfa_accesses_kept = wide;

@@ -5,7 +5,8 @@
  *
  *   plain space D          chunks without a record: mimalloc's default heaps take their segments from here
  *   +--------------------------------------------+
- *   ^ plain_base                                  plain_base + plain_span
+ *   ^ plain_base                                  plain_base + plain_span: somewhere in the plain zone if that can be had,
+ *                                                 since free knows that without a load
  *
  *   the profiled range: region space R | large space L, both when recording first starts, in the window if that
  *   can be had (alloc/slice.h)
@@ -16,7 +17,7 @@
  *
  * The records of the regions in R lie where there is room (alloc/places.h).
  *
- * free() of an address in D that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
+ * free() of an address in the plain zone that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
  * before the first address of the space is handed out, and never changes after, but for region_span: the tables of R are
  * mapped in steps, so that a program that has few threads does not pay for 10,000 of them in address space. */
@@ -61,7 +62,7 @@ typedef struct pfa_record_unit {
 
 typedef struct pfa_range {
     uintptr_t plain_base;
-    uint64_t plain_words; /* plain_span / 8; 0 without plain space: every free then goes the long way */
+    uint64_t plain_span; /* 0 without plain space */
     uintptr_t base;
     uint64_t region_span; /* what of R has its tables: grows, before the first segment of what is added is handed out */
     uint64_t total_span;
@@ -75,14 +76,19 @@ typedef struct pfa_range {
     pfa_record_unit_t *units;
     uint64_t group_units;    /* whose records are one extent */
     pfa_intervalmap_t large; /* over L, with a second level for everything else */
-    uint64_t plain_span;
-    uint64_t region_max;  /* what R can grow to: L begins there */
-    uint64_t home_stride; /* from the home of a slice's records to the next */
+    uint64_t region_max;     /* what R can grow to: L begins there */
+    uint64_t home_stride;    /* from the home of a slice's records to the next */
     int region_arena;
     int large_arena;
 } pfa_range_t;
 
 extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
+
+/* The plain zone: where neither the kernel nor mimalloc nor the shadows of sanitizers are, and addresses have the bit that says to
+ * instrumented code that they are of no concern (hooks/access/access.h). Where there are no addresses so high, D is elsewhere and
+ * every free goes the long way. */
+#define PFA_PLAIN_ZONE ((uintptr_t)PFA_ADDRESS_USUAL_BIT + ((uintptr_t)8 << 40))
+#define PFA_PLAIN_ZONE_SHIFT 41
 
 /* Reserves plain space; without it (no address space for it) everything works, but a foreign pointer given to free can
  * no longer be told from a chunk. */
@@ -115,6 +121,12 @@ PFA_INLINE uint64_t pfa_range_record_size(void)
 PFA_INLINE bool pfa_range_has_accesses(uint64_t size_flags)
 {
     return pfa_range_is_wide() || (size_flags & PFA_FLAG_LARGE) != 0;
+}
+
+/* Is it in plain space, wherever that is? */
+PFA_INLINE bool pfa_range_plain(uintptr_t address)
+{
+    return address - pfa_range.plain_base < pfa_range.plain_span;
 }
 
 /* True for every address in the profiled range. */

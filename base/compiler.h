@@ -4,6 +4,8 @@
 
 #define PFA_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PFA_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* The callers see to it: the compiler leaves out what would be for the rest. */
+#define PFA_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())
 
 /* Cold code is kept out of line and out of the hot pages, so that a hot function stays one screen of assembly. */
 #define PFA_COLD __attribute__((cold, noinline))

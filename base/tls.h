@@ -23,8 +23,9 @@ typedef enum pfa_thread_state {
 #define PFA_COUNTDOWN_OFF ((int64_t)64 << 20)
 
 typedef struct pfa_tls {
-    int64_t countdown;             /* bytes until malloc leaves the fast path */
-    uint64_t record_tail;          /* the last word of the records it makes: its number (meta/record.h) */
+    int64_t countdown;    /* bytes until malloc leaves the fast path */
+    void *heap;           /* where plain chunks come from: never NULL, one without memory at first (alloc/backing.c) */
+    uint64_t record_tail; /* the last word of the records it makes: its number (meta/record.h) */
     struct pfa_thread *thread;     /* its counters and identity (meta/thread.h) */
     struct pfa_thread *short_free; /* the same, NULL while its next free is to go the long way (meta/measure.h) */
     void *region_heap;             /* backing heaps in the profiled range, made on first use */
@@ -66,6 +67,9 @@ typedef struct pfa_tls {
     uint64_t locks_again; /* how often it has taken each lock once more, in handlers */
 } pfa_tls_t;
 
+_Static_assert(sizeof(pfa_tls_t) <= 232, "static TLS is scarce: keep the block small");
+
+/* In alloc/backing.c. */
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
 
 /* Between these two the thread's allocations are plain: they are ours, not the program's. Epoch 0 is no mode's, so the

@@ -24,12 +24,12 @@ PFA_INLINE bool pfa_fast_allowed(size_t size)
     return PFA_LIKELY((pfa_tls.countdown = (int64_t)((uint64_t)pfa_tls.countdown - size)) >= 0);
 }
 
-/* True for an address that free may hand straight to mimalloc: in plain space and a multiple of 8. The rotation puts the
- * three low bits on top, where they fail the compare unless they are zero. NULL fails it too. */
+/* True for an address that free may hand straight to mimalloc: in the zone of plain space and a multiple of 8. The rotation puts
+ * the three low bits on top, where they fail the compare unless they are zero. NULL fails it too. */
 PFA_INLINE bool pfa_is_plain(const void *chunk)
 {
-    uint64_t offset = (uintptr_t)chunk - pfa_range.plain_base;
-    return ((offset >> 3) | (offset << 61)) < pfa_range.plain_words;
+    uint64_t rotated = (uintptr_t)chunk >> 3 | (uintptr_t)chunk << 61;
+    return rotated >> (PFA_PLAIN_ZONE_SHIFT - 3) == PFA_PLAIN_ZONE >> PFA_PLAIN_ZONE_SHIFT;
 }
 
 /* Can no memory have that size with that alignment, a power of two? */

@@ -318,9 +318,23 @@ static PFA_NOINLINE void free_otherwise(void *chunk)
     FREE_OTHERWISE(tls, chunk);
 }
 
+/* In plain space, which is not in its zone. */
+static PFA_NOINLINE PFA_FLATTEN void free_plain_elsewhere(void *chunk)
+{
+    if (PFA_LIKELY((uintptr_t)chunk % 8 == 0)) {
+        pfa_backing_free_here(chunk);
+    } else {
+        free_otherwise(chunk);
+    }
+}
+
 /* Recording everything, this is free: kept short, all that is rare a tail call. */
 PFA_FLATTEN void pfa_slow_free(void *chunk)
 {
+    if (PFA_UNLIKELY(pfa_range_plain((uintptr_t)chunk))) {
+        free_plain_elsewhere(chunk);
+        return;
+    }
     pfa_tls_t *tls = &pfa_tls;
     tls->free_site = (uintptr_t)__builtin_return_address(0);
     switch (PFA_LIKELY(pfa_options.free_depth == 1) ? pfa_life_end(tls, (uintptr_t)chunk) : PFA_LIFE_NOT) {

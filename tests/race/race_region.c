@@ -36,6 +36,7 @@ static _Atomic uint64_t looked_up;
 
 /* --- the stand-in for alloc/backing.c ----------------------------------------------------------------------------- */
 
+PFA_THREAD_LOCAL pfa_tls_t pfa_tls;
 static _Thread_local pfa_page_geometry_t current; /* the page the thread has just made */
 
 void pfa_backing_geometry(const void *chunk, pfa_page_geometry_t *geometry)

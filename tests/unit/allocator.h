@@ -15,7 +15,7 @@
 /* The calling thread comes to life for the allocator. False: no memory for its block. */
 static inline bool thread_begin(void)
 {
-    memset(&pfa_tls, 0, sizeof pfa_tls);
+    pfa_tls = (pfa_tls_t){.heap = pfa_tls.heap};
     pfa_tls.thread = pfa_thread_list_join(&pfa_tls);
     if (pfa_tls.thread == NULL) {
         return false;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1
 #include "tests/unit/allocator.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -175,7 +176,7 @@ static void owns_is_total(void **state)
     munmap(foreign, 64 * MIB);
     for (int i = 0; i < 20000; i++) {
         uintptr_t wild = random_next(&seed) & ~((uintptr_t)1 << 63);
-        bool ours = wild - pfa_range.plain_base < pfa_range.plain_span || pfa_range_profiled(wild);
+        bool ours = pfa_range_plain(wild) || pfa_range_profiled(wild);
         assert_true(ours || !pfa_backing_owns((void *)wild));
     }
     pfa_backing_free(small);
@@ -931,6 +932,67 @@ static void a_fork_child_allocates_on(void **state)
     }
 }
 
+/* --- threads and modules ------------------------------------------------------------------------------------------ */
+
+enum { MODULES = 40 }; /* more than the C library has room for in a thread's vector of TLS blocks */
+
+/* Loads copies of a module that has thread-local memory, and uses that of each. */
+static void load_modules(void)
+{
+    char source[4096];
+    char folder[] = "/tmp/test_backing.XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(source, sizeof source, "%s/tests/prog/lib_thread_local.so", getenv("PROFALLOC_BUILD_DIR"));
+    for (int i = 0; i < MODULES; i++) {
+        char command[8192];
+        char copy[64];
+        (void)snprintf(copy, sizeof copy, "%s/%d.so", folder, i);
+        (void)snprintf(command, sizeof command, "cp '%s' %s", source, copy);
+        assert_int_equal(system(command), 0);
+        void *module = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(module);
+        char *(*find_block)(void) = (char *(*)(void))dlsym(module, "find_block");
+        find_block()[0] = 1;
+        (void)unlink(copy);
+    }
+    (void)rmdir(folder);
+}
+
+static pthread_barrier_t hemmed_in;
+
+static void *stay_the_same(void *same)
+{
+    void *chunk = pfa_backing_malloc(100);
+    bool before = pfa_backing_is_own(chunk);
+    (void)pthread_barrier_wait(&hemmed_in);
+    load_modules();
+    *(bool *)same = before && pfa_backing_is_own(chunk);
+    pfa_backing_free(chunk);
+    pfa_backing_thread_end();
+    return NULL;
+}
+
+/* A thread knows its chunks for its own when modules are loaded, for which the C library moves the vector of its TLS blocks. */
+static void a_thread_stays_itself(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    bool same = false;
+    void *behind[1000]; /* so that the vector cannot grow where it is */
+    assert_int_equal(pthread_barrier_init(&hemmed_in, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, stay_the_same, &same), 0);
+    for (int i = 0; i < 1000; i++) {
+        behind[i] = malloc(100);
+    }
+    (void)pthread_barrier_wait(&hemmed_in);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 1000; i++) {
+        free(behind[i]);
+    }
+    assert_int_equal(pthread_barrier_destroy(&hemmed_in), 0);
+    assert_true(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -956,6 +1018,7 @@ int main(void)
         cmocka_unit_test(chunks_cross_threads_intact),
         cmocka_unit_test(statistics_count_this_threads_chunks),
         cmocka_unit_test(a_fork_child_allocates_on),
+        cmocka_unit_test(a_thread_stays_itself),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

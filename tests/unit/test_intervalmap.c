@@ -506,7 +506,7 @@ static void use_up_readers(void)
 
 static void *enter_without_memory(void *arg)
 {
-    memset(&pfa_tls, 0, sizeof pfa_tls);
+    pfa_tls = (pfa_tls_t){.heap = pfa_tls.heap};
     errno = 4711;
     pfa_sys_fault = refuse_all;
     use_up_readers();
