@@ -109,7 +109,7 @@ static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_
     uint64_t usual = __atomic_load_n(&pfa_usual[pfa_usual_slot(record->stack, record->thread, size)], __ATOMIC_RELAXED);
     uint64_t reads = add((uint32_t)before, (uint32_t)counts);
     uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
-    uint64_t next = pfa_schedule(writes << 32 | reads, usual);
+    uint64_t next = pfa_schedule(writes << 32 | reads, usual, false);
     if (next == 0) {
         next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
                pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
@@ -119,9 +119,8 @@ static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_
 
 static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_time)
 {
-    uint64_t half = (uint64_t)1 << PFA_FIRST_SHIFT >> 1; /* so that on the average nothing is cut off */
-    uint64_t late = now > alloc_time ? (now - alloc_time + half) >> PFA_FIRST_SHIFT : 0;
-    return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | (late < PFA_FIRST_MASK ? late : PFA_FIRST_MASK);
+    uint64_t late = now > alloc_time ? now - alloc_time : 0;
+    return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | pfa_first_code(late);
 }
 
 /* True if the clock was read. */

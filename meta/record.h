@@ -9,7 +9,7 @@
  * What was done with the chunk follows (of a region chunk in the same cache line) where accesses are recorded. Where they
  * are not, a record is half a line, and less memory is in use when everything is recorded.
  *
- *   32 first_access   the time from the allocation to it, in units of 16, and above that where the chunk starts
+ *   32 first_access   the time from the allocation to it, and above that where the chunk starts
  *   40 last_access
  *   48 low  52 high    lowest and highest byte touched, from the region's first slot, or from PFA_LARGE_LEAD before a
  *                    large chunk (alloc/slice.h); one that has no slices: from its start
@@ -45,7 +45,7 @@ typedef struct pfa_record {
 } pfa_record_t;
 
 typedef struct pfa_accesses {
-    uint64_t first_access; /* start / 8 << PFA_FIRST_BITS | time / 16 */
+    uint64_t first_access; /* start / 8 << PFA_FIRST_BITS | pfa_first_code(time) */
     uint64_t last_access;
     uint32_t low;
     uint32_t high;

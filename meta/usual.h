@@ -3,15 +3,19 @@
  * thread and the size of the allocation: what two call sites share is wrong for one of them, which costs readings or, of some chunk,
  * the time of its last access.
  *
- *   bits 0-10   the least number of reads of PFA_USUAL_WINDOW chunks that died one after another, and of those since then
+ *   bits 0-10   the least number of reads of a window, PFA_USUAL_WINDOW chunks that died one after another, and of those since then;
+ *               the first window is shorter
  *   bits 11-21  of writes, likewise
  *   bits 22-43  PFA_USUAL_MOST less the least numbers of the window that is being filled; 0 of none
- *   bits 44-49  chunks in it
+ *   bits 44-48  chunks in it
+ *   bit 49      of those that are watched, did one end late?
  *   bit 50      was any window filled? Else bits 0-21 are 0
  *   bit 51      do the last accesses come late, after a pause, and are they few?
  *   bits 52-54  windows that were filled, modulo 8
- *   bit 55      are chunks watched for that now? The first ones of the first window that is known, and of every 8th from there on
- *   bits 56-63  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
+ *   bit 55      are chunks watched for that now? In the first window that is known, and in every 8th from there on, up to two that
+ *               have enough accesses, or to the 8th chunk
+ *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
+ *   bit 63      had a chunk of this window fewer than the least before it?
  *
  * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Pauses are not learned of a site that has
  * several chunks at a time: the next to die were begun before they were watched. */
@@ -25,20 +29,25 @@
 
 #define PFA_USUAL_BITS 12u
 #define PFA_USUAL_WINDOW 32u
+#define PFA_USUAL_FIRST 8u /* chunks of the first window */
 #define PFA_USUAL_FIELD 11u
 #define PFA_USUAL_MOST ((1u << PFA_USUAL_FIELD) - 1)
 #define PFA_USUAL_FILLING (2 * PFA_USUAL_FIELD)
 #define PFA_USUAL_COUNT (4 * PFA_USUAL_FIELD)
+#define PFA_USUAL_ONCE ((uint64_t)1 << 49)
 #define PFA_USUAL_KNOWN ((uint64_t)1 << 50)
 #define PFA_USUAL_LATE ((uint64_t)1 << 51)
 #define PFA_USUAL_WINDOWS 52u
 #define PFA_USUAL_WINDOW_BITS ((uint64_t)7 << PFA_USUAL_WINDOWS)
 #define PFA_USUAL_WATCH ((uint64_t)1 << 55)
 #define PFA_USUAL_PAUSE 56u
-#define PFA_USUAL_WATCHED 2u /* chunks */
-#define PFA_USUAL_SHARE 16u  /* a pause is longer than this part of the time since the birth */
+#define PFA_USUAL_PAUSE_BITS ((uint64_t)127 << PFA_USUAL_PAUSE)
+#define PFA_USUAL_VARIES ((uint64_t)1 << 63)
+#define PFA_USUAL_WATCHED 8u /* chunks at most; those with fewer accesses than that many say nothing: */
+#define PFA_USUAL_ENOUGH 16u
+#define PFA_USUAL_SHARE 32u /* a pause is longer than this part of the time since the birth */
 
-_Static_assert(PFA_USUAL_COUNT + 6 == 50, "the bits above are for what follows");
+_Static_assert(PFA_USUAL_COUNT + 5 == 49 && PFA_USUAL_WINDOW <= 32, "the bits above are for what follows");
 
 /* In the library; modules have its address in their view. */
 extern uint64_t pfa_usual[1u << PFA_USUAL_BITS];
@@ -62,7 +71,7 @@ PFA_INLINE uint64_t pfa_usual_min(uint64_t a, uint64_t b)
 
 PFA_INLINE uint32_t pfa_usual_chunks(uint64_t hint)
 {
-    return (uint32_t)(hint >> PFA_USUAL_COUNT) % (2 * PFA_USUAL_WINDOW);
+    return (uint32_t)(hint >> PFA_USUAL_COUNT) % PFA_USUAL_WINDOW;
 }
 
 PFA_INLINE bool pfa_usual_is_watched(uint64_t hint)
@@ -70,7 +79,7 @@ PFA_INLINE bool pfa_usual_is_watched(uint64_t hint)
     return (hint & PFA_USUAL_WATCH) != 0;
 }
 
-/* A number of accesses as a code: a code more is an eighth more of them, or less. 0: fewer than 8. */
+/* A number of accesses, less than 2^16, as a code: a code more is an eighth more of them, or less. 0: fewer than 8. */
 PFA_INLINE uint64_t pfa_usual_code(uint32_t total)
 {
     uint32_t highest = 31u - (uint32_t)__builtin_clz(total | 1);
@@ -80,23 +89,35 @@ PFA_INLINE uint64_t pfa_usual_code(uint32_t total)
 /* The hint after an access that came after a pause, and after so many others. */
 PFA_INLINE uint64_t pfa_usual_with_pause(uint64_t hint, uint32_t total)
 {
-    return (hint << 8 >> 8) | pfa_usual_code(total) << PFA_USUAL_PAUSE;
+    return (hint & ~PFA_USUAL_PAUSE_BITS) | pfa_usual_code(total) << PFA_USUAL_PAUSE;
 }
 
 /* Of a chunk that was watched: did accesses come after a pause, and so few that a schedule by their number alone would miss some? */
 PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
 {
-    uint64_t paused = hint >> PFA_USUAL_PAUSE;
+    uint64_t paused = (hint & PFA_USUAL_PAUSE_BITS) >> PFA_USUAL_PAUSE;
     return paused != 0 && pfa_usual_code(total) <= paused + 1;
+}
+
+/* The hint after a chunk that was watched, with so many accesses: two that end late, one after the other, are no chance. */
+PFA_INLINE uint64_t pfa_usual_with_watched(uint64_t hint, uint32_t total)
+{
+    bool late = pfa_usual_ends_late(hint, total);
+    hint &= ~PFA_USUAL_PAUSE_BITS;
+    if (total < PFA_USUAL_ENOUGH) {
+        return hint;
+    }
+    if (late && (hint & PFA_USUAL_ONCE) == 0) {
+        return hint | PFA_USUAL_ONCE;
+    }
+    return (hint & ~(PFA_USUAL_WATCH | PFA_USUAL_ONCE | PFA_USUAL_LATE)) | (late ? PFA_USUAL_LATE : 0);
 }
 
 /* The hint with one more chunk. */
 PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes)
 {
     if (pfa_usual_is_watched(hint)) {
-        bool late =
-            (pfa_usual_chunks(hint) == 0 || (hint & PFA_USUAL_LATE) != 0) && pfa_usual_ends_late(hint, reads + writes);
-        hint = ((hint << 8 >> 8) & ~PFA_USUAL_LATE) | (late ? PFA_USUAL_LATE : 0);
+        hint = pfa_usual_with_watched(hint, reads + writes);
     }
     uint64_t r = pfa_usual_min(reads, PFA_USUAL_MOST);
     uint64_t w = pfa_usual_min(writes, PFA_USUAL_MOST);
@@ -104,16 +125,18 @@ PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t write
     uint64_t fill_w = pfa_usual_min(w, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING + PFA_USUAL_FIELD));
     uint64_t count = pfa_usual_chunks(hint) + 1;
     uint64_t windows = hint & PFA_USUAL_WINDOW_BITS;
-    if (count >= PFA_USUAL_WINDOW) {
+    if (count >= ((hint & PFA_USUAL_KNOWN) != 0 ? PFA_USUAL_WINDOW : PFA_USUAL_FIRST)) {
         windows = (windows + ((uint64_t)1 << PFA_USUAL_WINDOWS)) & PFA_USUAL_WINDOW_BITS;
         uint64_t watch = windows == (uint64_t)1 << PFA_USUAL_WINDOWS ? PFA_USUAL_WATCH : 0;
         return (hint & PFA_USUAL_LATE) | watch | windows | PFA_USUAL_KNOWN | fill_w << PFA_USUAL_FIELD | fill_r;
     }
-    uint64_t watch = count < PFA_USUAL_WATCHED ? hint & PFA_USUAL_WATCH : 0;
+    uint64_t watch = count < PFA_USUAL_WATCHED ? hint & (PFA_USUAL_WATCH | PFA_USUAL_ONCE) : 0;
+    bool fewer = r < pfa_usual_least(hint, 0) || w < pfa_usual_least(hint, PFA_USUAL_FIELD);
+    uint64_t varies = fewer ? PFA_USUAL_VARIES : hint & PFA_USUAL_VARIES;
     r = pfa_usual_min(r, pfa_usual_least(hint, 0));
     w = pfa_usual_min(w, pfa_usual_least(hint, PFA_USUAL_FIELD));
     uint64_t filling = (PFA_USUAL_MOST - fill_w) << PFA_USUAL_FIELD | (PFA_USUAL_MOST - fill_r);
-    return (hint & (PFA_USUAL_KNOWN | PFA_USUAL_LATE)) | watch | windows | count << PFA_USUAL_COUNT |
+    return (hint & (PFA_USUAL_KNOWN | PFA_USUAL_LATE)) | varies | watch | windows | count << PFA_USUAL_COUNT |
            filling << PFA_USUAL_FILLING | w << PFA_USUAL_FIELD | r;
 }
 

@@ -232,7 +232,7 @@ _Static_assert(sizeof(pfa_event_t) == 48, "layout as written");
 
 /* What was done with a chunk, as its record has it where record_size is 64: behind the 32 bytes above. */
 typedef struct pfa_live_accesses {
-    uint64_t first; /* start / 8 << PFA_FIRST_BITS | (time of the first access - alloc_time) >> PFA_FIRST_SHIFT */
+    uint64_t first; /* start / 8 << PFA_FIRST_BITS | pfa_first_code(time of the first access - alloc_time) */
     uint64_t last;
     uint32_t low; /* lowest and highest byte touched, counted from where `start` is; low > high: none was */
     uint32_t high;
@@ -241,8 +241,21 @@ typedef struct pfa_live_accesses {
 } pfa_live_accesses_t;
 _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 #define PFA_FIRST_BITS 48
+#define PFA_FIRST_EXACT ((uint64_t)1 << 47) /* in ticks; else in units of 16 */
 #define PFA_FIRST_SHIFT 4
-#define PFA_FIRST_MASK (((uint64_t)1 << PFA_FIRST_BITS) - 1)
+
+/* The time from a chunk's birth to its first access: in ticks for the first day and a half of its life, if a tick is a nanosecond. */
+static inline uint64_t pfa_first_code(uint64_t late)
+{
+    uint64_t units = late >> PFA_FIRST_SHIFT;
+    return late < PFA_FIRST_EXACT ? PFA_FIRST_EXACT | late : units < PFA_FIRST_EXACT ? units : PFA_FIRST_EXACT - 1;
+}
+
+static inline uint64_t pfa_first_time(uint64_t first)
+{
+    uint64_t time = first & (PFA_FIRST_EXACT - 1);
+    return (first & PFA_FIRST_EXACT) != 0 ? time : time << PFA_FIRST_SHIFT;
+}
 
 /* When a thread asks for the time: whenever the number of a chunk's reads, or that of its writes, comes to a number that was chosen
  * when it was asked for last (hooks/access/schedule.h). That costs the usual access nothing: a counter carries, where it comes
@@ -340,7 +353,7 @@ static inline pfa_event_accesses_t pfa_live_accesses(const pfa_live_accesses_t *
     }
     told.low = (uint32_t)low;
     told.length = (uint32_t)(behind - low);
-    told.first = alloc_time + ((live->first & PFA_FIRST_MASK) << PFA_FIRST_SHIFT);
+    told.first = alloc_time + pfa_first_time(live->first);
     told.last = live->last > told.first ? live->last : told.first;
     return told;
 }

@@ -80,10 +80,11 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
                                                      pfa_size_of(pfa_load_relaxed(&wide->record.size_flags)))];
         uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
         uint64_t done = pfa_schedule_counts(before);
-        uint64_t next = pfa_schedule(done + counts, usual);
+        uint64_t since = now - thread->clock;
+        uint64_t age = now - wide->record.alloc_time;
+        uint64_t next = pfa_schedule(done + counts, usual, pfa_schedule_is_slow(before, done, since, age));
         if (PFA_LIKELY(next != 0)) {
-            if (PFA_UNLIKELY(pfa_usual_is_watched(usual)) &&
-                pfa_schedule_is_pause(done, now - thread->clock, now - wide->record.alloc_time)) {
+            if (PFA_UNLIKELY(pfa_usual_is_watched(usual)) && pfa_schedule_is_pause(done, since, age)) {
                 uint32_t total = (uint32_t)done + (uint32_t)(done >> 32);
                 __atomic_store_n(hint, pfa_usual_with_pause(usual, total), __ATOMIC_RELAXED);
             }

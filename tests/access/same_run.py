@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times of accesses against an oracle in the same run: the callbacks are built once more, so that they also note the time of every
 access (seen.c). Of each chunk both are known, the times that the schedule gave it and the true ones, whatever the machine was busy
-with. At nearly every call site of generated programs the part of their lives that chunks were used is within 0.05 of the truth: of
-one in a hundred it is off by up to 0.07.
+with. At every call site of generated programs the part of their lives that chunks were used is within 0.05 of the truth; where that
+is less than 25 ticks, within these: a reading that the processor does not foresee comes that much later.
 
 With a folder and a command, the same of that command: an instrumented program that was linked by the profalloc-cc in the folder,
 which is made there if it is not (same_run.py FOLDER [PROGRAM ARGUMENT ...]). This is for people."""
@@ -21,7 +21,7 @@ from support import TOOL, check
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = Path(os.environ["PROFALLOC_BUILD_DIR"])
-WITHIN = 0.05
+WITHIN, TICKS = 0.05, 25
 FLAGS = ("-std=gnu11 -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls -fno-builtin "
          "-fno-stack-protector -fasynchronous-unwind-tables -U_FORTIFY_SOURCE -fno-tree-loop-distribute-patterns -D_GNU_SOURCE").split()
 SITES, CHUNKS = 40, 300
@@ -71,7 +71,7 @@ def part(born, died, first, last):
 
 
 def compare(folder, command, stdin=None):
-    """Runs it, and gives of each stack the number of chunks and both means."""
+    """Runs it, and gives of each stack the number of chunks, both means, and what 25 ticks are of their lives."""
     trace, log = folder / "seen.pa", folder / "seen.log"
     for path in (trace, log):
         path.unlink(missing_ok=True)
@@ -84,17 +84,22 @@ def compare(folder, command, stdin=None):
         born, died = row["alloc_time"], row["free_time"]
         first, last = true.get(born, (None, None))
         check((first is None) == (row["first_time"] is None), f"the oracle and the trace see the same chunks touched: {row}")
-        site = sites.setdefault(row["stack"], [0, 0.0, 0.0])
+        site = sites.setdefault(row["stack"], [0, 0.0, 0.0, 0.0])
         site[0] += 1
+        site[3] += TICKS / max(died - born, TICKS)
         site[1] += part(born, died, row["first_time"], row["last_time"])
         site[2] += part(born, died, first, last)
-    return {stack: (count, told / count, truth / count) for stack, (count, told, truth) in sites.items()}
+    return {stack: (count, told / count, truth / count, ticks / count) for stack, (count, told, truth, ticks) in sites.items()}
+
+
+def far_ones(sites):
+    """Those that are told wrong: chunks, told, true, and what 25 ticks are of their lives."""
+    return {stack: site for stack, site in sites.items() if abs(site[1] - site[2]) > max(WITHIN, site[3])}
 
 
 def summary(sites):
     told, truth = (sum(site[i] for site in sites.values()) / len(sites) for i in (1, 2))
-    far = {stack: site for stack, site in sites.items() if abs(site[1] - site[2]) > WITHIN}
-    return f"{len(sites)} call sites, mean useful lifetime {told:.4f}, true {truth:.4f}; beyond {WITHIN}: {far}"
+    return f"{len(sites)} call sites, mean useful lifetime {told:.4f}, true {truth:.4f}; told wrong: {far_ones(sites)}"
 
 
 def main(arguments):
@@ -116,9 +121,9 @@ def main(arguments):
             used = {stack: site for stack, site in sites.items() if site[0] == CHUNKS}
             check(len(used) == SITES, f"all call sites are there: {len(used)}")
             # A thread that loses its processor between an access and the reading of the clock is none of the schedule's doing: of each call
-            # site that is a chunk or two, which makes little difference.
-            far = {stack: site for stack, site in used.items() if abs(site[1] - site[2]) > WITHIN}
-            check(len(far) <= SITES / 20, f"seed {seed}: call sites that are told wrong: {far}")
+            # site that is a chunk or two, which makes little difference. On a machine where that is often, one site may be beyond.
+            far = far_ones(used)
+            check(len(far) <= 1, f"seed {seed}: call sites that are told wrong: {far}")
             check(all(abs(site[1] - site[2]) < 2 * WITHIN for site in far.values()), f"seed {seed}: far from the truth: {far}")
             told, truth = (sum(site[i] for site in used.values()) / SITES for i in (1, 2))
             check(truth > 0.1, f"seed {seed}: chunks are used for {truth} of their lives: are accesses recorded?")

@@ -60,7 +60,7 @@ pfa_live_accesses_t live_accesses_of(const life_t *life, size_t number)
                                 .reads = pfa_access_counter(told->reads, 1 + number % PFA_ACCESS_TICKS)};
     live.writes = pfa_access_counter(told->writes, PFA_ACCESS_TICKS);
     if (told->length != 0) {
-        live.first |= (told->first - life->event.alloc_time) >> PFA_FIRST_SHIFT;
+        live.first |= pfa_first_code(told->first - life->event.alloc_time);
         live.last = told->last;
         live.low = (uint32_t)(start + told->low);
         live.high = live.low + told->length - 1;

@@ -50,6 +50,21 @@ static void the_time_is_asked_for_when_it_was_said(void **state)
     }
 }
 
+/* In ticks as long as that is less than 2^47 of them, then in units of 16, up to what there is room for. */
+static void times_of_first_accesses_are_told(void **state)
+{
+    uint64_t random = 11;
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t late = random_below(&random, (uint64_t)1 << random_below(&random, 51));
+        uint64_t told = pfa_first_time(0xabcd000000000000 | pfa_first_code(late));
+        assert_true(late < (uint64_t)1 << 47 ? told == late : told <= late && late - told < 16);
+    }
+    assert_int_equal(pfa_first_time(100), 1600); /* as tables had it before */
+    assert_true(pfa_first_time(pfa_first_code(UINT64_MAX)) == ((uint64_t)1 << 51) - 16);
+    assert_true(pfa_first_code(UINT64_MAX) >> PFA_FIRST_BITS == 0);
+}
+
 /* Readings while a chunk is read and written in turns, and how many accesses came after the last of them. */
 typedef struct course {
     unsigned readings;
@@ -68,7 +83,7 @@ static course_t run(uint32_t reads, uint32_t writes, uint64_t usual)
         done[write]++;
         course.behind++;
         if (is_asked(counters, counters + one)) {
-            counters = pfa_schedule(pfa_schedule_counts(counters) + one, usual);
+            counters = pfa_schedule(pfa_schedule_counts(counters) + one, usual, false);
             assert_true(counters != 0);
             course.readings++;
             course.behind = 0;
@@ -111,8 +126,8 @@ static void what_is_not_known_is_read_closely(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n < 3000; n++) {
-        course_t unknown = run(n / 2, n - n / 2, hint_of(n / 2, n, PFA_USUAL_WINDOW - 1));
-        course_t least = run(n / 2, n - n / 2, hint_of(0, 0, PFA_USUAL_WINDOW));
+        course_t unknown = run(n / 2, n - n / 2, hint_of(n / 2, n, PFA_USUAL_FIRST - 1));
+        course_t least = run(n / 2, n - n / 2, hint_of(0, 0, PFA_USUAL_FIRST));
         assert_true(unknown.behind <= n / 8 && (n >= 32 || unknown.behind == 0));
         assert_true(least.behind <= n / 8 && (n >= 16 || least.behind == 0));
     }
@@ -123,9 +138,14 @@ static void a_hint_is_the_least_of_late(void **state)
 {
     uint64_t hint = 0;
     (void)state;
+    for (uint32_t i = 0; i < PFA_USUAL_FIRST; i++) {
+        assert_true((hint & PFA_USUAL_KNOWN) == 0 && pfa_usual_least(hint, 0) == 0);
+        hint = pfa_usual_with(hint, i + 3, 100000);
+    }
+    assert_int_equal(pfa_usual_least(hint, 0), 3);
     for (uint32_t i = 0; i < 10 * PFA_USUAL_WINDOW; i++) {
-        assert_int_equal((hint & PFA_USUAL_KNOWN) != 0, i >= PFA_USUAL_WINDOW);
-        assert_int_equal(pfa_usual_least(hint, 0), i < PFA_USUAL_WINDOW ? 0 : i / PFA_USUAL_WINDOW - 1);
+        assert_true((hint & PFA_USUAL_KNOWN) != 0);
+        assert_int_equal(pfa_usual_least(hint, 0), i == 0 ? 3 : i < PFA_USUAL_WINDOW ? 0 : i / PFA_USUAL_WINDOW - 1);
         hint = pfa_usual_with(hint, i / PFA_USUAL_WINDOW, 100000);
     }
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), PFA_USUAL_MOST);
@@ -142,9 +162,9 @@ static void a_hint_is_the_least_of_late(void **state)
 /* A hint whose watched chunks had so many accesses before a pause, and so many in all; which of them paused, by bits. */
 static uint64_t hint_of_pauses(uint32_t before, uint32_t total, unsigned which)
 {
-    uint64_t hint = hint_of(0, total, PFA_USUAL_WINDOW);
-    for (unsigned i = 0; i < PFA_USUAL_WATCHED; i++) {
-        assert_true(pfa_usual_is_watched(hint));
+    uint64_t hint = hint_of(0, total, PFA_USUAL_FIRST);
+    assert_true(pfa_usual_is_watched(hint));
+    for (unsigned i = 0; i < 2 && pfa_usual_is_watched(hint); i++) {
         hint = (which >> i & 1) != 0 ? pfa_usual_with_pause(hint, before) : hint;
         hint = pfa_usual_with(hint, 0, total);
     }
@@ -155,7 +175,7 @@ static uint64_t hint_of_pauses(uint32_t before, uint32_t total, unsigned which)
 static void few_accesses_after_a_pause_are_read(void **state)
 {
     (void)state;
-    for (uint32_t before = 8; before < 5000; before++) {
+    for (uint32_t before = PFA_USUAL_ENOUGH; before < 5000; before++) {
         assert_true((hint_of_pauses(before, before + 1, 3) & PFA_USUAL_LATE) != 0);
         assert_true((hint_of_pauses(before, before + before / 16, 3) & PFA_USUAL_LATE) != 0);
         /* One of two is chance; and of many accesses after it, the clock is read at some. */
@@ -169,12 +189,44 @@ static void few_accesses_after_a_pause_are_read(void **state)
     }
 }
 
+/* Those with few accesses say nothing, and are not watched for long. */
+static void few_accesses_say_nothing_of_pauses(void **state)
+{
+    (void)state;
+    for (unsigned few = 0; few <= PFA_USUAL_WATCHED; few++) {
+        uint64_t hint = hint_of(0, 10, PFA_USUAL_FIRST);
+        for (unsigned i = 0; i < few; i++) {
+            hint = pfa_usual_with(hint, 0, 10);
+        }
+        assert_int_equal(pfa_usual_is_watched(hint), few < PFA_USUAL_WATCHED);
+        for (unsigned i = 0; i < 2; i++) {
+            hint = pfa_usual_is_watched(hint) ? pfa_usual_with_pause(hint, 100) : hint;
+            hint = pfa_usual_with(hint, 0, 101);
+        }
+        assert_int_equal((hint & PFA_USUAL_LATE) != 0, few < PFA_USUAL_WATCHED - 1);
+    }
+}
+
+/* Where chunks have fewer accesses than those before them, the clock is read earlier, for the rest of the window. */
+static void what_varies_is_read_earlier(void **state)
+{
+    (void)state;
+    uint64_t hint = hint_of(0, 100, PFA_USUAL_FIRST + PFA_USUAL_WINDOW);
+    assert_true(run(0, 80, hint).behind >= 79);
+    hint = pfa_usual_with(hint, 0, 96);
+    assert_true(run(0, 80, hint).behind <= 80 / 20);
+    for (unsigned i = 0; i < PFA_USUAL_WINDOW; i++) {
+        hint = pfa_usual_with(hint, 0, 100);
+    }
+    assert_true(run(0, 80, hint).behind >= 79);
+}
+
 /* It is asked for again, 8 windows later, and until then nothing changes. */
 static void what_was_watched_holds_for_eight_windows(void **state)
 {
     (void)state;
     uint64_t hint = hint_of_pauses(100, 101, 3);
-    unsigned chunks = PFA_USUAL_WATCHED;
+    unsigned chunks = 2;
     for (; !pfa_usual_is_watched(hint); chunks++) {
         assert_true((hint & PFA_USUAL_LATE) != 0);
         hint = pfa_usual_with(hint, 0, 101);
@@ -183,6 +235,29 @@ static void what_was_watched_holds_for_eight_windows(void **state)
     hint = pfa_usual_with(hint, 0, 101);
     assert_true((hint & PFA_USUAL_LATE) == 0);
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 101);
+}
+
+/* Read at each access or now and then, it goes by the time that the accesses took before. */
+static void accesses_that_become_slower_are_read(void **state)
+{
+    (void)state;
+    uint64_t counts = (uint64_t)100 << 32 | 60;
+    uint64_t each = PFA_BOTH(PFA_ACCESS_TICKS - 1);
+    uint64_t seldom = (PFA_ACCESS_TICKS - 1ull) << 32 | (PFA_ACCESS_TICKS - 3);
+    /* As fast as ever: a 20th of the accesses in a 20th of the time, and one of 160 in a 160th of it. */
+    assert_false(pfa_schedule_is_slow(seldom, counts, 500, 10000));
+    assert_false(pfa_schedule_is_slow(each, counts, 62, 10000));
+    assert_false(pfa_schedule_is_slow(each, counts, 250, 10000));
+    assert_true(pfa_schedule_is_slow(each, counts, 251, 10000));
+    assert_false(pfa_schedule_is_slow(seldom, counts, 1250, 10000));
+    assert_true(pfa_schedule_is_slow(seldom, counts, 1251, 10000));
+    assert_false(pfa_schedule_is_slow(each, counts, (uint64_t)-5, 10000)); /* by a counter that is ahead */
+    /* Where it is so, the next access of either kind is read. */
+    uint64_t next = pfa_schedule(counts, 0, true);
+    assert_true(pfa_schedule_counts(next) == counts);
+    assert_true(is_asked(next, next + PFA_ACCESS_READ) && is_asked(next, next + PFA_ACCESS_WRITE));
+    next = pfa_schedule(counts, 0, false);
+    assert_false(is_asked(next, next + PFA_ACCESS_READ) || is_asked(next, next + PFA_ACCESS_WRITE));
 }
 
 static void a_pause_is_long_for_the_age_and_for_the_number(void **state)
@@ -194,7 +269,7 @@ static void a_pause_is_long_for_the_age_and_for_the_number(void **state)
         uint64_t writes = random_below(&random, 700 - reads);
         uint64_t age = random_below(&random, (uint64_t)1 << random_below(&random, 50));
         uint64_t since = random_below(&random, age + 1);
-        bool long_ago = 16 * since > age;
+        bool long_ago = PFA_USUAL_SHARE * since > age;
         bool between = reads + writes >= PFA_ACCESS_PAUSE && reads + writes < PFA_ACCESS_WATCHED;
         assert_int_equal(pfa_schedule_is_pause(writes << 32 | reads, since, age), long_ago && between);
     }
@@ -209,6 +284,10 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_read_closely),
         cmocka_unit_test(a_hint_is_the_least_of_late),
         cmocka_unit_test(few_accesses_after_a_pause_are_read),
+        cmocka_unit_test(times_of_first_accesses_are_told),
+        cmocka_unit_test(few_accesses_say_nothing_of_pauses),
+        cmocka_unit_test(what_varies_is_read_earlier),
+        cmocka_unit_test(accesses_that_become_slower_are_read),
         cmocka_unit_test(a_pause_is_long_for_the_age_and_for_the_number),
         cmocka_unit_test(what_was_watched_holds_for_eight_windows),
     };
