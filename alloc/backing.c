@@ -5,8 +5,12 @@
  *   - its system calls go to the floor (base/sys.h), so they never touch the program's errno and tests can fail them;
  *   - its own errno is a private one, for the same reason;
  *   - its constructor, its exit handler and its thread key are ours to decide (hooks/), so they are not made;
+ *   - a thread's default heap is kept in pfa_tls, beside the countdown;
+ *   - on arm64 a thread is known by its thread pointer;
+ *   - its clock is the kernel's coarse one;
  *   - a failed commit of arena memory makes the arena allocation fail, where 2.0.9 goes on and faults later;
- *   - arenas can be of address space that is not reserved (below). */
+ *   - arenas can be of address space that is not reserved (below);
+ *   - abandoned segments are looked through less often. */
 #define _GNU_SOURCE 1
 #include "alloc/backing.h"
 #include "base/atomic.h"
@@ -91,9 +95,11 @@ static long floor_syscall(long number, void *a, void *b)
 #undef stdout
 #define stderr NULL
 #define stdout NULL
-/* mimalloc tells its thread key each default heap that a thread gets: the fast paths have it beside the countdown. */
-#define pthread_key_create(key, destructor) ((void)(destructor), *(key) = 0)
-#define pthread_setspecific(key, value) (pfa_tls.heap = (value))
+#define pthread_key_create(key, destructor) (void)(destructor)
+#define pthread_setspecific(key, value) (void)(value)
+/* It can keep a thread's default heap in the C library's block of the thread: ours is given as that. */
+#define MI_TLS_PTHREAD_SLOT_OFS offsetof(pfa_tls_t, heap)
+#define pthread_self() ((pthread_t)&pfa_tls)
 #define atexit(function) (void)(function)
 #define constructor unused
 /* Its stand-in for a C++ runtime's function would hide the real one from hooks/new.c. */
@@ -115,11 +121,11 @@ static long floor_syscall(long number, void *a, void *b)
 
 /* 2.0.9 knows a thread by the word that its thread pointer points to. On arm64 that is the address of the thread's vector of TLS
  * blocks, which moves when modules are loaded; another thread may then get the old one and be taken for this one. */
-#if defined(__aarch64__)
+#if PFA_THREAD_WORD_MOVES
 #define _mi_thread_id() ((mi_threadid_t)__builtin_thread_pointer())
 #endif
 
-/* It counts milliseconds, to know when memory was unused for 25 of them: the system's own count, which moves in a few of them, does. */
+/* mimalloc counts milliseconds; the kernel's coarse clock, which moves every 1 to 10 of them, is exact enough. */
 #define clock_gettime(clock, time) clock_gettime(CLOCK_MONOTONIC_COARSE, time)
 #include "stats.c"
 #undef clock_gettime
@@ -249,15 +255,16 @@ static mi_segment_t *pop_abandoned_for(const mi_heap_t *heap);
 #undef _mi_arena_alloc_aligned
 #include "page.c"
 
-/* At the end of each thread heap.c looks through all segments that dead threads have left, for what was unused for some time or
- * is no longer used at all. With threads that come and go that is most of the work. Here it is done once in that time. */
-static _Atomic(mi_msecs_t) abandoned_collect_next;
+/* At the end of each thread heap.c looks through all segments that dead threads have left, for memory that was unused for the
+ * decommit delay, or is all free. With threads that come and go that is most of the work. Here it is done once in that delay, for
+ * each arena: a heap finds only segments that are like its own. */
+static _Atomic(mi_msecs_t) abandoned_collect_next[MI_MAX_ARENAS + 1];
 static void collect_abandoned(mi_heap_t *heap, bool force, mi_segments_tld_t *tld)
 {
+    _Atomic(mi_msecs_t) *next = &abandoned_collect_next[heap->arena_id];
     mi_msecs_t now = _mi_clock_now();
-    mi_msecs_t next = pfa_load_relaxed(&abandoned_collect_next);
-    if (force || (now >= next &&
-                  pfa_cas_acq_rel(&abandoned_collect_next, &next, now + mi_option_get(mi_option_decommit_delay)))) {
+    mi_msecs_t due = pfa_load_relaxed(next);
+    if (force || (now >= due && pfa_cas_acq_rel(next, &due, now + mi_option_get(mi_option_decommit_delay)))) {
         _mi_abandoned_collect(heap, force, tld);
     }
 }
@@ -521,19 +528,17 @@ static PFA_NOINLINE void retire(mi_page_t *page)
     _mi_page_retire(page);
 }
 
-/* A plain load, which takes the offset along; its value is either the calling thread's or not, and stays so. */
-#if PFA_THREAD_SANITIZER
-__attribute__((no_sanitize_thread))
-#endif
-bool pfa_backing_is_own(const void *chunk)
+/* A plain load, since an atomic one takes an instruction more. Other threads may write the word, but only a thread itself makes it
+ * its own number, or another. */
+PFA_NO_TSAN bool pfa_backing_is_own(const void *chunk)
 {
     return _mi_thread_id() == *(const volatile mi_threadid_t *)&_mi_ptr_segment(chunk)->thread_id;
 }
 
 /* mimalloc's free. It first uses up the slots of a page that were free before; with `first` this slot, which is warm, is
- * the next to be used. Not for small slots of default heaps: their mallocs come by mimalloc's slow path, where it looks
- * after other things, only when a page's free slots have run out. (Region heaps are looked after by
- * pfa_backing_heap_tend.) With `keep` the only page of its size is not given up when nothing is left in it. */
+ * the next to be used. Not for slots of default heaps that are freed: their mallocs come by mimalloc's slow path, where it looks
+ * after other things, only when a page's free slots have run out. (Region heaps, and default heaps when a chunk moves, are looked
+ * after by pfa_backing_heap_tend.) With `keep` the only page of its size is not given up when nothing is left in it. */
 PFA_INLINE void give(void *chunk, bool first, bool keep)
 {
     mi_segment_t *segment = _mi_ptr_segment(chunk);
@@ -579,6 +584,7 @@ PFA_NOINLINE PFA_FLATTEN void *pfa_backing_move(void *chunk, size_t usable, size
             give(chunk, false, false);
         } else {
             give(chunk, true, false);
+            pfa_backing_heap_tend(pfa_tls.heap);
         }
     }
     return moved;

@@ -126,7 +126,7 @@ static int map_slices(pfa_range_t *range)
 #define GROWING_SLICES (PFA_WINDOW_BASE + 256 * GIB)
 #define GROWING_UNITS (PFA_WINDOW_BASE + 512 * GIB)
 #define STEP_SPAN REGION_SPAN_MIN
-enum { STEPS_MAX = REGION_SPAN_MAX / REGION_SPAN_MIN, TRIES = 10000 };
+enum { STEPS_MAX = REGION_SPAN_MAX / REGION_SPAN_MIN, YIELDS_MAX = 10000 };
 
 /* The steps of a table, a bit for each. */
 typedef struct steps {
@@ -152,7 +152,7 @@ static int map_claimed(void *at, uint64_t step_size)
 static int map_step(steps_t *steps, uintptr_t table, uint64_t step_size, uint32_t step)
 {
     uint32_t bit = (uint32_t)1 << step;
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < YIELDS_MAX; i++) {
         if ((pfa_load_acquire(&steps->mapped) & bit) != 0) {
             return 0;
         }
@@ -286,15 +286,26 @@ static void reserve_plain(void)
     }
 }
 
+/* Somewhere in a zone of PLAIN_ZONE_SIZE. */
+static bool open_plain_in(uintptr_t zone)
+{
+    enum { TRIES = 4 };
+    uint64_t places = (PLAIN_ZONE_SIZE - PLAIN_SPAN_MAX) / PFA_SEGMENT_SIZE;
+    for (int i = 0; i < TRIES; i++) {
+        uintptr_t base = zone + pfa_sys_random() % places * PFA_SEGMENT_SIZE;
+        if (is_open(base, PLAIN_SPAN_MAX)) {
+            return have_plain(base, PLAIN_SPAN_MAX, true);
+        }
+    }
+    return false;
+}
+
 void pfa_range_open_plain(void)
 {
-    uint64_t places = (PLAIN_ZONE_SIZE - PLAIN_SPAN_MAX) / PFA_SEGMENT_SIZE;
-    uintptr_t at = pfa_sys_random() % places * PFA_SEGMENT_SIZE;
-    if (is_open(PFA_PLAIN_ZONE + at, PLAIN_SPAN_MAX)) {
-        (void)have_plain(PFA_PLAIN_ZONE + at, PLAIN_SPAN_MAX, true);
-    } else if (is_open(PLAIN_ZONE_LOW + at, PLAIN_SPAN_MAX)) {
-        (void)have_plain(PLAIN_ZONE_LOW + at, PLAIN_SPAN_MAX, true);
-    } else if (pfa_sys_address_limit() == UINT64_MAX) {
+    if (open_plain_in(PFA_PLAIN_ZONE) || open_plain_in(PLAIN_ZONE_LOW)) {
+        return;
+    }
+    if (pfa_sys_address_limit() == UINT64_MAX) {
         /* Under a limit on address space the program needs what there is: then it is left to mimalloc's small steps. */
         reserve_plain();
     }

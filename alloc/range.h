@@ -17,7 +17,8 @@
  *
  * The records of the regions in R lie where there is room (alloc/places.h).
  *
- * free() of an address in the plain zone that is a multiple of 8 goes straight to mimalloc; so does no other. One compare against
+ * free() of an address in the plain zone that is a multiple of 8 goes straight to mimalloc, also where D is elsewhere: nobody else's
+ * memory is there unless the program asks for such addresses. D elsewhere costs free and realloc a longer way. One compare against
  * total_span rejects every address without a record. Everything here is written under PFA_LOCK_RANGE
  * before the first address of the space is handed out, and never changes after, but for region_span: the tables of R are
  * mapped in steps, so that a program that has few threads does not pay for 10,000 of them in address space. */
@@ -85,8 +86,7 @@ typedef struct pfa_range {
 extern _Alignas(PFA_CACHE_LINE) pfa_range_t pfa_range;
 
 /* The plain zone: where neither the kernel nor mimalloc nor the shadows of sanitizers are, and addresses have the bit that says to
- * instrumented code that they are of no concern (hooks/access/access.h). Where there are no addresses so high, D is elsewhere and
- * every free goes the long way. */
+ * instrumented code that they are of no concern (hooks/access/access.h). Where there are no addresses so high, D is elsewhere. */
 #define PFA_PLAIN_ZONE ((uintptr_t)PFA_ADDRESS_USUAL_BIT + ((uintptr_t)8 << 40))
 #define PFA_PLAIN_ZONE_SHIFT 41
 

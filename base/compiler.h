@@ -4,7 +4,7 @@
 
 #define PFA_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PFA_UNLIKELY(x) __builtin_expect(!!(x), 0)
-/* The callers see to it: the compiler leaves out what would be for the rest. */
+/* The caller guarantees x. */
 #define PFA_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())
 
 /* Cold code is kept out of line and out of the hot pages, so that a hot function stays one screen of assembly. */
@@ -25,6 +25,11 @@
 #else
 #define PFA_THREAD_SANITIZER 0
 #endif
+#if PFA_THREAD_SANITIZER
+#define PFA_NO_TSAN __attribute__((no_sanitize_thread))
+#else
+#define PFA_NO_TSAN
+#endif
 #define PFA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Initial-exec is the only TLS model that never allocates on first use; STYLE lists why that matters to a malloc. */
@@ -36,9 +41,11 @@
  * the user's on x86-64); not set in the window of alloc/slice.h. */
 #if defined(__x86_64__)
 #define PFA_ADDRESS_USUAL_BIT (1ull << 46)
+#define PFA_THREAD_WORD_MOVES 0 /* does the word that the thread pointer points to? */
 #define PFA_PAGE_MAX 4096
 #else
 #define PFA_ADDRESS_USUAL_BIT (1ull << 47)
+#define PFA_THREAD_WORD_MOVES 1
 #define PFA_PAGE_MAX 65536 /* the biggest pages that a kernel may be built for */
 #endif
 

@@ -67,7 +67,7 @@ typedef struct pfa_tls {
     uint64_t locks_again; /* how often it has taken each lock once more, in handlers */
 } pfa_tls_t;
 
-_Static_assert(sizeof(pfa_tls_t) <= 232, "static TLS is scarce: keep the block small");
+_Static_assert(sizeof(pfa_tls_t) <= 224, "static TLS is scarce: keep the block small");
 
 /* In alloc/backing.c. */
 extern PFA_THREAD_LOCAL pfa_tls_t pfa_tls;

@@ -318,7 +318,7 @@ static PFA_NOINLINE void free_otherwise(void *chunk)
     FREE_OTHERWISE(tls, chunk);
 }
 
-/* In plain space, which is not in its zone. */
+/* In plain space: that is not in its zone, or this is no multiple of 8. */
 static PFA_NOINLINE PFA_FLATTEN void free_plain_elsewhere(void *chunk)
 {
     if (PFA_LIKELY((uintptr_t)chunk % 8 == 0)) {

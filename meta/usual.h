@@ -17,6 +17,7 @@
  *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
  *   bit 63      had a chunk of this window fewer than the least before it?
  *
+ * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
  * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Pauses are not learned of a site that has
  * several chunks at a time: the next to die were begun before they were watched. */
 #ifndef PFA_META_USUAL_H
@@ -43,9 +44,9 @@
 #define PFA_USUAL_PAUSE 56u
 #define PFA_USUAL_PAUSE_BITS ((uint64_t)127 << PFA_USUAL_PAUSE)
 #define PFA_USUAL_VARIES ((uint64_t)1 << 63)
-#define PFA_USUAL_WATCHED 8u /* chunks at most; those with fewer accesses than that many say nothing: */
-#define PFA_USUAL_ENOUGH 16u
-#define PFA_USUAL_SHARE 32u /* a pause is longer than this part of the time since the birth */
+#define PFA_USUAL_WATCHED 8u /* chunks at most */
+#define PFA_USUAL_ENOUGH 16u /* accesses; watched chunks with fewer are not judged */
+#define PFA_USUAL_SHARE 32u  /* a pause is longer than this part of the time since the birth */
 
 _Static_assert(PFA_USUAL_COUNT + 5 == 49 && PFA_USUAL_WINDOW <= 32, "the bits above are for what follows");
 
@@ -99,7 +100,7 @@ PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
     return paused != 0 && pfa_usual_code(total) <= paused + 1;
 }
 
-/* The hint after a chunk that was watched, with so many accesses: two that end late, one after the other, are no chance. */
+/* The hint after a chunk that was watched, with so many accesses: two in a row that end late are not chance. */
 PFA_INLINE uint64_t pfa_usual_with_watched(uint64_t hint, uint32_t total)
 {
     bool late = pfa_usual_ends_late(hint, total);

@@ -244,7 +244,8 @@ _Static_assert(sizeof(pfa_live_accesses_t) == 32, "layout as written");
 #define PFA_FIRST_EXACT ((uint64_t)1 << 47) /* in ticks; else in units of 16 */
 #define PFA_FIRST_SHIFT 4
 
-/* The time from a chunk's birth to its first access: in ticks for the first day and a half of its life, if a tick is a nanosecond. */
+/* The time from a chunk's birth to its first access: in ticks for the first day and a half of its life, if a tick is a nanosecond. Tables
+ * from before there was PFA_FIRST_EXACT are read as they are meant. */
 static inline uint64_t pfa_first_code(uint64_t late)
 {
     uint64_t units = late >> PFA_FIRST_SHIFT;

@@ -22,7 +22,7 @@
 #define PFA_ACCESS_FIRST_NEW 32u /* accesses to a chunk of a call site that is not known, */
 #define PFA_ACCESS_WATCHED 512u  /* and to one of those that are used late, or watched for that */
 #define PFA_ACCESS_SLOW 8u       /* the part of a chunk's age that may pass between readings: an 8th */
-#define PFA_ACCESS_PAUSE 8u      /* before that many, a pause says nothing of chunks with more */
+#define PFA_ACCESS_PAUSE 8u      /* a pause after fewer accesses is not noted */
 
 /* Reads are in the lower half of a word and writes in the upper one: both are calculated at once. */
 #define PFA_BOTH(value) ((uint64_t)(value) << 32 | (value))
@@ -35,12 +35,14 @@ PFA_INLINE uint64_t pfa_schedule_counts(uint64_t counters)
 }
 
 /* How many more accesses of a kind may pass, of which there were `count` of `total`, if there are usually `usual` or more: all up to a
- * 16th before that, since the next chunk may have a few less, or to a quarter before it if these vary; then a 20th of them, unless these are few, or `close`; and not past it. */
-PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t usual, bool varies, bool close)
+ * 16th before that, since the next chunk may have a few less, or to a quarter before it if these vary. Then a 20th of them, unless
+ * these are few, or `close`, and not past it. `slow` counts from there on: what led there was one long step. */
+PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t usual, bool varies, bool close,
+                                       bool slow)
 {
     uint32_t part = ((count > total / 4 ? count : total / 4) + 10) / 20;
-    uint32_t until = close || part == 0 ? 1 : part;
     uint32_t nearly = varies ? usual * 3 / 4 : usual - usual / 16;
+    uint32_t until = close || part == 0 || (slow && count > nearly) ? 1 : part;
     until = count < usual && usual - count < until ? usual - count : until;
     until = count < nearly ? nearly - count : until;
     return until < PFA_ACCESS_TICKS ? until : PFA_ACCESS_TICKS;
@@ -56,10 +58,11 @@ PFA_INLINE uint64_t pfa_schedule(uint64_t counts, uint64_t usual, bool slow)
     bool late = (usual & (PFA_USUAL_LATE | PFA_USUAL_WATCH)) != 0;
     bool known = (usual & PFA_USUAL_KNOWN) != 0;
     bool varies = (usual & PFA_USUAL_VARIES) != 0;
-    bool close = slow || (late ? total < PFA_ACCESS_WATCHED : !known && total < PFA_ACCESS_FIRST_NEW);
+    bool close = late ? total < PFA_ACCESS_WATCHED : !known && total < PFA_ACCESS_FIRST_NEW;
     usual = (usual & PFA_USUAL_WATCH) != 0 ? 0 : usual;
-    uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), varies, close);
-    uint64_t until_write = pfa_schedule_until(writes, total, pfa_usual_least(usual, PFA_USUAL_FIELD), varies, close);
+    uint64_t until_read = pfa_schedule_until(reads, total, pfa_usual_least(usual, 0), varies, close, slow);
+    uint64_t until_write =
+        pfa_schedule_until(writes, total, pfa_usual_least(usual, PFA_USUAL_FIELD), varies, close, slow);
     uint64_t until = until_write << 32 | until_read;
     uint64_t asked = counts + until;
     if (PFA_UNLIKELY(((counts | asked) & PFA_BOTH(~PFA_ACCESS_NEAR_MAX)) != 0)) {

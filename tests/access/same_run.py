@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times of accesses against an oracle in the same run: the callbacks are built once more, so that they also note the time of every
 access (seen.c). Of each chunk both are known, the times that the schedule gave it and the true ones, whatever the machine was busy
-with. At every call site of generated programs the part of their lives that chunks were used is within 0.05 of the truth; where that
-is less than 25 ticks, within these: a reading that the processor does not foresee comes that much later.
+with. At every call site of these generated programs, or all but one, the part of their lives that chunks were used is within 0.05 of
+the truth; where that is less than 25 ticks of the clock, within these: a reading that the processor does not foresee comes that much later.
 
 With a folder and a command, the same of that command: an instrumented program that was linked by the profalloc-cc in the folder,
 which is made there if it is not (same_run.py FOLDER [PROGRAM ARGUMENT ...]). This is for people."""

@@ -1,7 +1,8 @@
 /* Where the addresses of the plain zone (alloc/range.h) cannot be had, unrecorded chunks lie elsewhere. free, realloc and
- * malloc_usable_size know them there too, and foreign addresses are told as ever.
+ * malloc_usable_size know them there too, and foreign addresses and those inside of chunks are told as ever.
  *
- * run: says="free\(0x[0-9a-f]+\) called at .*: a pointer that is no chunk of this allocator; ignored" */
+ * run: says="free\(0x[0-9a-f]+\) called at .*: a pointer that is no chunk of this allocator; ignored"
+ *      says="free\(0x[0-9a-f]+\) called at .*: .*" */
 #include "trap.h"
 
 #include "../../base/compiler.h"
@@ -87,6 +88,9 @@ int main(int argc, char **argv)
     }
     void *foreign = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     free(opaque((char *)foreign + 64));
-    CHECK(counters().bad_frees == 1);
+    void *chunk = malloc(100);
+    free(opaque((char *)chunk + 1));
+    free(chunk);
+    CHECK(counters().bad_frees == 2);
     return 0;
 }

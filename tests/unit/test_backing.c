@@ -942,6 +942,7 @@ static void load_modules(void)
     char source[4096];
     char folder[] = "/tmp/test_backing.XXXXXX";
     assert_non_null(mkdtemp(folder));
+    assert_non_null(getenv("PROFALLOC_BUILD_DIR"));
     (void)snprintf(source, sizeof source, "%s/tests/prog/lib_thread_local.so", getenv("PROFALLOC_BUILD_DIR"));
     for (int i = 0; i < MODULES; i++) {
         char command[8192];
@@ -964,8 +965,11 @@ static void *stay_the_same(void *same)
 {
     void *chunk = pfa_backing_malloc(100);
     bool before = pfa_backing_is_own(chunk);
+    void *const *word = __builtin_thread_pointer();
+    void *vector = *word;
     (void)pthread_barrier_wait(&hemmed_in);
     load_modules();
+    assert_true(!PFA_THREAD_WORD_MOVES || *word != vector); /* else this tests nothing */
     *(bool *)same = before && pfa_backing_is_own(chunk);
     pfa_backing_free(chunk);
     pfa_backing_thread_end();

@@ -762,8 +762,8 @@ static void large_space_runs_out(void)
         }
         fill_pattern(chunks[i], size, 8);
         outside += !pfa_range_profiled((uintptr_t)chunks[i]);
-        /* free's short way is for plain space, so no recorded chunk may lie there. */
-        must(!pfa_range_plain((uintptr_t)chunks[i]));
+        /* free's short way is for the plain zone, so no recorded chunk may lie there. */
+        must((uintptr_t)chunks[i] >> PFA_PLAIN_ZONE_SHIFT != PFA_PLAIN_ZONE >> PFA_PLAIN_ZONE_SHIFT);
     }
     must(outside > 0 && outside < CHUNKS);
     void *plain = pfa_backing_malloc(100);
