@@ -3,14 +3,14 @@
  *
  * Chunks of a call site are mostly used alike. Until a chunk was read, or written, nearly as often as the least used of the site's
  * last ones (meta/usual.h), its last access has not come: the clock is read at its first access, and not again before that. From
- * there on it is read whenever the number of reads, or that of writes, has grown by a 20th, and where it reaches the least: at each
+ * there on it is read whenever the number of reads, or that of writes, has grown by a 16th, and where it reaches the least: at each
  * access as long as these are few, or slower than those before. Of sites that not many chunks are known of yet it is read more often.
  * All other accesses are stamped with the thread's last reading, for whatever that was: malloc and free read the clock, too.
  *
  * Chunks of some sites are used again at last, a few times, after a pause. A few chunks of each site are watched for that, now and
  * then: the clock is read at each access, and it is noted whether the thread's last reading was long before it. If two of them in a
- * row had such a pause near their end, it is read at each access of the others, too, from the least number of accesses on. This does not apply to chunks
- * with more than PFA_ACCESS_WATCHED accesses. */
+ * row had such a pause near their end, it is read at each access of the others, too, from the least number of accesses on. This does
+ * not apply to chunks with more than PFA_ACCESS_WATCHED accesses. */
 #ifndef PFA_HOOKS_ACCESS_SCHEDULE_H
 #define PFA_HOOKS_ACCESS_SCHEDULE_H
 
@@ -35,12 +35,13 @@ PFA_INLINE uint64_t pfa_schedule_counts(uint64_t counters)
 }
 
 /* How many more accesses of a kind may pass, of which there were `count` of `total`, if there are usually `usual` or more: all up to a
- * 16th before that, since the next chunk may have a few less, or to a quarter before it if these vary. Then a 20th of them, unless
+ * 16th before that, since the next chunk may have a few less, or to a quarter before it if these vary. Then a 16th of them, unless
  * these are few, or `close`, and not past it. `slow` counts from there on: what led there was one long step. */
 PFA_INLINE uint64_t pfa_schedule_until(uint32_t count, uint32_t total, uint32_t usual, bool varies, bool close,
                                        bool slow)
 {
-    uint32_t part = ((count > total / 4 ? count : total / 4) + 10) / 20;
+    uint32_t most = count > total / 4 ? count : total / 4;
+    uint32_t part = (most + 8) / 16;
     uint32_t nearly = varies ? usual * 3 / 4 : usual - usual / 16;
     uint32_t until = close || part == 0 || (slow && count > nearly) ? 1 : part;
     until = count < usual && usual - count < until ? usual - count : until;
@@ -72,7 +73,7 @@ PFA_INLINE uint64_t pfa_schedule(uint64_t counts, uint64_t usual, bool slow)
 }
 
 /* At a reading, after so many accesses: do they take longer than those before? Where the clock was read at each, the last one took
- * more than four times the mean of all; else the time since the thread's last reading is far more of the chunk's age than a 20th of
+ * more than four times the mean of all; else the time since the thread's last reading is far more of the chunk's age than a 16th of
  * its accesses should take. `before` are the counters up to the access. */
 PFA_INLINE bool pfa_schedule_is_slow(uint64_t before, uint64_t counts, uint64_t since, uint64_t age)
 {

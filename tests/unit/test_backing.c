@@ -932,6 +932,32 @@ static void a_fork_child_allocates_on(void **state)
     }
 }
 
+/* A thread that only moves chunks between sizes beyond the small ones takes back what others have freed of its full pages. */
+static void moves_take_back_what_others_freed(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 2000, SIZE = 3000, OTHER = 6000, SLOT_SIZES = 2 };
+    static void *chunks[CHUNKS + 1];
+    pthread_t thread;
+    for (int i = 0; i < CHUNKS; i++) {
+        chunks[i] = pfa_backing_malloc(SIZE);
+        assert_non_null(chunks[i]);
+    }
+    void *mover = pfa_backing_malloc(SIZE);
+    for (int i = 0; i < SLOT_SIZES; i++) { /* a free slot of both sizes, so that none runs out */
+        mover = pfa_backing_move(mover, pfa_backing_usable(mover), i % 2 == 0 ? OTHER : SIZE);
+    }
+    size_t before = chunks_of_this_thread();
+    assert_int_equal(pthread_create(&thread, NULL, give_all, chunks), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 100; i++) {
+        mover = pfa_backing_move(mover, pfa_backing_usable(mover), i % 2 == 0 ? OTHER : SIZE);
+    }
+    size_t after = chunks_of_this_thread();
+    pfa_backing_free(mover);
+    assert_true(after + CHUNKS / 4 < before);
+}
+
 /* --- threads and modules ------------------------------------------------------------------------------------------ */
 
 enum { MODULES = 40 }; /* more than the C library has room for in a thread's vector of TLS blocks */
@@ -941,17 +967,17 @@ static void load_modules(void)
 {
     char source[4096];
     char folder[] = "/tmp/test_backing.XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    assert_non_null(getenv("PROFALLOC_BUILD_DIR"));
+    must(mkdtemp(folder) != NULL);
+    must(getenv("PROFALLOC_BUILD_DIR") != NULL);
     (void)snprintf(source, sizeof source, "%s/tests/prog/lib_thread_local.so", getenv("PROFALLOC_BUILD_DIR"));
     for (int i = 0; i < MODULES; i++) {
         char command[8192];
         char copy[64];
         (void)snprintf(copy, sizeof copy, "%s/%d.so", folder, i);
         (void)snprintf(command, sizeof command, "cp '%s' %s", source, copy);
-        assert_int_equal(system(command), 0);
+        must(system(command) == 0);
         void *module = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
-        assert_non_null(module);
+        must(module != NULL);
         char *(*find_block)(void) = (char *(*)(void))dlsym(module, "find_block");
         find_block()[0] = 1;
         (void)unlink(copy);
@@ -969,7 +995,7 @@ static void *stay_the_same(void *same)
     void *vector = *word;
     (void)pthread_barrier_wait(&hemmed_in);
     load_modules();
-    assert_true(!PFA_THREAD_WORD_MOVES || *word != vector); /* else this tests nothing */
+    must(!PFA_THREAD_WORD_MOVES || *word != vector); /* else this tests nothing */
     *(bool *)same = before && pfa_backing_is_own(chunk);
     pfa_backing_free(chunk);
     pfa_backing_thread_end();
@@ -982,15 +1008,16 @@ static void a_thread_stays_itself(void **state)
     (void)state;
     pthread_t thread;
     bool same = false;
-    void *behind[1000]; /* so that the vector cannot grow where it is */
+    enum { BEHIND = 10000 };
+    static void *behind[BEHIND]; /* so that the vector cannot grow where it is */
     assert_int_equal(pthread_barrier_init(&hemmed_in, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, stay_the_same, &same), 0);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < BEHIND; i++) {
         behind[i] = malloc(100);
     }
     (void)pthread_barrier_wait(&hemmed_in);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < BEHIND; i++) {
         free(behind[i]);
     }
     assert_int_equal(pthread_barrier_destroy(&hemmed_in), 0);
@@ -1022,6 +1049,7 @@ int main(void)
         cmocka_unit_test(chunks_cross_threads_intact),
         cmocka_unit_test(statistics_count_this_threads_chunks),
         cmocka_unit_test(a_fork_child_allocates_on),
+        cmocka_unit_test(moves_take_back_what_others_freed),
         cmocka_unit_test(a_thread_stays_itself),
     };
     return cmocka_run_group_tests(tests, start, NULL);
