@@ -7,6 +7,7 @@
 #include "alloc/life.h"
 #include "alloc/sampler.h"
 #include "base/message.h"
+#include "meta/accessthread.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
 #include "meta/measure.h"
@@ -28,10 +29,24 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
-static void note_use(const pfa_record_t *record, uint64_t size_flags, const pfa_event_accesses_t *accesses)
+/* What was done with a chunk that dies; and what the next ones of its call site can be known by. The thread that frees it need not be
+ * the one that used it: then it has no readings of it. */
+static pfa_event_accesses_t uses(pfa_record_t *record, uint64_t size_flags, uint64_t now)
 {
-    pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), accesses->reads,
-                   accesses->writes);
+    pfa_event_accesses_t accesses = pfa_life_accesses(record, size_flags);
+    pfa_reading_t *reading = pfa_reading_of(pfa_access_thread.readings, record);
+    bool watched = false;
+    if (reading->record == record) {
+        watched = reading->watched != 0;
+        reading->record = NULL;
+        if (accesses.length != 0 && (size_flags & PFA_FLAG_SHARED) == 0) {
+            uint32_t total = accesses.reads + accesses.writes;
+            accesses.last = pfa_reading_last(reading, accesses.first, accesses.last, now, total);
+        }
+    }
+    pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), accesses.reads,
+                   accesses.writes, watched);
+    return accesses;
 }
 
 void pfa_life_forget_use(const pfa_record_t *record)
@@ -40,21 +55,20 @@ void pfa_life_forget_use(const pfa_record_t *record)
     pfa_usual_forget(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)));
 }
 
-void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address)
+void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address, uint64_t now)
 {
     *more = (pfa_event_more_t){.address = address};
     if (pfa_range_is_wide()) {
-        more->accesses = pfa_life_accesses(record, size_flags);
-        note_use(record, size_flags, &more->accesses);
+        more->accesses = uses(record, size_flags, now);
     }
 }
 
-void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags, uintptr_t address)
+void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags, uintptr_t address,
+                        uint64_t now)
 {
     uint64_t at = ring->head & ring->mask;
     if (ring->accesses != NULL) {
-        ring->accesses[at] = pfa_life_accesses(record, size_flags);
-        note_use(record, size_flags, &ring->accesses[at]);
+        ring->accesses[at] = uses(record, size_flags, now);
     }
     if (ring->addresses != NULL) {
         ring->addresses[at] = address;

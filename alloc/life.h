@@ -65,9 +65,10 @@ PFA_INLINE pfa_event_accesses_t pfa_life_accesses(pfa_record_t *record, uint64_t
 }
 
 /* What is told beside the event; and where the next event of a ring is. Out of line: most traces have only events. */
-PFA_NOINLINE void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address);
+PFA_NOINLINE void pfa_life_more(pfa_event_more_t *more, pfa_record_t *record, uint64_t size_flags, uintptr_t address,
+                                uint64_t now);
 PFA_NOINLINE void pfa_life_tell_more(const pfa_ring_t *ring, pfa_record_t *record, uint64_t size_flags,
-                                     uintptr_t address);
+                                     uintptr_t address, uint64_t now);
 
 /* Where no death is told: then nobody asks when its site's chunks were used (meta/usual.h). */
 PFA_NOINLINE void pfa_life_forget_use(const pfa_record_t *record);
@@ -101,13 +102,13 @@ PFA_INLINE void pfa_life_tell(pfa_tls_t *tls, uintptr_t address, pfa_record_t *r
     event->moved_link = event_flags != 0 ? tls->link : 0;
     if (PFA_UNLIKELY(event == &aside)) {
         pfa_event_more_t more;
-        pfa_life_more(&more, record, size_flags, address);
+        pfa_life_more(&more, record, size_flags, address, now);
         tls->in_ring = in_handler;
         pfa_ring_push_slowly(tls, event, &more, &record->size_flags, pfa_record_ended(size_flags));
         return;
     }
     if (PFA_UNLIKELY(ring->has_more)) {
-        pfa_life_tell_more(ring, record, size_flags, address);
+        pfa_life_tell_more(ring, record, size_flags, address, now);
     }
     pfa_ring_commit(ring);
     pfa_store_relaxed(&record->size_flags, pfa_record_ended(size_flags));

@@ -103,13 +103,23 @@ static uint64_t add(uint32_t counter, uint64_t more)
 }
 
 /* Counters that asked for the time, with more. */
-static uint64_t begin_again(const pfa_record_t *record, uint64_t before, uint64_t counts)
+static uint64_t begin_again(pfa_access_thread_t *thread, const pfa_record_t *record, uint64_t before, uint64_t counts)
 {
     uint64_t size = pfa_size_of(pfa_load_relaxed(&record->size_flags));
-    uint64_t usual = __atomic_load_n(&pfa_usual[pfa_usual_slot(record->stack, record->thread, size)], __ATOMIC_RELAXED);
+    uint64_t *hint = &pfa_usual[pfa_usual_slot(record->stack, record->thread, size)];
+    uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
+    pfa_reading_t *reading = pfa_reading_of(thread->readings, record);
+    if (before == PFA_BOTH(PFA_ACCESS_NONE)) {
+        bool wanted = pfa_usual_wants(usual);
+        if (wanted) {
+            __atomic_store_n(hint, usual | PFA_USUAL_TAKEN, __ATOMIC_RELAXED);
+        }
+        pfa_reading_begin(reading, record, thread->clock, pfa_schedule_total(counts), wanted);
+    }
+    bool watched = pfa_usual_is_watched(usual) && reading->record == record && reading->watched != 0;
     uint64_t reads = add((uint32_t)before, (uint32_t)counts);
     uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
-    uint64_t next = pfa_schedule(writes << 32 | reads, usual, false);
+    uint64_t next = pfa_schedule(writes << 32 | reads, usual, watched);
     if (next == 0) {
         next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
                pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
@@ -169,7 +179,7 @@ static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t s
         refresh_clock(thread);
     }
     if (is_asked || full() != INT32_MAX) {
-        accesses->counts = begin_again(record, before, counts);
+        accesses->counts = begin_again(thread, record, before, counts);
     } else {
         accesses->counts = before + counts;
     }

@@ -5,7 +5,7 @@
 #ifndef PFA_META_ACCESSTHREAD_H
 #define PFA_META_ACCESSTHREAD_H
 
-#include "base/compiler.h"
+#include "meta/reading.h"
 
 #include <stdint.h>
 
@@ -14,6 +14,7 @@ typedef struct pfa_access_thread {
     uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
     int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
     uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
+    pfa_reading_t readings[PFA_READINGS];
 } pfa_access_thread_t;
 
 /* In a thread's number: not known yet. */

@@ -12,14 +12,14 @@
  *   bit 50      was any window filled? Else bits 0-21 are 0
  *   bit 51      do the last accesses come late, after a pause, and are they few?
  *   bits 52-54  windows that were filled, modulo 8
- *   bit 55      are chunks watched for that now? In the first window that is known, and in every 8th from there on, up to two that
- *               have enough accesses, or to the 8th chunk
- *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 0 of none
+ *   bit 55      are chunks watched for that now, one at a time? In the first window that is known and the one behind it, and in
+ *               two of every 8 from there on: until one does not end late or two do, and up to the 16th chunk that dies
+ *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 1: no pause yet; 0: none is watched
  *   bit 63      had a chunk of this window fewer than the least before it?
  *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
- * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Pauses are not learned of a site that has
- * several chunks at a time: the next to die were begun before they were watched. */
+ * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, the thread knows
+ * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
@@ -43,8 +43,9 @@
 #define PFA_USUAL_WATCH ((uint64_t)1 << 55)
 #define PFA_USUAL_PAUSE 56u
 #define PFA_USUAL_PAUSE_BITS ((uint64_t)127 << PFA_USUAL_PAUSE)
+#define PFA_USUAL_TAKEN ((uint64_t)1 << PFA_USUAL_PAUSE) /* a chunk is watched, and had no pause yet */
 #define PFA_USUAL_VARIES ((uint64_t)1 << 63)
-#define PFA_USUAL_WATCHED 8u /* chunks at most */
+#define PFA_USUAL_WATCHED 4u /* chunks die until the watch ends at the latest */
 #define PFA_USUAL_ENOUGH 16u /* accesses; watched chunks with fewer are not judged */
 #define PFA_USUAL_SHARE 32u  /* a pause is longer than this part of the time since the birth */
 
@@ -80,6 +81,12 @@ PFA_INLINE bool pfa_usual_is_watched(uint64_t hint)
     return (hint & PFA_USUAL_WATCH) != 0;
 }
 
+/* At the first access to a chunk: is it to be watched? Then PFA_USUAL_TAKEN is set. */
+PFA_INLINE bool pfa_usual_wants(uint64_t hint)
+{
+    return (hint & (PFA_USUAL_WATCH | PFA_USUAL_PAUSE_BITS)) == PFA_USUAL_WATCH;
+}
+
 /* A number of accesses, less than 2^16, as a code: a code more is an eighth more of them, or less. 0: fewer than 8. */
 PFA_INLINE uint64_t pfa_usual_code(uint32_t total)
 {
@@ -97,27 +104,28 @@ PFA_INLINE uint64_t pfa_usual_with_pause(uint64_t hint, uint32_t total)
 PFA_INLINE bool pfa_usual_ends_late(uint64_t hint, uint32_t total)
 {
     uint64_t paused = (hint & PFA_USUAL_PAUSE_BITS) >> PFA_USUAL_PAUSE;
-    return paused != 0 && pfa_usual_code(total) <= paused + 1;
+    return paused > 1 && pfa_usual_code(total) <= paused + 1;
 }
 
-/* The hint after a chunk that was watched, with so many accesses: two in a row that end late are not chance. */
+/* The hint after the chunk that was watched, with so many accesses: two that end late are not chance. */
 PFA_INLINE uint64_t pfa_usual_with_watched(uint64_t hint, uint32_t total)
 {
     bool late = pfa_usual_ends_late(hint, total);
+    bool once = (hint & PFA_USUAL_ONCE) != 0;
     hint &= ~PFA_USUAL_PAUSE_BITS;
-    if (total < PFA_USUAL_ENOUGH) {
+    if (total < PFA_USUAL_ENOUGH || (once && !late)) {
         return hint;
     }
-    if (late && (hint & PFA_USUAL_ONCE) == 0) {
+    if (!once && late) {
         return hint | PFA_USUAL_ONCE;
     }
     return (hint & ~(PFA_USUAL_WATCH | PFA_USUAL_ONCE | PFA_USUAL_LATE)) | (late ? PFA_USUAL_LATE : 0);
 }
 
 /* The hint with one more chunk. */
-PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes)
+PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes, bool watched)
 {
-    if (pfa_usual_is_watched(hint)) {
+    if (watched && pfa_usual_is_watched(hint)) {
         hint = pfa_usual_with_watched(hint, reads + writes);
     }
     uint64_t r = pfa_usual_min(reads, PFA_USUAL_MOST);
@@ -126,27 +134,30 @@ PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t write
     uint64_t fill_w = pfa_usual_min(w, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING + PFA_USUAL_FIELD));
     uint64_t count = pfa_usual_chunks(hint) + 1;
     uint64_t windows = hint & PFA_USUAL_WINDOW_BITS;
+    uint64_t late = hint & PFA_USUAL_LATE;
     if (count >= ((hint & PFA_USUAL_KNOWN) != 0 ? PFA_USUAL_WINDOW : PFA_USUAL_FIRST)) {
         windows = (windows + ((uint64_t)1 << PFA_USUAL_WINDOWS)) & PFA_USUAL_WINDOW_BITS;
-        uint64_t watch = windows == (uint64_t)1 << PFA_USUAL_WINDOWS ? PFA_USUAL_WATCH : 0;
-        return (hint & PFA_USUAL_LATE) | watch | windows | PFA_USUAL_KNOWN | fill_w << PFA_USUAL_FIELD | fill_r;
+        uint64_t number = windows >> PFA_USUAL_WINDOWS;
+        uint64_t watch = number == 1 || (number == 2 && late == 0) ? PFA_USUAL_WATCH : 0;
+        return late | watch | windows | PFA_USUAL_KNOWN | fill_w << PFA_USUAL_FIELD | fill_r;
     }
-    uint64_t watch = count < PFA_USUAL_WATCHED ? hint & (PFA_USUAL_WATCH | PFA_USUAL_ONCE) : 0;
+    uint64_t watching = PFA_USUAL_WATCH | PFA_USUAL_ONCE | PFA_USUAL_PAUSE_BITS;
+    uint64_t watch = pfa_usual_is_watched(hint) && count < PFA_USUAL_WATCHED ? hint & watching : 0;
     bool fewer = r < pfa_usual_least(hint, 0) || w < pfa_usual_least(hint, PFA_USUAL_FIELD);
     uint64_t varies = fewer ? PFA_USUAL_VARIES : hint & PFA_USUAL_VARIES;
     r = pfa_usual_min(r, pfa_usual_least(hint, 0));
     w = pfa_usual_min(w, pfa_usual_least(hint, PFA_USUAL_FIELD));
     uint64_t filling = (PFA_USUAL_MOST - fill_w) << PFA_USUAL_FIELD | (PFA_USUAL_MOST - fill_r);
-    return (hint & (PFA_USUAL_KNOWN | PFA_USUAL_LATE)) | varies | watch | windows | count << PFA_USUAL_COUNT |
+    return (hint & PFA_USUAL_KNOWN) | late | varies | watch | windows | count << PFA_USUAL_COUNT |
            filling << PFA_USUAL_FILLING | w << PFA_USUAL_FIELD | r;
 }
 
 /* At a death. */
-PFA_INLINE void pfa_usual_note(uint32_t slot, uint32_t reads, uint32_t writes)
+PFA_INLINE void pfa_usual_note(uint32_t slot, uint32_t reads, uint32_t writes, bool watched)
 {
     uint64_t *hint = &pfa_usual[slot];
     uint64_t before = __atomic_load_n(hint, __ATOMIC_RELAXED);
-    __atomic_store_n(hint, pfa_usual_with(before, reads, writes), __ATOMIC_RELAXED);
+    __atomic_store_n(hint, pfa_usual_with(before, reads, writes, watched), __ATOMIC_RELAXED);
 }
 
 /* The same without a trace, which alone tells times: the clock is read as seldom as the schedule knows. Once there is one, the least of

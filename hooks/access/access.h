@@ -78,16 +78,18 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
         uint64_t now = pfa_counter();
         uint64_t *hint = &view->usual[pfa_usual_slot(wide->record.stack, wide->record.thread,
                                                      pfa_size_of(pfa_load_relaxed(&wide->record.size_flags)))];
+        pfa_reading_t *reading = pfa_reading_of(thread->readings, wide);
         uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
+        bool watched = pfa_usual_is_watched(usual) && reading->record == wide && reading->watched != 0;
         uint64_t done = pfa_schedule_counts(before);
         uint64_t since = now - thread->clock;
         uint64_t age = now - wide->record.alloc_time;
-        uint64_t next = pfa_schedule(done + counts, usual, pfa_schedule_is_slow(before, done, since, age));
+        uint64_t next = pfa_schedule(done + counts, usual, watched);
         if (PFA_LIKELY(next != 0)) {
-            if (PFA_UNLIKELY(pfa_usual_is_watched(usual)) && pfa_schedule_is_pause(done, since, age)) {
-                uint32_t total = (uint32_t)done + (uint32_t)(done >> 32);
-                __atomic_store_n(hint, pfa_usual_with_pause(usual, total), __ATOMIC_RELAXED);
+            if (PFA_UNLIKELY(watched) && pfa_schedule_is_pause(done, since, age)) {
+                __atomic_store_n(hint, pfa_usual_with_pause(usual, pfa_schedule_total(done)), __ATOMIC_RELAXED);
             }
+            pfa_reading_note(reading, wide, now, pfa_schedule_total(done + counts));
             thread->clock = now;
             pfa_access_write(wide, next, distance, last, now);
             return;
