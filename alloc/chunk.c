@@ -34,14 +34,16 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
 static pfa_event_accesses_t uses(pfa_record_t *record, uint64_t size_flags, uint64_t now)
 {
     pfa_event_accesses_t accesses = pfa_life_accesses(record, size_flags);
-    pfa_reading_t *reading = pfa_reading_of(pfa_access_thread.readings, record);
+    pfa_reading_t *entry = pfa_reading_of(pfa_access_thread.readings, record);
+    pfa_reading_t reading = *entry;
+    pfa_fence_compiler(); /* a handler may write to the entry */
     bool watched = false;
-    if (reading->record == record) {
-        watched = reading->watched != 0;
-        reading->record = NULL;
+    if (reading.record == record) {
+        entry->record = NULL;
+        watched = reading.watched != 0 && reading.clock >= record->alloc_time;
         if (accesses.length != 0 && (size_flags & PFA_FLAG_SHARED) == 0) {
             uint32_t total = accesses.reads + accesses.writes;
-            accesses.last = pfa_reading_last(reading, accesses.first, accesses.last, now, total);
+            accesses.last = pfa_reading_last(&reading, accesses.first, accesses.last, now, total);
         }
     }
     pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), accesses.reads,

@@ -19,7 +19,7 @@ foreach(archive ${access_archives})
     target_compile_definitions(${archive} PRIVATE _GNU_SOURCE)
     target_compile_options(${archive} PRIVATE
         -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls
-        -ffunction-sections -falign-functions=32 -fno-builtin -fno-stack-protector -fasynchronous-unwind-tables
+        -ffunction-sections -fno-builtin -fno-stack-protector -fasynchronous-unwind-tables
         -U_FORTIFY_SOURCE $<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
 endforeach()
 

@@ -121,6 +121,7 @@ static uint64_t begin_again(pfa_access_thread_t *thread, const pfa_record_t *rec
     uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
     uint64_t next = pfa_schedule(writes << 32 | reads, usual, watched);
     if (next == 0) {
+        reading->record = reading->record == record ? NULL : reading->record; /* it is not kept up from here on */
         next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
                pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
     }

@@ -16,6 +16,7 @@ typedef struct pfa_access_thread {
     uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
     pfa_reading_t readings[PFA_READINGS];
 } pfa_access_thread_t;
+_Static_assert(sizeof(pfa_access_thread_t) == 224, "static TLS is scarce: keep the block small");
 
 /* In a thread's number: not known yet. */
 #define PFA_ACCESS_NOBODY ((uint64_t)1 << 16)

@@ -23,13 +23,17 @@ typedef struct pfa_reading {
     uint32_t watched;    /* is it the chunk of its call site that is watched (meta/usual.h)? */
 } pfa_reading_t;
 
-#define PFA_READINGS 8u
-#define PFA_READING_STEP                                                                                               \
-    32u /* a step is this part of all accesses, or more: of fewer, the readings themselves take up the time */
-#define PFA_READING_PAUSE                                                                                              \
-    4u /* a step that took more than this part of the time since the first access had a pause in it */
-#define PFA_READING_SPAN                                                                                               \
-    42u /* bits; nothing is estimated of chunks that were used for longer: an hour, if a tick is a nanosecond */
+#define PFA_READINGS 4u /* a thread has: static TLS is scarce */
+
+/* The accesses of a step are this part of all, or more. Of fewer, the readings themselves take up the time. */
+#define PFA_READING_STEP 32u
+
+/* A step had a pause in it if it took more than this part of the time since the first access, or if its accesses were so much further
+ * apart than all of them are. */
+#define PFA_READING_PAUSE 4u
+
+/* Nothing is estimated of chunks that were used for longer than this many bits of ticks: half an hour, if one is a nanosecond. */
+#define PFA_READING_SPAN 41u
 
 PFA_INLINE pfa_reading_t *pfa_reading_of(pfa_reading_t *readings, const void *record)
 {
@@ -68,10 +72,12 @@ PFA_INLINE uint64_t pfa_reading_last(const pfa_reading_t *reading, uint64_t firs
     uint64_t span = reading->clock - first;
     uint64_t more = total - reading->total;
     bool is_known = reading->clock >= first && span >> PFA_READING_SPAN == 0 && total > reading->total;
-    if (!is_known || more > reading->total / 4) { /* the schedule lets fewer pass: these came another way */
+    if (!is_known ||
+        more > reading->total / 4) { /* of a chunk that died before its second reading there may be so many */
         return last;
     }
-    bool is_even = reading->took != 0 && reading->took < span / PFA_READING_PAUSE && reading->step != 0;
+    bool is_even = reading->took != 0 && reading->step != 0 && reading->took < span / PFA_READING_PAUSE &&
+                   reading->took * reading->total / PFA_READING_PAUSE < span * reading->step;
     uint64_t gaps = is_even ? reading->took * more / reading->step : span * more / reading->total;
     uint64_t estimate = reading->clock + gaps < death ? reading->clock + gaps : death;
     return estimate > last ? estimate : last;

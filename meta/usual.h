@@ -12,14 +12,16 @@
  *   bit 50      was any window filled? Else bits 0-21 are 0
  *   bit 51      do the last accesses come late, after a pause, and are they few?
  *   bits 52-54  windows that were filled, modulo 8
- *   bit 55      are chunks watched for that now, one at a time? In the first window that is known and the one behind it, and in
- *               two of every 8 from there on: until one does not end late or two do, and up to the 16th chunk that dies
+ *   bit 55      are chunks watched for that now, one at a time? In the first window that is known, in every 8th from there on, and
+ *               in the one behind each of these while bit 51 is 0. It ends if the first that is watched does not end late, if two
+ *               do, or when PFA_USUAL_WATCHED chunks have died
  *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 1: no pause yet; 0: none is watched
  *   bit 63      had a chunk of this window fewer than the least before it?
  *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
  * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, the thread knows
- * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. */
+ * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. Nor are pauses of a site that has three chunks or more at a time:
+ * too many others die before two that were watched. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 

@@ -54,7 +54,7 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
 
 /* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
  * their callback along, do not link with this one's archive. */
-#define pfa_access_view pfa_access_view_7
+#define pfa_access_view pfa_access_view_8
 
 /* Of the library: each thread's state (meta/accessthread.h), and what modules' constructors and destructors call. */
 void profalloc_access_attach(pfa_access_view_t *view);

@@ -230,7 +230,7 @@ static void what_varies_is_read_earlier(void **state)
     assert_true(run(0, 89, hint).behind >= 88);
 }
 
-/* The others that die meanwhile do not end the watch of one, nor are they taken for it. */
+/* Others that die meanwhile are not taken for the one that is watched; after a few of them its watch ends. */
 static void others_die_while_one_is_watched(void **state)
 {
     (void)state;

@@ -53,6 +53,13 @@ static void a_pause_is_no_measure(void **state)
     pfa_reading_note(&reading, &records[0], 990, 100);
     pfa_reading_note(&reading, &records[0], 9900, 110);
     assert_int_equal(pfa_reading_last(&reading, 0, 9900, 50000, 114), 9900 + 4 * 9900 / 110);
+    /* Nor has a short step with a pause of a fifth of the time: its accesses are 5 times as far apart as all of them. */
+    pfa_reading_begin(&reading, &records[0], 0, 1, false);
+    pfa_reading_note(&reading, &records[0], 10000, 1000);
+    pfa_reading_note(&reading, &records[0], 12080, 1040);
+    assert_int_equal(pfa_reading_last(&reading, 0, 12080, 50000, 1060), 12080 + 20 * 12080 / 1040);
+    reading.took = 1800; /* 45 instead of 52 each, where all of them have 11.6 */
+    assert_int_equal(pfa_reading_last(&reading, 0, 12080, 50000, 1060), 12080 + 20 * 45);
 }
 
 /* Two readings one after the other take longer than the accesses do. */
@@ -88,7 +95,7 @@ static void nothing_is_told_of_what_is_not_known(void **state)
     assert_true(reading.record == &records[1]);
     assert_int_equal(pfa_reading_last(&reading, 40, 500, UINT64_MAX, 50), 500 + 4 * 10);
     /* So long that it cannot be calculated. */
-    assert_int_equal(pfa_reading_last(&reading, 500 - ((uint64_t)1 << 42), 500, UINT64_MAX, 50), 500);
+    assert_int_equal(pfa_reading_last(&reading, 500 - ((uint64_t)1 << 41), 500, UINT64_MAX, 50), 500);
 }
 
 /* Whatever a handler left there, the time is between what is known and the death. */
