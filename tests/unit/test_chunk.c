@@ -1,8 +1,10 @@
 /* The life of recorded chunks: verdicts, contents, counters, and what happens when one of the spaces is full. Each test
  * has a process of its own, since a process has one profiled range. */
 #define _GNU_SOURCE 1
+#include "alloc/life.h"
 #include "alloc/places.h"
 #include "alloc/sampler.h"
+#include "meta/accessthread.h"
 #include "tests/records.h"
 #include "tests/unit/allocator.h"
 
@@ -574,6 +576,48 @@ static void accesses_belong_to_one_life(void)
 }
 RUN_IN_CHILD(accesses_belong_to_one_life)
 
+/* What the death of a chunk tells of its last access, with so many reads and the last of them stamped at 2000 after the birth. */
+static uint64_t told_last(pfa_record_t *record, uint32_t reads, uint64_t flags)
+{
+    pfa_event_more_t more;
+    uint64_t born = record->alloc_time;
+    uint64_t size_flags = pfa_load_relaxed(&record->size_flags) | flags;
+    *pfa_record_accesses(record) = (pfa_accesses_t){.first_access = pfa_first_code(1000),
+                                                    .last_access = born + 2000,
+                                                    .high = 9,
+                                                    .reads = pfa_access_counter(reads, 5),
+                                                    .writes = PFA_ACCESS_NONE};
+    pfa_life_more(&more, record, size_flags, 0, born + 5000);
+    must(more.accesses.first == born + 1000 && more.accesses.reads == reads);
+    return more.accesses.last - born;
+}
+
+/* Read at the 101st access, 10 apart. The thread need not be the chunk's only one, nor know the chunk; nothing is left of it. */
+static void last_accesses_are_estimated_at_the_death(void)
+{
+    allocator_start(64 * MIB, 64 * MIB);
+    if (!wide_records()) {
+        return;
+    }
+    pfa_hit_t hit;
+    bool entered = pfa_rcu_enter(&pfa_tls);
+    must(pfa_lookup((uintptr_t)chunk_of(100), &hit));
+    pfa_rcu_leave(entered);
+    pfa_record_t *record = hit.record;
+    uint64_t born = record->alloc_time;
+    pfa_reading_t *reading = pfa_reading_of(pfa_access_thread.readings, record);
+    must(told_last(record, 105, 0) == 2000);
+    for (int i = 0; i < 5; i++) {
+        pfa_reading_begin(reading, i == 3 ? record + 1 : record, born + 1000, 1, false);
+        pfa_reading_note(reading, i == 3 ? record + 1 : record, born + (i == 4 ? -2000ull : 2000ull), 101);
+        uint64_t expected = 2000 + (i == 0 ? 1000 * 4 / 101 : i == 1 ? 1000 * 20 / 101 : 0);
+        must(told_last(record, i == 1 ? 121 : 105, i == 2 ? PFA_FLAG_SHARED : 0) == expected);
+        must((reading->record == NULL) == (i != 3));
+        must(told_last(record, 105, 0) == 2000);
+    }
+}
+RUN_IN_CHILD(last_accesses_are_estimated_at_the_death)
+
 static void missed_chunks_are_counted(void)
 {
     static pfa_counters_t sum;
@@ -1006,6 +1050,7 @@ int main(void)
         cmocka_unit_test(test_records_go_when_slots_grow),
         cmocka_unit_test(test_heaps_left_behind_are_few),
         cmocka_unit_test(test_accesses_belong_to_one_life),
+        cmocka_unit_test(test_last_accesses_are_estimated_at_the_death),
         cmocka_unit_test(test_missed_chunks_are_counted),
         cmocka_unit_test(test_records_show_the_death),
         cmocka_unit_test(test_frees_by_others),
