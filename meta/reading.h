@@ -72,8 +72,8 @@ PFA_INLINE uint64_t pfa_reading_last(const pfa_reading_t *reading, uint64_t firs
     uint64_t span = reading->clock - first;
     uint64_t more = total - reading->total;
     bool is_known = reading->clock >= first && span >> PFA_READING_SPAN == 0 && total > reading->total;
-    if (!is_known ||
-        more > reading->total / 4) { /* of a chunk that died before its second reading there may be so many */
+    /* A chunk that died before its second reading may have many more: one reading tells nothing of how far apart they are. */
+    if (!is_known || more > reading->total / 4) {
         return last;
     }
     bool is_even = reading->took != 0 && reading->step != 0 && reading->took < span / PFA_READING_PAUSE &&

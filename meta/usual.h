@@ -20,8 +20,8 @@
  *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
  * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, the thread knows
- * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. Nor are pauses of a site that has three chunks or more at a time:
- * too many others die before two that were watched. */
+ * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. Nor are pauses of a site that has
+ * three chunks or more at a time: too many others die before two that were watched. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
