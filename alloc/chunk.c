@@ -12,6 +12,7 @@
 #include "meta/extents.h"
 #include "meta/measure.h"
 #include "meta/thread.h"
+#include "meta/reading.h"
 #include "meta/usual.h"
 
 #include <string.h>
@@ -29,25 +30,22 @@ pfa_share_t pfa_life_sampled_share(uint64_t size_flags)
     return (pfa_share_t){(uint64_t)(weight * PFA_COUNT_ONE + 0.5), (uint64_t)(weight * (double)size + 0.5)};
 }
 
-/* What was done with a chunk that dies; and what the next ones of its call site can be known by. The thread that frees it need not be
- * the one that used it: then it has no readings of it. */
+/* What was done with a chunk that dies; and what the next ones of its call site can be known by. */
 static pfa_event_accesses_t uses(pfa_record_t *record, uint64_t size_flags, uint64_t now)
 {
     pfa_event_accesses_t accesses = pfa_life_accesses(record, size_flags);
-    pfa_reading_t *entry = pfa_reading_of(pfa_access_thread.readings, record);
-    pfa_reading_t reading = *entry;
-    pfa_fence_compiler(); /* a handler may write to the entry */
+    pfa_reading_t *reading = pfa_reading_of(pfa_readings, record);
     bool watched = false;
-    if (reading.record == record) {
-        entry->record = NULL;
-        watched = reading.watched != 0 && reading.clock >= record->alloc_time;
+    if (pfa_reading_is_of(reading, record)) {
+        watched = pfa_reading_is_watched(reading, record) && pfa_load_relaxed(&reading->clock) >= record->alloc_time;
         if (accesses.length != 0 && (size_flags & PFA_FLAG_SHARED) == 0) {
             uint32_t total = accesses.reads + accesses.writes;
-            accesses.last = pfa_reading_last(&reading, accesses.first, accesses.last, now, total);
+            accesses.last = pfa_reading_last(reading, accesses.first, accesses.last, now, total);
         }
+        pfa_reading_end(reading, record);
     }
     pfa_usual_note(pfa_usual_slot(record->stack, record->thread, pfa_size_of(size_flags)), accesses.reads,
-                   accesses.writes, watched);
+                   accesses.writes, watched, record->alloc_time, now);
     return accesses;
 }
 

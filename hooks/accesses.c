@@ -108,7 +108,7 @@ static uint64_t begin_again(pfa_access_thread_t *thread, const pfa_record_t *rec
     uint64_t size = pfa_size_of(pfa_load_relaxed(&record->size_flags));
     uint64_t *hint = &pfa_usual[pfa_usual_slot(record->stack, record->thread, size)];
     uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
-    pfa_reading_t *reading = pfa_reading_of(thread->readings, record);
+    pfa_reading_t *reading = pfa_reading_of(pfa_readings, record);
     if (before == PFA_BOTH(PFA_ACCESS_NONE)) {
         bool wanted = pfa_usual_wants(usual);
         if (wanted) {
@@ -116,12 +116,12 @@ static uint64_t begin_again(pfa_access_thread_t *thread, const pfa_record_t *rec
         }
         pfa_reading_begin(reading, record, thread->clock, pfa_schedule_total(counts), wanted);
     }
-    bool watched = pfa_usual_is_watched(usual) && reading->record == record && reading->watched != 0;
+    bool watched = pfa_usual_is_watched(usual) && pfa_reading_is_watched(reading, record);
     uint64_t reads = add((uint32_t)before, (uint32_t)counts);
     uint64_t writes = add((uint32_t)(before >> 32), counts >> 32);
     uint64_t next = pfa_schedule(writes << 32 | reads, usual, watched);
     if (next == 0) {
-        reading->record = reading->record == record ? NULL : reading->record; /* it is not kept up from here on */
+        pfa_reading_end(reading, record); /* it is not kept up from here on */
         next = (uint64_t)pfa_access_counter((uint32_t)writes, PFA_ACCESS_TICKS) << 32 |
                pfa_access_counter((uint32_t)reads, PFA_ACCESS_TICKS);
     }
@@ -256,6 +256,7 @@ static void fill(pfa_access_view_t *view)
     view->slices = (uintptr_t)pfa_range.slices - (pfa_range.base >> PFA_SLICE_SHIFT) * sizeof(pfa_slice_t);
     view->rare = rare;
     view->usual = pfa_usual;
+    view->readings = pfa_readings;
     /* No partner: an address in the range comes to a thread by way of an allocation, which comes after this. But something
      * of the program's own may lie in the cell: whoever sees that this is one sees its slices, too. */
     __atomic_store_n(&view->span, span(), __ATOMIC_RELEASE);

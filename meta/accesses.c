@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "meta/accessthread.h"
 #include "meta/extents.h"
+#include "meta/reading.h"
 #include "meta/usual.h"
 
 #include <string.h>
@@ -20,7 +21,9 @@ _Atomic uint64_t pfa_accesses_modules;
 _Atomic uint64_t pfa_accesses_merged;
 
 PFA_THREAD_LOCAL pfa_access_thread_t pfa_access_thread = {.number = PFA_ACCESS_NOBODY};
+pfa_reading_t pfa_readings[PFA_READINGS];
 uint64_t pfa_usual[1u << PFA_USUAL_BITS];
+uint64_t pfa_usual_died[1u << PFA_USUAL_BITS];
 
 static _Atomic(pfa_access_map_t *) slots[SLOTS];
 static _Atomic(char *) extents[EXTENTS];

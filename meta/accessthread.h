@@ -5,8 +5,6 @@
 #ifndef PFA_META_ACCESSTHREAD_H
 #define PFA_META_ACCESSTHREAD_H
 
-#include "meta/reading.h"
-
 #include <stdint.h>
 
 typedef struct pfa_access_thread {
@@ -14,9 +12,8 @@ typedef struct pfa_access_thread {
     uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
     int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
     uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
-    pfa_reading_t readings[PFA_READINGS];
 } pfa_access_thread_t;
-_Static_assert(sizeof(pfa_access_thread_t) == 224, "static TLS is scarce: keep the block small");
+_Static_assert(sizeof(pfa_access_thread_t) == 32, "static TLS is scarce: keep the block small");
 
 /* In a thread's number: not known yet. */
 #define PFA_ACCESS_NOBODY ((uint64_t)1 << 16)

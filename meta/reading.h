@@ -1,29 +1,36 @@
-/* A thread's last readings of the clock for accesses, a few chunks' of them: what the time of a chunk's last access is estimated from
- * when it dies, where the clock was not read for it (hooks/access/schedule.h). The accesses since the last reading are taken to be as
- * far apart as those of the step before it, or as all of them.
+/* The last readings of the clock for accesses to chunks: what the time of a chunk's last access is estimated from when it dies, where the
+ * clock was not read for it (hooks/access/schedule.h). The accesses since the last reading are taken to be as far apart as those of
+ * the step before it, or as all of them.
  *
- * An entry is the thread's own. Two chunks may want the same one, and a signal handler may come between two stores: then an estimate
- * is missing or wrong. It is never before the thread's last reading, nor after the death. */
+ * A table by the chunk's record. Any thread may read and write an entry at any time. Two chunks may want the same one, of two threads
+ * perhaps, and a signal handler may come between two stores: then an estimate is missing or wrong. It is never before the last reading
+ * that the record has, nor after the death. */
 #ifndef PFA_META_READING_H
 #define PFA_META_READING_H
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* All loads and stores are relaxed: nothing is published by an entry. */
 typedef struct pfa_reading {
-    const void *record;  /* the chunk's; NULL: of none */
-    uint64_t clock;      /* the last reading */
-    uint64_t from_clock; /* the reading that the present step began with */
-    uint64_t took;       /* the time of the step before that; 0: not known */
-    uint32_t step;       /* and its accesses */
-    uint32_t total;      /* accesses up to `clock` */
-    uint32_t from_total; /* and up to `from_clock` */
-    uint32_t watched;    /* is it the chunk of its call site that is watched (meta/usual.h)? */
+    _Alignas(PFA_CACHE_LINE) _Atomic(const void *) record; /* the chunk's; NULL: of none */
+    _Atomic uint64_t clock;                                /* the last reading */
+    _Atomic uint64_t from_clock;                           /* the reading that the present step began with */
+    _Atomic uint64_t took;                                 /* the time of the step before that; 0: not known */
+    _Atomic uint32_t step;                                 /* and its accesses */
+    _Atomic uint32_t total;                                /* accesses up to `clock` */
+    _Atomic uint32_t from_total;                           /* and up to `from_clock` */
+    _Atomic uint32_t watched; /* is it the chunk of its call site that is watched (meta/usual.h)? */
 } pfa_reading_t;
 
-#define PFA_READINGS 4u /* a thread has: static TLS is scarce */
+#define PFA_READINGS 4096u
+
+/* In the library; modules have its address in their view. */
+extern pfa_reading_t pfa_readings[PFA_READINGS];
 
 /* The accesses of a step are this part of all, or more. Of fewer, the readings themselves take up the time. */
 #define PFA_READING_STEP 32u
@@ -35,51 +42,83 @@ typedef struct pfa_reading {
 /* Nothing is estimated of chunks that were used for longer than this many bits of ticks: half an hour, if one is a nanosecond. */
 #define PFA_READING_SPAN 41u
 
+/* The entry of a chunk, if it has one. */
 PFA_INLINE pfa_reading_t *pfa_reading_of(pfa_reading_t *readings, const void *record)
 {
     return &readings[((uintptr_t)record >> 6) % PFA_READINGS]; /* records that accesses are noted in have 64 bytes */
+}
+
+/* Is it this chunk's? */
+PFA_INLINE bool pfa_reading_is_of(const pfa_reading_t *reading, const void *record)
+{
+    return pfa_load_relaxed(&reading->record) == record;
+}
+
+/* At an access: is it this chunk's, and is the chunk the one of its call site that is watched? */
+PFA_INLINE bool pfa_reading_is_watched(const pfa_reading_t *reading, const void *record)
+{
+    return pfa_reading_is_of(reading, record) && pfa_load_relaxed(&reading->watched) != 0;
+}
+
+/* At a death, and where a chunk's readings are no longer kept up. */
+PFA_INLINE void pfa_reading_end(pfa_reading_t *reading, const void *record)
+{
+    if (pfa_reading_is_of(reading, record)) {
+        pfa_store_relaxed(&reading->record, NULL);
+    }
 }
 
 /* At a chunk's first access. */
 PFA_INLINE void pfa_reading_begin(pfa_reading_t *reading, const void *record, uint64_t now, uint32_t total,
                                   bool watched)
 {
-    *reading = (pfa_reading_t){
-        .record = record, .clock = now, .from_clock = now, .total = total, .from_total = total, .watched = watched};
+    pfa_store_relaxed(&reading->record, record);
+    pfa_store_relaxed(&reading->clock, now);
+    pfa_store_relaxed(&reading->from_clock, now);
+    pfa_store_relaxed(&reading->took, 0);
+    pfa_store_relaxed(&reading->step, 0);
+    pfa_store_relaxed(&reading->total, total);
+    pfa_store_relaxed(&reading->from_total, total);
+    pfa_store_relaxed(&reading->watched, watched);
 }
 
 /* At another one, after which there are `total`. */
 PFA_INLINE void pfa_reading_note(pfa_reading_t *reading, const void *record, uint64_t now, uint32_t total)
 {
-    bool same = reading->record == record;
-    uint32_t step = total - reading->from_total;
+    bool same = pfa_reading_is_of(reading, record);
+    uint32_t step = total - pfa_load_relaxed(&reading->from_total);
     if (!same || step >= total / PFA_READING_STEP) {
-        reading->took = same ? now - reading->from_clock : 0;
-        reading->step = step;
-        reading->from_clock = now;
-        reading->from_total = total;
-        reading->watched = same ? reading->watched : 0;
-        reading->record = record;
+        pfa_store_relaxed(&reading->took, same ? now - pfa_load_relaxed(&reading->from_clock) : 0);
+        pfa_store_relaxed(&reading->step, step);
+        pfa_store_relaxed(&reading->from_clock, now);
+        pfa_store_relaxed(&reading->from_total, total);
+        if (!same) {
+            pfa_store_relaxed(&reading->watched, 0);
+            pfa_store_relaxed(&reading->record, record);
+        }
     }
-    reading->total = total;
-    reading->clock = now;
+    pfa_store_relaxed(&reading->total, total);
+    pfa_store_relaxed(&reading->clock, now);
 }
 
 /* When the last of `total` accesses was, the first at `first`: by this estimate, or `last` if that is later. */
 PFA_INLINE uint64_t pfa_reading_last(const pfa_reading_t *reading, uint64_t first, uint64_t last, uint64_t death,
                                      uint32_t total)
 {
-    uint64_t span = reading->clock - first;
-    uint64_t more = total - reading->total;
-    bool is_known = reading->clock >= first && span >> PFA_READING_SPAN == 0 && total > reading->total;
+    uint64_t clock = pfa_load_relaxed(&reading->clock);
+    uint64_t took = pfa_load_relaxed(&reading->took);
+    uint64_t step = pfa_load_relaxed(&reading->step);
+    uint64_t known = pfa_load_relaxed(&reading->total);
+    uint64_t span = clock - first;
     /* A chunk that died before its second reading may have many more: one reading tells nothing of how far apart they are. */
-    if (!is_known || more > reading->total / 4) {
+    if (clock < first || span >> PFA_READING_SPAN != 0 || total <= known || total - known > known / 4) {
         return last;
     }
-    bool is_even = reading->took != 0 && reading->step != 0 && reading->took < span / PFA_READING_PAUSE &&
-                   reading->took * reading->total / PFA_READING_PAUSE < span * reading->step;
-    uint64_t gaps = is_even ? reading->took * more / reading->step : span * more / reading->total;
-    uint64_t estimate = reading->clock + gaps < death ? reading->clock + gaps : death;
+    uint64_t more = total - known;
+    bool is_even =
+        took != 0 && step != 0 && took < span / PFA_READING_PAUSE && took * known / PFA_READING_PAUSE < span * step;
+    uint64_t gaps = is_even ? took * more / step : span * more / known;
+    uint64_t estimate = clock + gaps < death ? clock + gaps : death;
     return estimate > last ? estimate : last;
 }
 

@@ -3,11 +3,10 @@
  * thread and the size of the allocation: what two call sites share is wrong for one of them, which costs readings or, of some chunk,
  * the time of its last access.
  *
- *   bits 0-10   the least number of reads of a window, PFA_USUAL_WINDOW chunks that died one after another, and of those since then;
- *               the first window is shorter
+ *   bits 0-10   the least number of reads of a window, and of the chunks since then
  *   bits 11-21  of writes, likewise
  *   bits 22-43  PFA_USUAL_MOST less the least numbers of the window that is being filled; 0 of none
- *   bits 44-48  chunks in it
+ *   bits 44-48  chunks in it that count
  *   bit 49      of those that are watched, did one end late?
  *   bit 50      was any window filled? Else bits 0-21 are 0
  *   bit 51      do the last accesses come late, after a pause, and are they few?
@@ -18,10 +17,13 @@
  *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 1: no pause yet; 0: none is watched
  *   bit 63      had a chunk of this window fewer than the least before it?
  *
+ * A window is filled by PFA_USUAL_WINDOW chunks that count: those that were born after the last one that counted had died. Twenty
+ * chunks that are used together are one case, not twenty; with each of them a window would be over after two cases, and it would be
+ * forgotten how few accesses there can be. The first window is shorter, and each chunk counts.
+ *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
- * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, the thread knows
- * that was the first to access it (meta/reading.h); if another thread frees it, nothing is learned. Nor are pauses of a site that has
- * three chunks or more at a time: too many others die before two that were watched. */
+ * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, its entry in the
+ * table of readings says (meta/reading.h). */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
@@ -55,6 +57,8 @@ _Static_assert(PFA_USUAL_COUNT + 5 == 49 && PFA_USUAL_WINDOW <= 32, "the bits ab
 
 /* In the library; modules have its address in their view. */
 extern uint64_t pfa_usual[1u << PFA_USUAL_BITS];
+/* The library's alone: when the last chunk that counted died. */
+extern uint64_t pfa_usual_died[1u << PFA_USUAL_BITS];
 
 /* Stacks are numbered as they come: those of a program that has few, and asks for few sizes, share nothing. Without a trace there
  * are sizes alone. */
@@ -124,8 +128,8 @@ PFA_INLINE uint64_t pfa_usual_with_watched(uint64_t hint, uint32_t total)
     return (hint & ~(PFA_USUAL_WATCH | PFA_USUAL_ONCE | PFA_USUAL_LATE)) | (late ? PFA_USUAL_LATE : 0);
 }
 
-/* The hint with one more chunk. */
-PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes, bool watched)
+/* The hint with one more chunk, which counts or not. */
+PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t writes, bool watched, bool counts)
 {
     if (watched && pfa_usual_is_watched(hint)) {
         hint = pfa_usual_with_watched(hint, reads + writes);
@@ -134,7 +138,7 @@ PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t write
     uint64_t w = pfa_usual_min(writes, PFA_USUAL_MOST);
     uint64_t fill_r = pfa_usual_min(r, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING));
     uint64_t fill_w = pfa_usual_min(w, PFA_USUAL_MOST - pfa_usual_least(hint, PFA_USUAL_FILLING + PFA_USUAL_FIELD));
-    uint64_t count = pfa_usual_chunks(hint) + 1;
+    uint64_t count = pfa_usual_chunks(hint) + (counts ? 1 : 0);
     uint64_t windows = hint & PFA_USUAL_WINDOW_BITS;
     uint64_t late = hint & PFA_USUAL_LATE;
     if (count >= ((hint & PFA_USUAL_KNOWN) != 0 ? PFA_USUAL_WINDOW : PFA_USUAL_FIRST)) {
@@ -154,12 +158,17 @@ PFA_INLINE uint64_t pfa_usual_with(uint64_t hint, uint32_t reads, uint32_t write
            filling << PFA_USUAL_FILLING | w << PFA_USUAL_FIELD | r;
 }
 
-/* At a death. */
-PFA_INLINE void pfa_usual_note(uint32_t slot, uint32_t reads, uint32_t writes, bool watched)
+/* At a death, with the chunk's times. */
+PFA_INLINE void pfa_usual_note(uint32_t slot, uint32_t reads, uint32_t writes, bool watched, uint64_t born,
+                               uint64_t now)
 {
     uint64_t *hint = &pfa_usual[slot];
     uint64_t before = __atomic_load_n(hint, __ATOMIC_RELAXED);
-    __atomic_store_n(hint, pfa_usual_with(before, reads, writes, watched), __ATOMIC_RELAXED);
+    bool counts = (before & PFA_USUAL_KNOWN) == 0 || born >= __atomic_load_n(&pfa_usual_died[slot], __ATOMIC_RELAXED);
+    if (counts) {
+        __atomic_store_n(&pfa_usual_died[slot], now, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(hint, pfa_usual_with(before, reads, writes, watched, counts), __ATOMIC_RELAXED);
 }
 
 /* The same without a trace, which alone tells times: the clock is read as seldom as the schedule knows. Once there is one, the least of

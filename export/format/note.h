@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Of the interface between the library and instrumented modules (hooks/access/view.h). */
-#define PFA_ACCESS_VERSION 8u
+#define PFA_ACCESS_VERSION 9u
 
 #define PFA_NOTE_NAME "profalloc"
 #define PFA_NOTE_INSTRUMENTED 1u /* type; its value is PFA_ACCESS_VERSION, as a u32 */

@@ -78,9 +78,9 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
         uint64_t now = pfa_counter();
         uint64_t *hint = &view->usual[pfa_usual_slot(wide->record.stack, wide->record.thread,
                                                      pfa_size_of(pfa_load_relaxed(&wide->record.size_flags)))];
-        pfa_reading_t *reading = pfa_reading_of(thread->readings, wide);
+        pfa_reading_t *reading = pfa_reading_of(view->readings, wide);
         uint64_t usual = __atomic_load_n(hint, __ATOMIC_RELAXED);
-        bool watched = pfa_usual_is_watched(usual) && reading->record == wide && reading->watched != 0;
+        bool watched = pfa_usual_is_watched(usual) && pfa_reading_is_watched(reading, wide);
         uint64_t done = pfa_schedule_counts(before);
         uint64_t since = now - thread->clock;
         uint64_t age = now - wide->record.alloc_time;

@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "export/format/note.h"
 #include "meta/accessthread.h"
+#include "meta/reading.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +45,8 @@ typedef struct pfa_access_view {
     uint64_t merged;  /* likewise: was it compiled by the Clang pass, which tells several accesses as one range? */
     /* Does all that an access can ask for, and refreshes the thread's clock. */
     void (*rare)(uintptr_t address, uint64_t size, uint64_t counts, pfa_access_thread_t *thread);
-    uint64_t *usual; /* how often chunks are touched, by call site (meta/usual.h) */
+    uint64_t *usual;         /* how often chunks are touched, by call site (meta/usual.h) */
+    pfa_reading_t *readings; /* of the clock, by chunk (meta/reading.h) */
     struct pfa_access_view *next;
 } pfa_access_view_t;
 _Static_assert(offsetof(pfa_access_view_t, version) == 48 && offsetof(pfa_access_view_t, size) == 52,
@@ -54,7 +56,7 @@ _Static_assert(offsetof(pfa_access_view_t, base) == 0 && offsetof(pfa_access_vie
 
 /* A module's view goes by a name with the version in it (hooks/pass knows it too): objects of an older pass, which bring
  * their callback along, do not link with this one's archive. */
-#define pfa_access_view pfa_access_view_8
+#define pfa_access_view pfa_access_view_9
 
 /* Of the library: each thread's state (meta/accessthread.h), and what modules' constructors and destructors call. */
 void profalloc_access_attach(pfa_access_view_t *view);

@@ -14,7 +14,7 @@ namespace profalloc
 {
 
 static const char *const inline_name = "__profalloc_at";
-static const char *const view_name = "pfa_access_view_8"; /* hooks/access/view.h */
+static const char *const view_name = "pfa_access_view_9"; /* hooks/access/view.h */
 
 static StringRef body_for(const Module &module)
 {

@@ -24,7 +24,25 @@ BUILD = Path(os.environ["PROFALLOC_BUILD_DIR"])
 WITHIN, TICKS = 0.05, 25
 FLAGS = ("-std=gnu11 -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fomit-frame-pointer -foptimize-sibling-calls -fno-builtin "
          "-fno-stack-protector -fasynchronous-unwind-tables -U_FORTIFY_SOURCE -fno-tree-loop-distribute-patterns -D_GNU_SOURCE").split()
-SITES, CHUNKS = 40, 300
+SITES, TURNS = 40, 300
+# Of each generated program: its seed, how many chunks a call site uses in turns, and whether another thread frees them.
+PROGRAMS = ((1, 1, False), (2, 1, False), (3, 1, False), (4, 1, True), (5, 3, False), (6, 20, False))
+# A thread that frees what it is handed, one at a time.
+ANOTHER = """#include <pthread.h>
+#include <sched.h>
+static void *handed;
+static int over;
+static void *take(void *argument) {
+    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+        void *chunk = __atomic_load_n(&handed, __ATOMIC_ACQUIRE);
+        if (chunk != NULL) { free(chunk); __atomic_store_n(&handed, NULL, __ATOMIC_RELEASE); } else sched_yield();
+    }
+    return argument;
+}
+__attribute__((noinline)) static void hand(void *chunk) {
+    __atomic_store_n(&handed, chunk, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) != NULL) sched_yield();
+}"""
 
 
 def make_place(folder):
@@ -40,27 +58,33 @@ def make_place(folder):
     subprocess.run(["ar", "rcs", folder / "libprofalloc_access.a", *objects], check=True)
 
 
-def generate(dice):
-    """Call sites that use their chunks alike or not, in bursts or not, with pauses or not; some use several at once."""
+def generate(dice, together=1, by_another=False):
+    """Call sites that use their chunks alike or not, in bursts or not, with pauses or not; some use another one at the same time."""
     lines = ["#include <stdlib.h>", "static volatile unsigned sink;",
-             "static void pass(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(\"\"); }"]
+             "static void pass(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(\"\"); }", ANOTHER if by_another else "",
+             f"static volatile int chunks = {together};"]
+    each, chunk = ("", "chunk") if together == 1 else ("for (int k = 0; k < together; k++) ", "chunk[k]")
     for site in range(SITES):
         lines.append(f"__attribute__((noinline)) static void site_{site}(unsigned turn, unsigned char *other) {{")
-        lines.append(f"    unsigned char *chunk = malloc({dice.randrange(16, 200)});")
-        lines.append('    __asm__ volatile("" : "+r"(chunk));')
+        # The compiler is not to know how many these are: it would make as many call sites of the one.
+        lines.append("    unsigned char *chunk;" if together == 1 else f"    int together = chunks; unsigned char *chunk[{together}];")
+        lines.append(f"    {each}{chunk} = malloc({dice.randrange(16, 200)});")
+        lines.append(f'    {each}__asm__ volatile("" : "+r"({chunk}));')
         for _ in range(dice.randrange(1, 5)):
             bound = str(dice.choice((1, 2, 3, 8, 20, 100)))
             if dice.random() < 0.4:
                 bound = f"{bound} + turn * {dice.randrange(3, 40)} % {dice.randrange(2, 60)}"
-            step = dice.choice(("chunk[i % 16] = (unsigned char)i;", "sink = chunk[i % 16];", "chunk[i % 16]++;",
-                                "chunk[i % 16]++; other[i % 16]++;"))
+            step = dice.choice((f"{chunk}[i % 16] = (unsigned char)i;", f"sink = {chunk}[i % 16];", f"{chunk}[i % 16]++;",
+                                f"{chunk}[i % 16]++; other[i % 16]++;"))
             lines.append(f"    pass({dice.choice((0, 0, 50, 500, 5000))});")
-            lines.append(f"    for (unsigned i = 0; i < {bound}; i++) {{ {step} pass({dice.choice((0, 0, 0, 10, 100))}); }}")
+            lines.append(f"    for (unsigned i = 0; i < {bound}; i++) {each}{{ {step} pass({dice.choice((0, 0, 0, 10, 100))}); }}")
         lines.append(f"    pass({dice.choice((0, 100, 2000, 20000))});")
-        lines.append("    free(chunk);\n}")
-    lines.append(f"int main(void) {{ unsigned char *other = malloc(16); for (unsigned turn = 0; turn < {CHUNKS}; turn++) {{")
+        lines.append(f"    {each}{'hand' if by_another else 'free'}({chunk});\n}}")
+    begin, end = ("pthread_t thread; pthread_create(&thread, NULL, take, NULL);",
+                  "__atomic_store_n(&over, 1, __ATOMIC_RELEASE); pthread_join(thread, NULL);") if by_another else ("", "")
+    lines.append(f"int main(void) {{ {begin} unsigned char *other = malloc(16); for (unsigned turn = 0; turn < {TURNS}; turn++) {{")
     lines += [f"    site_{site}(turn, other);" for site in range(SITES)]
-    return "\n".join([*lines, "} free(other); return 0; }", ""])
+    return "\n".join([*lines, f"}} free(other); {end} return 0; }}", ""])
 
 
 def part(born, died, first, last):
@@ -113,12 +137,12 @@ def main(arguments):
     with support.folder() as folder:
         folder = Path(folder)
         make_place(folder)
-        for seed in range(1, 6):
-            (folder / "uses.c").write_text(generate(random.Random(seed)))
+        for seed, together, by_another in PROGRAMS:
+            (folder / "uses.c").write_text(generate(random.Random(seed), together, by_another))
             subprocess.run([folder / "profalloc-cc", "-O1", "-g", "-o", folder / "uses", folder / "uses.c"], check=True)
             sites = compare(folder, [folder / "uses"])
             print(summary(sites))
-            used = {stack: site for stack, site in sites.items() if site[0] == CHUNKS}
+            used = {stack: site for stack, site in sites.items() if site[0] == TURNS * together}
             check(len(used) == SITES, f"all call sites are there: {len(used)}")
             # A thread that loses its processor between an access and the reading of the clock is none of the schedule's doing: of each call
             # site that is a chunk or two, which makes little difference. On a machine where that is often, one site may be beyond.

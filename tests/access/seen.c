@@ -61,7 +61,11 @@ void seen_access(const void *record)
     }
     uint64_t now = pfa_counter();
     seen->first = seen->first != 0 ? seen->first : now;
-    seen->last = now;
+    for (uint64_t last = seen->last; last < now;) {
+        if (__atomic_compare_exchange_n(&seen->last, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            break; /* else another thread was there; a thread that lost its processor here may come late */
+        }
+    }
 }
 
 __attribute__((constructor(102))) static void begin(void)

@@ -99,7 +99,7 @@ static uint64_t hint_of(uint32_t reads, uint32_t writes, unsigned chunks)
 {
     uint64_t hint = 0;
     for (unsigned i = 0; i < chunks; i++) {
-        hint = pfa_usual_with(hint, reads, writes, false);
+        hint = pfa_usual_with(hint, reads, writes, false, true);
     }
     return hint;
 }
@@ -140,23 +140,67 @@ static void a_hint_is_the_least_of_late(void **state)
     (void)state;
     for (uint32_t i = 0; i < PFA_USUAL_FIRST; i++) {
         assert_true((hint & PFA_USUAL_KNOWN) == 0 && pfa_usual_least(hint, 0) == 0);
-        hint = pfa_usual_with(hint, i + 3, 100000, false);
+        hint = pfa_usual_with(hint, i + 3, 100000, false, true);
     }
     assert_int_equal(pfa_usual_least(hint, 0), 3);
     for (uint32_t i = 0; i < 10 * PFA_USUAL_WINDOW; i++) {
         assert_true((hint & PFA_USUAL_KNOWN) != 0);
         assert_int_equal(pfa_usual_least(hint, 0), i == 0 ? 3 : i < PFA_USUAL_WINDOW ? 0 : i / PFA_USUAL_WINDOW - 1);
-        hint = pfa_usual_with(hint, i / PFA_USUAL_WINDOW, 100000, false);
+        hint = pfa_usual_with(hint, i / PFA_USUAL_WINDOW, 100000, false, true);
     }
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), PFA_USUAL_MOST);
-    hint = pfa_usual_with(hint, 50, 7, false);
+    hint = pfa_usual_with(hint, 50, 7, false, true);
     assert_int_equal(pfa_usual_least(hint, 0), 9);
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 7);
     for (uint32_t i = 0; i < 2 * PFA_USUAL_WINDOW; i++) {
-        hint = pfa_usual_with(hint, 50, 60, false);
+        hint = pfa_usual_with(hint, 50, 60, false, true);
     }
     assert_int_equal(pfa_usual_least(hint, 0), 50);
     assert_int_equal(pfa_usual_least(hint, PFA_USUAL_FIELD), 60);
+}
+
+uint64_t pfa_usual[1u << PFA_USUAL_BITS];
+uint64_t pfa_usual_died[1u << PFA_USUAL_BITS];
+
+enum { TOGETHER = 20 };
+
+/* That many chunks that are alive at the same time, with so many writes each. */
+static void note_some(uint32_t slot, uint64_t *now, uint32_t writes)
+{
+    uint64_t born = *now;
+    for (unsigned i = 0; i < TOGETHER; i++) {
+        *now += 10;
+        pfa_usual_note(slot, 0, writes, false, born, *now);
+    }
+}
+
+/* One case in 30 has few accesses: that is not forgotten before 32 cases are over, however many chunks these are. */
+static void chunks_that_are_used_together_are_one_case(void **state)
+{
+    uint64_t now = 1000;
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        note_some(7, &now, i % 30 == 0 ? 10 : 100);
+        assert_true((pfa_usual[7] & PFA_USUAL_KNOWN) != 0);
+        assert_int_equal(pfa_usual_least(pfa_usual[7], PFA_USUAL_FIELD), 10);
+    }
+    unsigned cases = 0;
+    for (; pfa_usual_least(pfa_usual[7], PFA_USUAL_FIELD) == 10; cases++) {
+        note_some(7, &now, 100);
+    }
+    assert_in_range(cases, PFA_USUAL_WINDOW - 29, 2 * PFA_USUAL_WINDOW);
+    /* Chunks that come one after another count each. */
+    pfa_usual_note(7, 0, 10, false, now, now + 1);
+    for (cases = 0; pfa_usual_least(pfa_usual[7], PFA_USUAL_FIELD) == 10; cases++) {
+        now += 5;
+        pfa_usual_note(7, 0, 100, false, now, now + 3);
+    }
+    assert_in_range(cases, PFA_USUAL_WINDOW, 2 * PFA_USUAL_WINDOW);
+    /* One that was there all the time does not count, and lowers the least all the same. */
+    uint64_t before = pfa_usual[7];
+    pfa_usual_note(7, 0, 50, false, 1000, now + 5);
+    assert_int_equal(pfa_usual_chunks(pfa_usual[7]), pfa_usual_chunks(before));
+    assert_int_equal(pfa_usual_least(pfa_usual[7], PFA_USUAL_FIELD), 50);
 }
 
 /* The hint after a chunk that was watched, with so many accesses before a pause, or with none, and so many in all. */
@@ -166,7 +210,7 @@ static uint64_t with_watched(uint64_t hint, uint32_t before, uint32_t total)
     hint |= PFA_USUAL_TAKEN;
     assert_false(pfa_usual_wants(hint)); /* one at a time */
     hint = before != 0 ? pfa_usual_with_pause(hint, before) : hint;
-    return pfa_usual_with(hint, 0, total, true);
+    return pfa_usual_with(hint, 0, total, true, true);
 }
 
 /* A hint whose watched chunks had so many accesses before a pause, and so many in all; which of them paused, by bits. */
@@ -194,7 +238,7 @@ static void few_accesses_after_a_pause_are_read(void **state)
         assert_true((hint_of_pauses(before, before + before / 2, 3) & PFA_USUAL_LATE) == 0);
     }
     for (uint32_t n = 40; n < PFA_ACCESS_WATCHED; n++) {
-        uint64_t hint = pfa_usual_with(hint_of_pauses(n, n + 1, 3), 0, 40, false);
+        uint64_t hint = pfa_usual_with(hint_of_pauses(n, n + 1, 3), 0, 40, false, true);
         assert_int_equal(run(0, n, hint).behind, 0);
     }
 }
@@ -210,7 +254,8 @@ static void few_accesses_say_nothing_of_pauses(void **state)
         }
         assert_int_equal(pfa_usual_is_watched(hint), few < PFA_USUAL_WATCHED);
         for (unsigned i = 0; i < 2; i++) {
-            hint = pfa_usual_is_watched(hint) ? with_watched(hint, 100, 101) : pfa_usual_with(hint, 0, 101, false);
+            hint =
+                pfa_usual_is_watched(hint) ? with_watched(hint, 100, 101) : pfa_usual_with(hint, 0, 101, false, true);
         }
         assert_int_equal((hint & PFA_USUAL_LATE) != 0, few < PFA_USUAL_WATCHED - 1);
     }
@@ -222,10 +267,10 @@ static void what_varies_is_read_earlier(void **state)
     (void)state;
     uint64_t hint = hint_of(0, 100, PFA_USUAL_FIRST + PFA_USUAL_WINDOW);
     assert_true(run(0, 89, hint).behind >= 88);
-    hint = pfa_usual_with(hint, 0, 96, false);
+    hint = pfa_usual_with(hint, 0, 96, false, true);
     assert_true(run(0, 89, hint).behind <= 89 / 12);
     for (unsigned i = 0; i < PFA_USUAL_WINDOW; i++) {
-        hint = pfa_usual_with(hint, 0, 100, false);
+        hint = pfa_usual_with(hint, 0, 100, false, true);
     }
     assert_true(run(0, 89, hint).behind >= 88);
 }
@@ -236,17 +281,17 @@ static void others_die_while_one_is_watched(void **state)
     (void)state;
     uint64_t hint = hint_of(0, 100, PFA_USUAL_FIRST) | PFA_USUAL_TAKEN;
     hint = pfa_usual_with_pause(hint, 99);
-    hint = pfa_usual_with(hint, 0, 100, false);
+    hint = pfa_usual_with(hint, 0, 100, false, true);
     assert_false(pfa_usual_wants(hint));
-    hint = pfa_usual_with(hint, 0, 100, true);
+    hint = pfa_usual_with(hint, 0, 100, true, true);
     assert_true(pfa_usual_wants(hint) && (hint & PFA_USUAL_LATE) == 0);
     hint = with_watched(hint, 99, 100);
     assert_true(!pfa_usual_is_watched(hint) && (hint & PFA_USUAL_LATE) != 0);
-    /* The thread that frees it does not know it: the watch ends with others. */
+    /* Another chunk got its entry in the table of readings: the watch ends with others. */
     hint = hint_of(0, 100, PFA_USUAL_FIRST) | PFA_USUAL_TAKEN;
     for (unsigned i = 0; i < PFA_USUAL_WATCHED; i++) {
         assert_true(pfa_usual_is_watched(hint));
-        hint = pfa_usual_with(hint, 0, 100, false);
+        hint = pfa_usual_with(hint, 0, 100, false, true);
     }
     assert_false(pfa_usual_is_watched(hint));
     assert_int_equal(hint & PFA_USUAL_PAUSE_BITS, 0);
@@ -256,7 +301,7 @@ static unsigned until_watched(uint64_t *hint)
 {
     unsigned chunks = 0;
     for (; !pfa_usual_is_watched(*hint); chunks++) {
-        *hint = pfa_usual_with(*hint, 0, 101, false);
+        *hint = pfa_usual_with(*hint, 0, 101, false, true);
     }
     return chunks;
 }
@@ -300,6 +345,7 @@ int main(void)
         cmocka_unit_test(what_is_usual_is_read_at_its_end),
         cmocka_unit_test(what_is_not_known_is_read_closely),
         cmocka_unit_test(a_hint_is_the_least_of_late),
+        cmocka_unit_test(chunks_that_are_used_together_are_one_case),
         cmocka_unit_test(few_accesses_after_a_pause_are_read),
         cmocka_unit_test(times_of_first_accesses_are_told),
         cmocka_unit_test(few_accesses_say_nothing_of_pauses),

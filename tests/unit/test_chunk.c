@@ -4,7 +4,7 @@
 #include "alloc/life.h"
 #include "alloc/places.h"
 #include "alloc/sampler.h"
-#include "meta/accessthread.h"
+#include "meta/reading.h"
 #include "tests/records.h"
 #include "tests/unit/allocator.h"
 
@@ -592,7 +592,7 @@ static uint64_t told_last(pfa_record_t *record, uint32_t reads, uint64_t flags)
     return more.accesses.last - born;
 }
 
-/* Read at the 101st access, 10 apart. The thread need not be the chunk's only one, nor know the chunk; nothing is left of it. */
+/* Read at the 101st access, 10 apart. The chunk may be shared, and another's readings may be in its place; nothing is left of its own. */
 static void last_accesses_are_estimated_at_the_death(void)
 {
     allocator_start(64 * MIB, 64 * MIB);
@@ -605,14 +605,14 @@ static void last_accesses_are_estimated_at_the_death(void)
     pfa_rcu_leave(entered);
     pfa_record_t *record = hit.record;
     uint64_t born = record->alloc_time;
-    pfa_reading_t *reading = pfa_reading_of(pfa_access_thread.readings, record);
+    pfa_reading_t *reading = pfa_reading_of(pfa_readings, record);
     must(told_last(record, 105, 0) == 2000);
     for (int i = 0; i < 5; i++) {
         pfa_reading_begin(reading, i == 3 ? record + 1 : record, born + 1000, 1, false);
         pfa_reading_note(reading, i == 3 ? record + 1 : record, born + (i == 4 ? -2000ull : 2000ull), 101);
         uint64_t expected = 2000 + (i == 0 ? 1000 * 4 / 101 : i == 1 ? 1000 * 20 / 101 : 0);
         must(told_last(record, i == 1 ? 121 : 105, i == 2 ? PFA_FLAG_SHARED : 0) == expected);
-        must((reading->record == NULL) == (i != 3));
+        must(pfa_reading_is_of(reading, NULL) == (i != 3));
         must(told_last(record, 105, 0) == 2000);
     }
 }
