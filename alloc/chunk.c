@@ -7,12 +7,11 @@
 #include "alloc/life.h"
 #include "alloc/sampler.h"
 #include "base/message.h"
-#include "meta/accessthread.h"
 #include "meta/clock.h"
 #include "meta/extents.h"
 #include "meta/measure.h"
-#include "meta/thread.h"
 #include "meta/reading.h"
+#include "meta/thread.h"
 #include "meta/usual.h"
 
 #include <string.h>
@@ -37,7 +36,7 @@ static pfa_event_accesses_t uses(pfa_record_t *record, uint64_t size_flags, uint
     pfa_reading_t *reading = pfa_reading_of(pfa_readings, record);
     bool watched = false;
     if (pfa_reading_is_of(reading, record)) {
-        watched = pfa_reading_is_watched(reading, record) && pfa_load_relaxed(&reading->clock) >= record->alloc_time;
+        watched = pfa_load_relaxed(&reading->watched) != 0 && pfa_load_relaxed(&reading->clock) >= record->alloc_time;
         if (accesses.length != 0 && (size_flags & PFA_FLAG_SHARED) == 0) {
             uint32_t total = accesses.reads + accesses.writes;
             accesses.last = pfa_reading_last(reading, accesses.first, accesses.last, now, total);

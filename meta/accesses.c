@@ -1,5 +1,5 @@
-/* Owns what is known of accesses beside the records: the threads' clocks, hints of what is usual, and the maps of words. See
- * meta/accesses.h.
+/* Owns what is known of accesses beside the records: the threads' clocks, hints of what is usual, the last readings of the clock by
+ * chunk, and the maps of words. See meta/accesses.h.
  *
  * A map is found by its stack and its length (a power of two of words), in a hash table of pointers that is only ever
  * added to, by compare-and-swap; of two threads that make the same map one gives its own up, which stays empty. */

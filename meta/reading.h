@@ -2,9 +2,11 @@
  * clock was not read for it (hooks/access/schedule.h). The accesses since the last reading are taken to be as far apart as those of
  * the step before it, or as all of them.
  *
- * A table by the chunk's record. Any thread may read and write an entry at any time. Two chunks may want the same one, of two threads
- * perhaps, and a signal handler may come between two stores: then an estimate is missing or wrong. It is never before the last reading
- * that the record has, nor after the death. */
+ * A table by the chunk's record. Any thread may read and write an entry at any time. Two chunks, perhaps of two threads, may share an
+ * entry, and a signal handler may come between two stores: then an estimate is missing, or wrong by what belongs to the other chunk.
+ * It is never before the last reading that the record has, nor after the death.
+ *
+ * Modules write to it: entry, length and place are part of the interface that PFA_ACCESS_VERSION counts (hooks/access/view.h). */
 #ifndef PFA_META_READING_H
 #define PFA_META_READING_H
 
@@ -26,8 +28,10 @@ typedef struct pfa_reading {
     _Atomic uint32_t from_total;                           /* and up to `from_clock` */
     _Atomic uint32_t watched; /* is it the chunk of its call site that is watched (meta/usual.h)? */
 } pfa_reading_t;
+_Static_assert(sizeof(pfa_reading_t) == 64, "an entry has a line of the cache for itself");
 
-#define PFA_READINGS 4096u
+#define PFA_READING_BITS 12u
+#define PFA_READINGS (1u << PFA_READING_BITS)
 
 /* In the library; modules have its address in their view. */
 extern pfa_reading_t pfa_readings[PFA_READINGS];
@@ -42,10 +46,12 @@ extern pfa_reading_t pfa_readings[PFA_READINGS];
 /* Nothing is estimated of chunks that were used for longer than this many bits of ticks: half an hour, if one is a nanosecond. */
 #define PFA_READING_SPAN 41u
 
-/* The entry of a chunk, if it has one. */
+/* The entry of a chunk, if it has one. Records of one size class lie at regular distances, and those of two threads often at the same
+ * places of their segments: the place is hashed. */
 PFA_INLINE pfa_reading_t *pfa_reading_of(pfa_reading_t *readings, const void *record)
 {
-    return &readings[((uintptr_t)record >> 6) % PFA_READINGS]; /* records that accesses are noted in have 64 bytes */
+    uint64_t place = (uint64_t)(uintptr_t)record >> 6; /* records that accesses are noted in have 64 bytes */
+    return &readings[place * 0x9e3779b97f4a7c15u >> (64 - PFA_READING_BITS)];
 }
 
 /* Is it this chunk's? */
@@ -54,7 +60,7 @@ PFA_INLINE bool pfa_reading_is_of(const pfa_reading_t *reading, const void *reco
     return pfa_load_relaxed(&reading->record) == record;
 }
 
-/* At an access: is it this chunk's, and is the chunk the one of its call site that is watched? */
+/* Is it this chunk's, and is the chunk the one of its call site that is watched? */
 PFA_INLINE bool pfa_reading_is_watched(const pfa_reading_t *reading, const void *record)
 {
     return pfa_reading_is_of(reading, record) && pfa_load_relaxed(&reading->watched) != 0;

@@ -13,17 +13,18 @@
  *   bits 52-54  windows that were filled, modulo 8
  *   bit 55      are chunks watched for that now, one at a time? In the first window that is known, in every 8th from there on, and
  *               in the one behind each of these while bit 51 is 0. It ends if the first that is watched does not end late, if two
- *               do, or when PFA_USUAL_WATCHED chunks have died
+ *               do, or when PFA_USUAL_WATCHED chunks that count have died
  *   bits 56-62  of the chunk that is watched: its accesses before the last pause, as a code; 1: no pause yet; 0: none is watched
  *   bit 63      had a chunk of this window fewer than the least before it?
  *
- * A window is filled by PFA_USUAL_WINDOW chunks that count: those that were born after the last one that counted had died. Twenty
- * chunks that are used together are one case, not twenty; with each of them a window would be over after two cases, and it would be
- * forgotten how few accesses there can be. The first window is shorter, and each chunk counts.
+ * A window is filled by PFA_USUAL_WINDOW chunks that count: those that were born after the last one that counted had died, and the
+ * PFA_USUAL_UNCOUNTED-th after it. Twenty chunks that are used together are one case, not twenty: if each counted, a window would be over
+ * after two cases, and it would be forgotten how few accesses there can be. In a cache of a million chunks, on the other hand, what
+ * the first ones were like is to be forgotten before all have been replaced 32 times. The first window is shorter, and each chunk counts.
  *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
- * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. Which chunk is watched, its entry in the
- * table of readings says (meta/reading.h). */
+ * Any thread may read and write a hint at any time; a lost update is a lost chunk, or some. A chunk's entry in the table of readings
+ * (meta/reading.h) says whether it is the watched one. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
@@ -35,6 +36,8 @@
 #define PFA_USUAL_BITS 12u
 #define PFA_USUAL_WINDOW 32u
 #define PFA_USUAL_FIRST 8u /* chunks of the first window */
+#define PFA_USUAL_UNCOUNTED 1024u
+#define PFA_USUAL_TIME_BITS 54u /* half a year of nanoseconds, and then from 0 again */
 #define PFA_USUAL_FIELD 11u
 #define PFA_USUAL_MOST ((1u << PFA_USUAL_FIELD) - 1)
 #define PFA_USUAL_FILLING (2 * PFA_USUAL_FIELD)
@@ -49,15 +52,17 @@
 #define PFA_USUAL_PAUSE_BITS ((uint64_t)127 << PFA_USUAL_PAUSE)
 #define PFA_USUAL_TAKEN ((uint64_t)1 << PFA_USUAL_PAUSE) /* a chunk is watched, and had no pause yet */
 #define PFA_USUAL_VARIES ((uint64_t)1 << 63)
-#define PFA_USUAL_WATCHED 4u /* chunks die until the watch ends at the latest */
+#define PFA_USUAL_WATCHED 4u /* chunks that count die until the watch ends at the latest */
 #define PFA_USUAL_ENOUGH 16u /* accesses; watched chunks with fewer are not judged */
 #define PFA_USUAL_SHARE 32u  /* a pause is longer than this part of the time since the birth */
 
+_Static_assert(PFA_USUAL_UNCOUNTED == 1u << (64 - PFA_USUAL_TIME_BITS), "all bits of pfa_usual_died");
 _Static_assert(PFA_USUAL_COUNT + 5 == 49 && PFA_USUAL_WINDOW <= 32, "the bits above are for what follows");
 
 /* In the library; modules have its address in their view. */
 extern uint64_t pfa_usual[1u << PFA_USUAL_BITS];
-/* The library's alone: when the last chunk that counted died. */
+/* The library's alone: when the last chunk that counted died, and in the bits above PFA_USUAL_TIME_BITS, how many have died
+ * since. */
 extern uint64_t pfa_usual_died[1u << PFA_USUAL_BITS];
 
 /* Stacks are numbered as they come: those of a program that has few, and asks for few sizes, share nothing. Without a trace there
@@ -164,15 +169,17 @@ PFA_INLINE void pfa_usual_note(uint32_t slot, uint32_t reads, uint32_t writes, b
 {
     uint64_t *hint = &pfa_usual[slot];
     uint64_t before = __atomic_load_n(hint, __ATOMIC_RELAXED);
-    bool counts = (before & PFA_USUAL_KNOWN) == 0 || born >= __atomic_load_n(&pfa_usual_died[slot], __ATOMIC_RELAXED);
-    if (counts) {
-        __atomic_store_n(&pfa_usual_died[slot], now, __ATOMIC_RELAXED);
-    }
+    uint64_t died = __atomic_load_n(&pfa_usual_died[slot], __ATOMIC_RELAXED);
+    uint64_t one = (uint64_t)1 << PFA_USUAL_TIME_BITS;
+    bool is_next = born % one >= died % one;
+    bool counts = (before & PFA_USUAL_KNOWN) == 0 || is_next || died / one == PFA_USUAL_UNCOUNTED - 1;
+    died = counts ? now % one : died + one;
+    __atomic_store_n(&pfa_usual_died[slot], died, __ATOMIC_RELAXED);
     __atomic_store_n(hint, pfa_usual_with(before, reads, writes, watched, counts), __ATOMIC_RELAXED);
 }
 
 /* The same without a trace, which alone tells times: the clock is read as seldom as the schedule knows. Once there is one, the least of
- * the next chunks is what counts. */
+ * the next chunks is what matters. */
 PFA_INLINE void pfa_usual_forget(uint32_t slot)
 {
     uint64_t never = PFA_USUAL_KNOWN | (uint64_t)PFA_USUAL_MOST << PFA_USUAL_FIELD | PFA_USUAL_MOST;

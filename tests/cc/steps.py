@@ -233,6 +233,8 @@ def other_versions(under, folder):
     work = folder.new(main_c=PROGRAM)
     cc(under, "-O2", "-c", "main.c", cwd=work)
     view, = set(re.findall(r" U (pfa_access_view_\d+)$", symbols(work / "main.o"), re.M))
+    note = Path(os.environ["PROFALLOC_SOURCE_DIR"], "export/format/note.h").read_text()
+    equal(view, "pfa_access_view_" + re.search(r"PFA_ACCESS_VERSION (\d+)u", note)[1], "the name of the view, with the version in it")
     cc(under, "main.o", "-o", "same", cwd=work)
     run(["objcopy", "--redefine-sym", f"{view}=pfa_access_view_1", work / "main.o"])
     said = cc(under, "main.o", "-o", "other", cwd=work, status=1)[1]

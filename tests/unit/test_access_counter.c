@@ -201,6 +201,26 @@ static void chunks_that_are_used_together_are_one_case(void **state)
     pfa_usual_note(7, 0, 50, false, 1000, now + 5);
     assert_int_equal(pfa_usual_chunks(pfa_usual[7]), pfa_usual_chunks(before));
     assert_int_equal(pfa_usual_least(pfa_usual[7], PFA_USUAL_FIELD), 50);
+    /* A moved chunk is born when the one before it dies (alloc/resize.c): it counts. */
+    now += 1000;
+    pfa_usual_note(7, 0, 50, false, now, now + 100);
+    pfa_usual_note(7, 0, 50, false, now + 100, now + 200);
+    assert_int_equal(pfa_usual_chunks(pfa_usual[7]), pfa_usual_chunks(before) + 2);
+}
+
+/* In a cache with very many chunks, what the first ones were like is forgotten long before all have been replaced often. */
+static void a_cache_is_known_by_its_late_chunks(void **state)
+{
+    (void)state;
+    uint64_t now = 100000;
+    for (unsigned i = 0; i < 1000; i++) {
+        pfa_usual_note(8, 0, i < 30 ? 5 : 100, false, 10 * i, now += 50);
+    }
+    assert_int_equal(pfa_usual_least(pfa_usual[8], PFA_USUAL_FIELD), 5);
+    for (unsigned i = 0; i < 2 * PFA_USUAL_WINDOW * PFA_USUAL_UNCOUNTED; i++) {
+        pfa_usual_note(8, 0, 100, false, 20000, now += 50);
+    }
+    assert_int_equal(pfa_usual_least(pfa_usual[8], PFA_USUAL_FIELD), 100);
 }
 
 /* The hint after a chunk that was watched, with so many accesses before a pause, or with none, and so many in all. */
@@ -346,6 +366,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_read_closely),
         cmocka_unit_test(a_hint_is_the_least_of_late),
         cmocka_unit_test(chunks_that_are_used_together_are_one_case),
+        cmocka_unit_test(a_cache_is_known_by_its_late_chunks),
         cmocka_unit_test(few_accesses_after_a_pause_are_read),
         cmocka_unit_test(times_of_first_accesses_are_told),
         cmocka_unit_test(few_accesses_say_nothing_of_pauses),

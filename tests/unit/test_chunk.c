@@ -5,6 +5,7 @@
 #include "alloc/places.h"
 #include "alloc/sampler.h"
 #include "meta/reading.h"
+#include "meta/usual.h"
 #include "tests/records.h"
 #include "tests/unit/allocator.h"
 
@@ -592,6 +593,19 @@ static uint64_t told_last(pfa_record_t *record, uint32_t reads, uint64_t flags)
     return more.accesses.last - born;
 }
 
+static void *tell_last_as_another(void *record)
+{
+    must(told_last(record, 105, 0) == 2000 + 1000 * 4 / 101);
+    return NULL;
+}
+
+static void run_thread(void *(*function)(void *), void *arg)
+{
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, function, arg) == 0);
+    must(pthread_join(thread, NULL) == 0);
+}
+
 /* Read at the 101st access, 10 apart. The chunk may be shared, and another's readings may be in its place; nothing is left of its own. */
 static void last_accesses_are_estimated_at_the_death(void)
 {
@@ -614,6 +628,18 @@ static void last_accesses_are_estimated_at_the_death(void)
         must(told_last(record, i == 1 ? 121 : 105, i == 2 ? PFA_FLAG_SHARED : 0) == expected);
         must(pfa_reading_is_of(reading, NULL) == (i != 3));
         must(told_last(record, 105, 0) == 2000);
+    }
+    /* Another thread frees it. */
+    pfa_reading_begin(reading, record, born + 1000, 1, false);
+    pfa_reading_note(reading, record, born + 2000, 101);
+    run_thread(tell_last_as_another, record);
+    /* It ends its watch, unless the entry is from the life of another. */
+    uint64_t *hint = &pfa_usual[pfa_usual_slot(record->stack, record->thread, 100)];
+    for (int i = 0; i < 2; i++) {
+        *hint = PFA_USUAL_KNOWN | PFA_USUAL_WATCH | PFA_USUAL_TAKEN;
+        pfa_reading_begin(reading, record, i == 0 ? born + 1000 : born - 1, 1, true);
+        must(told_last(record, 105, 0) == 2000);
+        must(pfa_usual_is_watched(*hint) == (i == 1));
     }
 }
 RUN_IN_CHILD(last_accesses_are_estimated_at_the_death)
@@ -670,13 +696,6 @@ static void *free_as_nobody(void *chunk)
     must(free_chunk(chunk) == PFA_CHUNK_LIVE);
     must(free_chunk(chunk) != PFA_CHUNK_LIVE);
     return NULL;
-}
-
-static void run_thread(void *(*function)(void *), void *arg)
-{
-    pthread_t thread;
-    must(pthread_create(&thread, NULL, function, arg) == 0);
-    must(pthread_join(thread, NULL) == 0);
 }
 
 static void frees_by_others(void)

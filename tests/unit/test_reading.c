@@ -118,6 +118,26 @@ static void what_is_torn_stays_within_bounds(void **state)
     }
 }
 
+/* Records of a size class, of a page, a segment, a thread: at whatever distance they lie, few of them share an entry. */
+static void entries_are_spread(void **state)
+{
+    static pfa_reading_t readings[PFA_READINGS];
+    (void)state;
+    for (unsigned shift = 6; shift < 44; shift++) {
+        for (uintptr_t distance = (uintptr_t)1 << shift; distance < (uintptr_t)2 << shift; distance += distance >> 2) {
+            unsigned shared = 0;
+            memset(readings, 0, sizeof readings);
+            for (uintptr_t i = 0; i < 256; i++) {
+                const void *record = (const char *)0x700000000000 + i * (distance - distance % 64);
+                pfa_reading_t *reading = pfa_reading_of(readings, record);
+                shared += reading->record != NULL;
+                pfa_reading_begin(reading, record, 0, 0, false);
+            }
+            assert_in_range(shared, 0, 64);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +147,7 @@ int main(void)
         cmocka_unit_test(short_steps_are_no_measure),
         cmocka_unit_test(nothing_is_told_of_what_is_not_known),
         cmocka_unit_test(what_is_torn_stays_within_bounds),
+        cmocka_unit_test(entries_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
