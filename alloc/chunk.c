@@ -37,7 +37,9 @@ static pfa_event_accesses_t uses(pfa_record_t *record, uint64_t size_flags, uint
     bool watched = false;
     if (pfa_reading_is_of(reading, record)) {
         watched = pfa_load_relaxed(&reading->watched) != 0 && pfa_load_relaxed(&reading->clock) >= record->alloc_time;
-        if (accesses.length != 0 && (size_flags & PFA_FLAG_SHARED) == 0) {
+        /* Where another thread was the last, it has read the clock, and that is not among the readings. */
+        bool is_passed = (size_flags & PFA_FLAG_SHARED) != 0 && accesses.last > pfa_load_relaxed(&reading->clock);
+        if (accesses.length != 0 && !is_passed) {
             uint32_t total = accesses.reads + accesses.writes;
             accesses.last = pfa_reading_last(reading, accesses.first, accesses.last, now, total);
         }

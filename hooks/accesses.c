@@ -22,8 +22,7 @@
 
 _Static_assert(PFA_LARGE_LEAD >> PFA_LEAD_SHIFT < (uint64_t)1 << (64 - PFA_FIRST_BITS), "first_word has room for it");
 
-/* Accesses of a thread that come to us, or that take turns with another's, between two readings of the counter, if no record's
- * counters ask for one. */
+/* Accesses of a thread that come to us between two readings of the counter, if there is no other reason for one. */
 enum { TICKS = 63, ALWAYS = 1 << 17 };
 
 PFA_EXPORT void profalloc_access_attach(pfa_access_view_t *view);
@@ -134,7 +133,8 @@ static uint64_t first_word(const target_t *target, uint64_t now, uint64_t alloc_
     return (target->start >> PFA_LEAD_SHIFT) << PFA_FIRST_BITS | pfa_first_code(late);
 }
 
-/* True if the clock was read. */
+/* Returns whether the clock has just been read. It is read here if another thread touched the chunk last: this thread's last reading may
+ * be much older. */
 static bool note_thread(const target_t *target, pfa_access_thread_t *thread, uint64_t size_flags)
 {
     pfa_record_t *record = target->record;
@@ -143,18 +143,22 @@ static bool note_thread(const target_t *target, pfa_access_thread_t *thread, uin
     if (before == mine) {
         return false;
     }
+    if (before != 0) {
+        refresh_clock(thread);
+    }
     if (before != 0 && (size_flags & PFA_FLAG_SHARED) != 0) {
         __atomic_store_n(&record->last_thread, mine, __ATOMIC_RELAXED); /* all is known but who was the last */
-        return false;
+        return true;
     }
     /* Of two threads that come at once, one sees the other. */
     uint16_t last = __atomic_exchange_n(&record->last_thread, mine, __ATOMIC_RELAXED);
-    if (last == 0) { /* the clock was read just now: there may be any time between the allocation and this */
+    if (last ==
+        0) { /* the callback, or `rare`, has read the clock: there may be any time between the allocation and this */
         pfa_record_accesses(record)->first_access = first_word(target, thread->clock, record->alloc_time);
     } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
         (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);
     }
-    return last == 0;
+    return true;
 }
 
 static void note(const target_t *target, pfa_access_thread_t *thread, uint64_t size, uint64_t counts)

@@ -10,7 +10,7 @@
 typedef struct pfa_access_thread {
     uint64_t clock;  /* the time stamped on records: the thread's last reading of the counter, for whatever */
     uint64_t number; /* the thread's, of 16 bits; above that: its next access is for `rare` */
-    int64_t ticks;   /* accesses until the clock is refreshed, of those that are seldom (pfa_access_other, `rare`) */
+    int64_t ticks;   /* accesses until the clock is refreshed, of those that come to `rare` */
     uint64_t told;   /* the modules': the last two big ranges of callbacks (wraps.h) */
 } pfa_access_thread_t;
 _Static_assert(sizeof(pfa_access_thread_t) == 32, "static TLS is scarce: keep the block small");

@@ -62,10 +62,9 @@ PFA_INLINE void pfa_access_write(pfa_wide_record_t *wide, uint64_t sum, uint64_t
     wide->accesses.last_access = clock;
 }
 
-/* What is seldom. A counter asks for the time (export/format/live.h). Or another thread was
- * the last: where it is known already that there are several, all that changes is who was, and threads that share a chunk take
- * turns here. Like those that come to `rare`, they count down to a reading of the clock: of threads in step, one alone may be at
- * hand whenever the counters ask for it. */
+/* What is seldom. A counter asks for the time (export/format/live.h). Or another thread was the last: where it is known already that
+ * there are several, all that changes is who was, and threads that share a chunk take turns here. The clock is read: this thread's last
+ * reading may be much older than the other's accesses. The line of the cache that comes from another processor takes longer than that. */
 PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_t counts, pfa_wide_record_t *wide,
                                        uint64_t distance)
 {
@@ -101,10 +100,11 @@ PFA_ACCESS_OTHER void pfa_access_other(uintptr_t address, uint64_t last, uint64_
         return;
     }
     if ((pfa_load_relaxed(&wide->record.size_flags) & PFA_FLAG_SHARED) == 0 || thread->number > UINT16_MAX ||
-        ((before ^ sum) & PFA_ACCESS_SELDOM) != 0 || --thread->ticks < 0) {
+        ((before ^ sum) & PFA_ACCESS_SELDOM) != 0) {
         pfa_access_rare(address, last, counts);
         return;
     }
+    thread->clock = pfa_counter();
     wide->record.last_thread = (uint16_t)thread->number;
     pfa_access_write(wide, sum, distance, last, thread->clock);
 }

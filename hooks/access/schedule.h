@@ -4,8 +4,9 @@
  * Chunks of a call site are mostly used alike. Until a chunk was read, or written, nearly as often as the least used of the site's
  * last ones (meta/usual.h), its last access has not come: the clock is read at its first access, and not again before that. From
  * there on it is read whenever the number of reads, or that of writes, has grown by a 12th or 13th, and where it reaches the least: at
- * each access as long as these are few. Of sites that not many chunks are known of yet it is read more often. All other accesses are
- * stamped with the thread's last reading, for whatever that was: malloc and free read the clock, too.
+ * each access as long as these are few. Of sites that not many chunks are known of yet it is read more often. It is also read at each
+ * access to a chunk that another thread touched last. All other accesses are stamped with the thread's last reading, for whatever that
+ * was: malloc and free read the clock, too.
  * When the chunk dies, the time of its last access is estimated from its last readings (meta/reading.h).
  *
  * Chunks of some sites are used again at last, a few times, after a pause. Now and then chunks of each site are watched for that, one

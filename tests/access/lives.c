@@ -1,6 +1,11 @@
-/* Chunks that are used for a part of their lives, at points of their own: so many accesses, evenly over that part. The program
+/* Chunks that are used for a part of their lives, at points of their own: so many accesses, evenly over that part. Those of two more
+ * points are handed to another thread, which is the last to touch them, or gives them back. The program
  * measures itself what part of its life each was used, by its own clock, and tells the mean of each point. What time goes by with
  * touches no chunk. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +50,8 @@ POINT(12)
 POINT(13)
 POINT(14)
 POINT(15)
+POINT(16)
+POINT(17)
 static unsigned char *(*const makers[WAYS])(void) = {make_0,  make_1,  make_2,  make_3, make_4,  make_5,
                                                      make_6,  make_7,  make_8,  make_9, make_10, make_11,
                                                      make_12, make_13, make_14, make_15};
@@ -93,17 +100,90 @@ static double live(const way_t *way, unsigned char *(*make)(void))
     return (double)(last - first) / (double)(died - born);
 }
 
+/* A chunk on its way to the other thread and back. */
+static struct {
+    _Atomic bool is_there; /* with the other thread */
+    unsigned char *chunk;  /* NULL: no more come */
+    bool ends;             /* is the other thread to free it? */
+    uint64_t born;
+    uint64_t last;
+    uint64_t died;
+} handed;
+
+/* About as long again as the chunk was used; then it dies. */
+static void end(unsigned char *chunk)
+{
+    handed.last = nanoseconds();
+    uint64_t used = handed.last - handed.born;
+    wait_until(handed.last + (used < 100000 ? used : 100000));
+    handed.died = nanoseconds();
+    free(chunk);
+}
+
+/* No semaphore: behind calls that wait the clock is read. */
+static void wait_for(bool there)
+{
+    while (atomic_load(&handed.is_there) != there) {
+        sched_yield();
+    }
+}
+
+static void *be_the_other(void *argument)
+{
+    for (wait_for(true); handed.chunk != NULL; wait_for(true)) {
+        sink = handed.chunk[1];
+        if (handed.ends) {
+            end(handed.chunk);
+        }
+        atomic_store(&handed.is_there, false);
+    }
+    return argument;
+}
+
+/* The part of its life that such a chunk was used. Before it is handed over it is read some 100 times, in one round more often than in
+ * another: then the schedule does not ask for the time of the accesses that come after that. */
+static double hand(int round, bool ends, unsigned char *(*make)(void))
+{
+    unsigned char *chunk = make();
+    handed.born = nanoseconds();
+    sink = chunk[0];
+    uint64_t first = nanoseconds();
+    for (int i = 0; i < 100 + round % 4; i++) {
+        sink = chunk[i % 64];
+    }
+    handed.chunk = chunk;
+    handed.ends = ends;
+    atomic_store(&handed.is_there, true);
+    wait_for(false);
+    if (!ends) {
+        sink = chunk[2];
+        end(chunk);
+    }
+    return (double)(handed.last - first) / (double)(handed.died - handed.born);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 300;
     double sums[WAYS] = {0};
+    double handed_sums[2] = {0};
+    pthread_t other;
+    if (pthread_create(&other, NULL, be_the_other, NULL) != 0) {
+        return 1;
+    }
     for (int i = 0; i < rounds; i++) {
         for (unsigned n = 0; n < WAYS; n++) {
             sums[n] += live(&ways[n], makers[n]);
         }
+        handed_sums[0] += hand(i, true, make_16);
+        handed_sums[1] += hand(i, false, make_17);
     }
+    handed.chunk = NULL;
+    atomic_store(&handed.is_there, true);
+    pthread_join(other, NULL);
     for (unsigned n = 0; n < WAYS; n++) {
         printf("make_%u %.6f\n", n, sums[n] / rounds);
     }
+    printf("make_16 %.6f\nmake_17 %.6f\n", handed_sums[0] / rounds, handed_sums[1] / rounds);
     return 0;
 }

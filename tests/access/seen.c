@@ -18,9 +18,10 @@ typedef struct seen {
     uint64_t last;
 } seen_t;
 
-/* By the record's address; a record has one chunk after the other. */
+/* By the record's address; a record has one chunk after the other, which several threads may be the first to touch. */
 typedef struct slot {
     _Atomic uintptr_t record;
+    _Atomic bool taken; /* by the thread that begins with the next chunk */
     seen_t now;
 } slot_t;
 
@@ -47,6 +48,20 @@ static slot_t *find(uintptr_t record)
     }
 }
 
+static void begin_next(slot_t *slot, uint64_t born)
+{
+    seen_t *seen = &slot->now;
+    while (pfa_swap_acq_rel(&slot->taken, true)) {
+    }
+    if (seen->born != born) {
+        keep(seen);
+        seen->first = 0;
+        seen->last = 0;
+        __atomic_store_n(&seen->born, born, __ATOMIC_RELEASE);
+    }
+    pfa_store_release(&slot->taken, false); /* partner: the swap above */
+}
+
 /* The time is read last, so that what is done here is not between it and the reading of the schedule. */
 void seen_access(const void *record)
 {
@@ -54,18 +69,15 @@ void seen_access(const void *record)
     if (rows == NULL || !pfa_is_live(pfa_load_relaxed(&wide->record.size_flags))) {
         return;
     }
-    seen_t *seen = &find((uintptr_t)record)->now;
-    if (seen->born != wide->record.alloc_time) {
-        keep(seen);
-        *seen = (seen_t){.born = wide->record.alloc_time};
+    slot_t *slot = find((uintptr_t)record);
+    seen_t *seen = &slot->now;
+    uint64_t born = wide->record.alloc_time;
+    if (__atomic_load_n(&seen->born, __ATOMIC_ACQUIRE) != born) { /* partner: the store in begin_next */
+        begin_next(slot, born);
     }
     uint64_t now = pfa_counter();
     seen->first = seen->first != 0 ? seen->first : now;
-    for (uint64_t last = seen->last; last < now;) {
-        if (__atomic_compare_exchange_n(&seen->last, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            break; /* else another thread was there; a thread that lost its processor here may come late */
-        }
-    }
+    seen->last = seen->last < now ? now : seen->last; /* another thread may have come later, and been faster */
 }
 
 __attribute__((constructor(102))) static void begin(void)

@@ -22,7 +22,7 @@ def compare(way, conf, program, trace):
     done = subprocess.run([TOOL, "run", "--conf", conf, "-o", trace, "--", program, "400"], check=True, capture_output=True, text=True)
     truth = {name: float(part) for name, part in (line.split() for line in done.stdout.splitlines())}
     told = {point["stack"][0]["function"]: point for point in report(trace)["points"]}
-    check(len(truth) == 16 and set(truth) <= set(told), f"{way}, {conf}: all points are there: {sorted(told)}")
+    check(len(truth) == 18 and set(truth) <= set(told), f"{way}, {conf}: all points are there: {sorted(told)}")
     off = []
     for name, part in truth.items():
         check(told[name]["allocations"] == 400, f"{way}, {conf}: {name}: {told[name]['allocations']} chunks")

@@ -606,7 +606,7 @@ static void run_thread(void *(*function)(void *), void *arg)
     must(pthread_join(thread, NULL) == 0);
 }
 
-/* Read at the 101st access, 10 apart. The chunk may be shared, and another's readings may be in its place; nothing is left of its own. */
+/* Read at the 101st access, 10 apart. Another chunk's readings may be in its place, or those of an earlier life; nothing is left of its own. */
 static void last_accesses_are_estimated_at_the_death(void)
 {
     allocator_start(64 * MIB, 64 * MIB);
@@ -621,13 +621,19 @@ static void last_accesses_are_estimated_at_the_death(void)
     uint64_t born = record->alloc_time;
     pfa_reading_t *reading = pfa_reading_of(pfa_readings, record);
     must(told_last(record, 105, 0) == 2000);
-    for (int i = 0; i < 5; i++) {
-        pfa_reading_begin(reading, i == 3 ? record + 1 : record, born + 1000, 1, false);
-        pfa_reading_note(reading, i == 3 ? record + 1 : record, born + (i == 4 ? -2000ull : 2000ull), 101);
+    for (int i = 0; i < 4; i++) {
+        pfa_reading_begin(reading, i == 2 ? record + 1 : record, born + 1000, 1, false);
+        pfa_reading_note(reading, i == 2 ? record + 1 : record, born + (i == 3 ? -2000ull : 2000ull), 101);
         uint64_t expected = 2000 + (i == 0 ? 1000 * 4 / 101 : i == 1 ? 1000 * 20 / 101 : 0);
-        must(told_last(record, i == 1 ? 121 : 105, i == 2 ? PFA_FLAG_SHARED : 0) == expected);
-        must(pfa_reading_is_of(reading, NULL) == (i != 3));
+        must(told_last(record, i == 1 ? 121 : 105, i == 1 ? PFA_FLAG_SHARED : 0) == expected);
+        must(pfa_reading_is_of(reading, NULL) == (i != 2));
         must(told_last(record, 105, 0) == 2000);
+    }
+    /* The last access came after the readings: of a shared chunk, another thread's may be exact. */
+    for (int i = 0; i < 2; i++) {
+        pfa_reading_begin(reading, record, born + 1000, 1, false);
+        pfa_reading_note(reading, record, born + 1990, 101);
+        must(told_last(record, 105, i == 1 ? PFA_FLAG_SHARED : 0) == (i == 0 ? 1990 + 990 * 4 / 101 : 2000));
     }
     /* Another thread frees it. */
     pfa_reading_begin(reading, record, born + 1000, 1, false);
