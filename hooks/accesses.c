@@ -152,8 +152,7 @@ static bool note_thread(const target_t *target, pfa_access_thread_t *thread, uin
     }
     /* Of two threads that come at once, one sees the other. */
     uint16_t last = __atomic_exchange_n(&record->last_thread, mine, __ATOMIC_RELAXED);
-    if (last ==
-        0) { /* the callback, or `rare`, has read the clock: there may be any time between the allocation and this */
+    if (last == 0) { /* the clock was read before this was called: any time may be between the allocation and this */
         pfa_record_accesses(record)->first_access = first_word(target, thread->clock, record->alloc_time);
     } else if ((size_flags & PFA_FLAG_SHARED) == 0) {
         (void)atomic_fetch_or_explicit(&record->size_flags, PFA_FLAG_SHARED, memory_order_relaxed);

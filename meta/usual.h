@@ -23,8 +23,8 @@
  * the first ones were like is to be forgotten before all have been replaced 32 times. The first window is shorter, and each chunk counts.
  *
  * What the bits mean may change without a new PFA_ACCESS_VERSION: who misreads them tells worse times, and nothing else.
- * Any thread may read and write a hint, and the time that goes with it, at any time; a lost update is a lost chunk, or some. A chunk's entry in the table of readings
- * (meta/reading.h) says whether it is the watched one. */
+ * Any thread may read and write a hint, and the time that goes with it, at any time; a lost update is a lost chunk, or some. A chunk's
+ * entry in the table of readings (meta/reading.h) says whether it is the watched one. */
 #ifndef PFA_META_USUAL_H
 #define PFA_META_USUAL_H
 
