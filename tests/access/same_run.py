@@ -7,9 +7,9 @@ the truth; where that is less than 25 ticks of the clock, within these: a readin
 For people:
     same_run.py FOLDER [PROGRAM ARGUMENT ...]
         The same of that command: an instrumented program that was linked by the profalloc-cc in the folder, which is made if need be.
-    same_run.py FOLDER --seeds FIRST LAST [--together N] [--threads N] [--by-another]
+    same_run.py FOLDER --seeds FIRST LAST [--together N] [--threads N] [--another frees|uses|shares]
         The same of more generated programs: with N chunks of a call site in use at a time, with N threads that use them, with another
-        thread that frees them."""
+        thread that frees each chunk, uses and frees it, or uses it at the same time."""
 import argparse
 import json
 import os
@@ -32,20 +32,30 @@ FLAGS = ("-std=gnu11 -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fom
 SITES, TURNS = 40, 300
 # Generated programs: the seed, how many chunks a call site uses in turns, how many threads do that.
 PROGRAMS = ((1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1), (6, 3, 1), (7, 20, 1), (8, 1, 4))
-# A thread that frees what it is handed, one at a time. (Not in the test: on a busy machine chunks mostly wait for it.)
-ANOTHER = """static void *handed;
+# A thread that frees the chunks it is handed, one at a time, uses them and frees them, or uses them while the first thread does, too. (Not
+# in the test: on a busy machine chunks mostly wait for it.)
+ANOTHER = """static unsigned char *handed;
+static void (*then)(unsigned char *, unsigned, unsigned char *);
+static unsigned then_turn;
 static int over;
 static void *take(void *argument) {
+    unsigned char *other = malloc(16);
     while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
-        void *chunk = __atomic_load_n(&handed, __ATOMIC_ACQUIRE);
-        if (chunk != NULL) { free(chunk); __atomic_store_n(&handed, NULL, __ATOMIC_RELEASE); } else sched_yield();
+        unsigned char *chunk = __atomic_load_n(&handed, __ATOMIC_ACQUIRE);
+        if (chunk == NULL) { sched_yield(); continue; }
+        if (then != NULL) then(chunk, then_turn, other);
+        if (FREES) free(chunk);
+        __atomic_store_n(&handed, NULL, __ATOMIC_RELEASE);
     }
+    free(other);
     return argument;
 }
-__attribute__((noinline)) static void hand(void *chunk) {
+static void hand(unsigned char *chunk, unsigned turn, void (*use)(unsigned char *, unsigned, unsigned char *)) {
+    then = use;
+    then_turn = turn;
     __atomic_store_n(&handed, chunk, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) != NULL) sched_yield();
-}"""
+}
+static void wait(void) { while (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) != NULL) sched_yield(); }"""
 
 
 def make_place(folder):
@@ -61,34 +71,47 @@ def make_place(folder):
     subprocess.run(["ar", "rcs", folder / "libprofalloc_access.a", *objects], check=True)
 
 
-def generate(dice, together=1, threads=1, by_another=False):
+def generate_uses(dice, chunk="chunk", each=""):
+    """What is done with a chunk, or with each of several."""
+    lines = []
+    for _ in range(dice.randrange(1, 5)):
+        bound = str(dice.choice((1, 2, 3, 8, 20, 100)))
+        if dice.random() < 0.4:
+            bound = f"{bound} + turn * {dice.randrange(3, 40)} % {dice.randrange(2, 60)}"
+        step = dice.choice((f"{chunk}[i % 16] = (unsigned char)i;", f"sink = {chunk}[i % 16];", f"{chunk}[i % 16]++;",
+                            f"{chunk}[i % 16]++; other[i % 16]++;"))
+        lines.append(f"    pass({dice.choice((0, 0, 50, 500, 5000))});")
+        lines.append(f"    for (unsigned i = 0; i < {bound}; i++) {each}{{ {step} pass({dice.choice((0, 0, 0, 10, 100))}); }}")
+    return lines
+
+
+def generate(dice, together=1, threads=1, another=None):
     """Call sites that use their chunks alike or not, in bursts or not, with pauses or not; some use another one at the same time."""
     lines = ["#include <pthread.h>", "#include <sched.h>", "#include <stdlib.h>", "static volatile unsigned sink;",
-             "static void pass(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(\"\"); }", ANOTHER if by_another else "",
-             f"static volatile int chunks = {together};"]
+             "static void pass(unsigned n) { for (unsigned i = 0; i < n; i++) __asm__ volatile(\"\"); }",
+             ANOTHER.replace("FREES", str(int(another != "shares"))) if another else "", f"static volatile int chunks = {together};"]
     each, chunk = ("", "chunk") if together == 1 else ("for (int k = 0; k < together; k++) ", "chunk[k]")
     for site in range(SITES):
+        use = f"then_{site}" if another in ("uses", "shares") else "NULL"
+        if use != "NULL":
+            lines += [f"static void {use}(unsigned char *chunk, unsigned turn, unsigned char *other) {{", *generate_uses(dice), "}"]
         lines.append(f"__attribute__((noinline)) static void site_{site}(unsigned turn, unsigned char *other) {{")
         # The compiler is not to know how many these are: it would make as many call sites of the one.
         lines.append("    unsigned char *chunk;" if together == 1 else f"    int together = chunks; unsigned char *chunk[{together}];")
         lines.append(f"    {each}{chunk} = malloc({dice.randrange(16, 200)});")
         lines.append(f'    {each}__asm__ volatile("" : "+r"({chunk}));')
-        for _ in range(dice.randrange(1, 5)):
-            bound = str(dice.choice((1, 2, 3, 8, 20, 100)))
-            if dice.random() < 0.4:
-                bound = f"{bound} + turn * {dice.randrange(3, 40)} % {dice.randrange(2, 60)}"
-            step = dice.choice((f"{chunk}[i % 16] = (unsigned char)i;", f"sink = {chunk}[i % 16];", f"{chunk}[i % 16]++;",
-                                f"{chunk}[i % 16]++; other[i % 16]++;"))
-            lines.append(f"    pass({dice.choice((0, 0, 50, 500, 5000))});")
-            lines.append(f"    for (unsigned i = 0; i < {bound}; i++) {each}{{ {step} pass({dice.choice((0, 0, 0, 10, 100))}); }}")
+        lines += [f"    hand(chunk, turn, {use});"] if another == "shares" else []
+        lines += generate_uses(dice, chunk, each)
+        lines += ["    wait();"] if another == "shares" else []
         lines.append(f"    pass({dice.choice((0, 100, 2000, 20000))});")
-        lines.append(f"    {each}{'hand' if by_another else 'free'}({chunk});\n}}")
+        lines += [f"    {each}{{ hand({chunk}, turn, {use}); wait(); }}"] if another in ("frees", "uses") else [f"    {each}free({chunk});"]
+        lines.append("}")
     lines.append("static void *work(void *argument) { unsigned char *other = malloc(16);")
     lines.append(f"    for (unsigned turn = 0; turn < {TURNS}; turn++) {{")
     lines += [f"        site_{site}(turn, other);" for site in range(SITES)]
     lines.append("    }\n    free(other);\n    return argument;\n}")
     begin, end = ("pthread_t taker; pthread_create(&taker, NULL, take, NULL);",
-                  "__atomic_store_n(&over, 1, __ATOMIC_RELEASE); pthread_join(taker, NULL);") if by_another else ("", "")
+                  "__atomic_store_n(&over, 1, __ATOMIC_RELEASE); pthread_join(taker, NULL);") if another else ("", "")
     lines.append(f"int main(void) {{ pthread_t threads[{threads}]; {begin}")
     lines.append(f"    for (int i = 0; i < {threads}; i++) pthread_create(&threads[i], NULL, work, NULL);")
     lines.append(f"    for (int i = 0; i < {threads}; i++) pthread_join(threads[i], NULL);")
@@ -134,9 +157,9 @@ def summary(sites):
     return f"{len(sites)} call sites, mean useful lifetime {told:.4f}, true {truth:.4f}; told wrong: {far_ones(sites)}"
 
 
-def run_generated(folder, seed, together, threads, by_another=False):
+def run_generated(folder, seed, together, threads, another=None):
     """The call sites of such a program."""
-    (folder / "uses.c").write_text(generate(random.Random(seed), together, threads, by_another))
+    (folder / "uses.c").write_text(generate(random.Random(seed), together, threads, another))
     subprocess.run([folder / "profalloc-cc", "-O1", "-g", "-o", folder / "uses", folder / "uses.c"], check=True)
     sites = compare(folder, [folder / "uses"])
     used = {stack: site for stack, site in sites.items() if site[0] == TURNS * together * threads}
@@ -152,15 +175,17 @@ def for_people(arguments):
         if arguments[1:]:
             print(summary(compare(folder, arguments[1:], sys.stdin)))
         return 0
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="same_run.py FOLDER")
     parser.add_argument("--seeds", type=int, nargs=2, required=True)
     parser.add_argument("--together", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--by-another", action="store_true")
+    parser.add_argument("--another", choices=("frees", "uses", "shares"))
     wish = parser.parse_args(arguments[1:])
+    if wish.another and (wish.threads > 1 or (wish.another == "shares" and wish.together > 1)):
+        parser.error("--another goes with one thread, and 'shares' with one chunk at a time")
     sites = {}
     for seed in range(wish.seeds[0], wish.seeds[1] + 1):
-        used = run_generated(folder, seed, wish.together, wish.threads, wish.by_another)
+        used = run_generated(folder, seed, wish.together, wish.threads, wish.another)
         sites.update({(seed, stack): site for stack, site in used.items()})
     print(summary(sites))
     print("furthest:", *sorted((f"{abs(site[1] - site[2]):.3f}" for site in sites.values()), reverse=True)[:10])
