@@ -62,6 +62,9 @@ static void a_time_in_a_run_is_not_late(void **state)
     pfa_tls_t tls = thread_that_may_skip();
     uint64_t begin = pfa_counter();
     unsigned exact = 0;
+    tls.clock = begin; /* it begins in a run: on a busy machine none may come about */
+    tls.clock_dense = PFA_CLOCK_DENSE;
+    tls.clock_skips = PFA_CLOCK_SKIPS;
     for (int i = 0; i < 200000; i++) {
         uint64_t before = pfa_counter();
         uint64_t now = pfa_clock_now(&tls);
@@ -71,6 +74,25 @@ static void a_time_in_a_run_is_not_late(void **state)
     }
     assert_true(exact >= 200000 / (PFA_CLOCK_SKIPS + 1)); /* it keeps looking */
     assert_true(exact < 200000);                          /* and does skip, or else this tests nothing */
+}
+
+/* By readings that are given: a tick apart, and at last a second. */
+static void calls_thick_and_fast_make_a_run(void **state)
+{
+    (void)state;
+    pfa_tls_t tls = thread_that_may_skip();
+    uint64_t now = (uint64_t)1 << 40;
+    for (int i = 0; i <= PFA_CLOCK_DENSE; i++) {
+        assert_false(pfa_clock_is_skipping(&tls));
+        now++;
+        assert_true(pfa_clock_take(&tls, now) == now && tls.clock_skips == 0);
+    }
+    assert_true(pfa_clock_is_skipping(&tls));
+    now++;
+    assert_true(pfa_clock_take(&tls, now) == now && tls.clock_skips == PFA_CLOCK_SKIPS);
+    now += (uint64_t)1 << 32;
+    assert_true(pfa_clock_take(&tls, now) == now && tls.clock_skips == 0);
+    assert_false(pfa_clock_is_skipping(&tls));
 }
 
 static void the_first_calls_of_a_run_are_exact(void **state)
@@ -155,6 +177,7 @@ int main(void)
         cmocka_unit_test(times_never_repeat_or_go_back),
         cmocka_unit_test(a_time_is_exact_when_calls_are_apart),
         cmocka_unit_test(a_time_in_a_run_is_not_late),
+        cmocka_unit_test(calls_thick_and_fast_make_a_run),
         cmocka_unit_test(the_first_calls_of_a_run_are_exact),
         cmocka_unit_test(stopping_makes_the_next_exact),
         cmocka_unit_test(a_run_ends_within_its_skips),
