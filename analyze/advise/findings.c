@@ -1,5 +1,6 @@
 /* Owns what is advised, and what it is estimated to bring. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What to change in a program, found in what is known of its allocation points, ranked by what it would bring.
  *
  * Bytes are those by which the program's peak would be lower. No more than those of the chunks that were alive at the peak and were
- * never read, not touched, no longer used or not used yet (analyze/report/at_peak.h), or never freed where `profalloc leaks` says that
+ * never read, not touched, no longer used or not used yet (analyze/points/at_peak.h), or never freed where `profalloc leaks` says that
  * they grow; and since the peak then is at another moment, no
  * more than lies between it and the highest of 1024 moments, spread evenly over the run, without what the change lets go of
  * (analyze/advise/savings.c). Between these moments there may be more, so that this is a bound from above. Calls are pairs of allocation and free that would not be
@@ -10,7 +10,10 @@
 #ifndef PFA_ANALYZE_ADVISE_FINDINGS_H
 #define PFA_ANALYZE_ADVISE_FINDINGS_H
 
-#include "analyze/report/report.h"
+#include "analyze/base/json.h"
+#include "analyze/points/report.h"
+
+#include <stdio.h>
 
 typedef enum pfa_advice {
 #define PFA_FINDING(name, title) PFA_ADVICE_##name,

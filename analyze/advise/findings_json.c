@@ -1,6 +1,9 @@
 /* Owns findings as JSON. docs/report-json.md describes them. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/json.h"
+#include "analyze/base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void put_sentence(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)

@@ -1,7 +1,10 @@
 /* Owns what is said of the points that hold most of the peak: also where no change is known that would make it less. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/json.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* So many, each with so much of the peak, until most of it is told. */

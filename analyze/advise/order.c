@@ -1,5 +1,6 @@
 /* Owns the order of findings, and which of them are about the same point. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

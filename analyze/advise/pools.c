@@ -1,5 +1,6 @@
 /* Owns what pools several points can have together. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Owns what a change saves of the peak, given that the peak then is at another moment. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* Owns the words of advice. See analyze/advise/findings.h. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 typedef struct words {
     FILE *to;

@@ -1,5 +1,6 @@
 /* Owns the comparing of two sides: the sums of each pair of points in each run, and what changed. See analyze/diff/compare.h. */
 #include "analyze/diff/compare.h"
+#include "analyze/base/memory.h"
 #include "analyze/diff/match.h"
 #include "analyze/names/identity.h"
 

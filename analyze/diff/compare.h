@@ -6,8 +6,12 @@
 #ifndef PFA_ANALYZE_DIFF_COMPARE_H
 #define PFA_ANALYZE_DIFF_COMPARE_H
 
+#include "analyze/base/json.h"
+#include "analyze/base/text.h"
 #include "analyze/diff/change.h"
 #include "analyze/diff/summary.h"
+
+#include <stdio.h>
 
 typedef struct pfa_side {
     pfa_summary_t *runs;

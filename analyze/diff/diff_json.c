@@ -1,7 +1,10 @@
 /* Owns the comparison as JSON, for programs. docs/gate.md describes it; a change of meaning is a new version. */
 #include "analyze/diff/diff.h"
+#include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { VERSION = 2 };

@@ -1,7 +1,10 @@
 /* Owns the comparison as people read it: both sides, totals, then lists of points by what became of them. */
 #include "analyze/diff/diff.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

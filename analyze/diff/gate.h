@@ -4,6 +4,9 @@
 #define PFA_ANALYZE_DIFF_GATE_H
 
 #include "analyze/diff/compare.h"
+#include "cli/commands.h"
+
+#include <stdio.h>
 
 enum { PFA_EXIT_LIMIT = 3 };
 

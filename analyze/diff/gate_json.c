@@ -1,5 +1,8 @@
 /* Owns the answer of a gate as JSON, for programs. docs/gate.md describes it; a change of meaning is a new version. */
 #include "analyze/diff/gate.h"
+#include "analyze/base/json.h"
+
+#include <stdio.h>
 
 enum { VERSION = 2 };
 

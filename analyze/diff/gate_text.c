@@ -1,7 +1,10 @@
 /* Owns the answer of a gate as people read it: a row for each limit, then the points behind those that do not hold. */
 #include "analyze/diff/gate.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *name_verdict(const pfa_outcome_t *outcome)

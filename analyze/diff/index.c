@@ -1,6 +1,6 @@
 /* Owns numbers by keys. See analyze/diff/index.h. */
 #include "analyze/diff/index.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

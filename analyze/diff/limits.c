@@ -1,5 +1,6 @@
 /* Owns limits: how they are written, and whether they hold. See analyze/diff/gate.h. */
 #include "analyze/diff/gate.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Owns the matching of points. See analyze/diff/compare.h for its steps. A step joins sets of points, never takes one apart, and
  * only sets that one side alone has are looked at by the next. */
 #include "analyze/diff/match.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/identity.h"
 
 #include <stdlib.h>

@@ -2,10 +2,13 @@
  * total that is beyond its limit and for each point that is. Fingerprints are the identities of points, so that a result is the
  * same one in the next build. */
 #include "analyze/diff/gate.h"
-#include "analyze/draw/outfile.h"
+#include "analyze/base/json.h"
 #include "analyze/names/place.h"
+#include "cli/commands.h"
+#include "cli/outfile.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

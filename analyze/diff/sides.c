@@ -1,7 +1,9 @@
 /* Owns the files of a comparison: which of them are of which side and of which run, and that they can be compared at all. */
 #include "analyze/diff/compare.h"
-#include "analyze/files/run.h"
-#include "analyze/tool/commands.h"
+#include "analyze/base/memory.h"
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "cli/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

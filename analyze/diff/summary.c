@@ -1,5 +1,7 @@
 /* Owns what a summary is made of. See analyze/diff/summary.h. */
 #include "analyze/diff/summary.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 
 #include <math.h>
 #include <stdlib.h>

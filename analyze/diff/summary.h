@@ -4,9 +4,10 @@
 #ifndef PFA_ANALYZE_DIFF_SUMMARY_H
 #define PFA_ANALYZE_DIFF_SUMMARY_H
 
+#include "analyze/base/notes.h"
 #include "analyze/diff/index.h"
-#include "analyze/memoro/memoro.h"
-#include "analyze/query/request.h"
+#include "analyze/points/memoro.h"
+#include "cli/request.h"
 
 typedef enum pfa_diff_metric {
 #define PFA_DIFF_METRIC(name, is_bytes, flows, label) PFA_DIFF_METRIC_##name,
@@ -41,7 +42,7 @@ typedef struct pfa_sums {
 double pfa_sums_score(const pfa_sums_t *sums, pfa_score_t score);
 void pfa_sums_add(pfa_sums_t *to, const pfa_sums_t *sums);
 
-/* Chunks of a point whose sizes are in one class (as in analyze/report/report.h): how unsure their sums would be, had they been
+/* Chunks of a point whose sizes are in one class (as in analyze/points/report.h): how unsure their sums would be, had they been
  * sampled otherwise, depends on these alone. */
 typedef struct pfa_size_sum {
     uint32_t metric; /* which chunks, by the metric of their bytes */

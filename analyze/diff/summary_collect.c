@@ -1,12 +1,16 @@
 /* Owns the making of a summary of traces: a report, whose points are called by their identities. */
 #include "analyze/diff/summary.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/names/identity.h"
+#include "analyze/points/report.h"
 #include "analyze/query/keys.h"
-#include "analyze/report/report.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,16 @@
 /* Owns the reading of files with summaries. They come from anywhere: a line that is not as docs/gate.md tells it, or a file that
  * does not end as it should, is an error that names the line; nothing is guessed. Memory grows with the file's size. */
 #include "analyze/diff/summary.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/diff/words.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

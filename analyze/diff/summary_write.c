@@ -1,10 +1,12 @@
 /* Owns the writing of summaries as a file. Lines of text, each a word and what it says; docs/gate.md tells all of them. */
 #include "analyze/diff/summary.h"
+#include "analyze/base/json.h"
 #include "analyze/names/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

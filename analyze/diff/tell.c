@@ -1,9 +1,13 @@
 /* Owns what the texts and JSON of diff and gate share: values, changes, sides, pairs of points. */
 #include "analyze/diff/compare.h"
+#include "analyze/base/json.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *pfa_tell_value(char text[PFA_NUMBER_TEXT], pfa_diff_metric_t metric, double value)

@@ -1,8 +1,9 @@
 /* Owns the tree of a flame graph: paths with their repetitions folded, names once each. See analyze/draw/flame.h. */
 #include "analyze/draw/flame.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/repeats.h"
+#include "analyze/base/slots.h"
 #include "analyze/draw/flame_tree.h"
-#include "analyze/tool/repeats.h"
-#include "analyze/tool/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* Owns folded stacks: the text form of a flame graph that other tools read. See pfa_flame_folded. */
 #include "analyze/draw/flame_tree.h"
-#include "analyze/draw/glyphs.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Readers split lines at semicolons and take what is behind the last space for the amount. */

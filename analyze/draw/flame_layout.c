@@ -1,7 +1,7 @@
 /* Owns where the frames of a flame graph lie, and which of them are drawn: a file of a few megabytes at most, whatever the
  * tree is like. */
 #include "analyze/draw/flame_tree.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

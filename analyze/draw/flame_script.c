@@ -5,6 +5,8 @@
  * appendChild, removeChild, get- and setAttribute, textContent, addEventListener. */
 #include "analyze/draw/flame_tree.h"
 
+#include <stdio.h>
+
 static const char *const lines[] = {
     "(function () {",
     "  'use strict';",

@@ -1,11 +1,14 @@
 /* Owns flame graphs as SVG: frames as rectangles that say in an attribute what they are, a table of names, and the script that
  * makes them answer. Without scripts it is still a picture with labels. */
 #include "analyze/draw/flame_tree.h"
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/scale.h"
 #include "analyze/draw/svg.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {

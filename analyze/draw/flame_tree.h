@@ -3,7 +3,9 @@
 #define PFA_ANALYZE_DRAW_FLAME_TREE_H
 
 #include "analyze/draw/flame.h"
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
+
+#include <stdio.h>
 
 enum { PFA_FLAME_ROOT = 0, PFA_FLAME_NOTHING = 0 };
 

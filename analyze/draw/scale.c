@@ -1,7 +1,9 @@
 /* Owns ranges, ticks and figures of axes. See analyze/draw/scale.h. Pure: no state, any thread. */
 #include "analyze/draw/scale.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct step {
     double factor;

@@ -3,7 +3,7 @@
 #define PFA_ANALYZE_DRAW_SCALE_H
 
 #include "analyze/draw/chart.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/text.h"
 
 enum { PFA_TICKS_MOST = 32 };
 

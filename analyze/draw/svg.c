@@ -1,8 +1,10 @@
 /* Owns what all SVG charts have in common: escaping, colours, the frame with its axes. See analyze/draw/svg.h and
  * analyze/draw/svg_plot.h. Writes to its file and keeps nothing. */
 #include "analyze/draw/svg_plot.h"
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void put_glyph(FILE *to, uint32_t glyph)

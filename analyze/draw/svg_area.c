@@ -1,8 +1,11 @@
 /* Owns amounts over time as SVG: stacked areas or lines, a legend, and a strip for each time that tells its figures. */
 #include "analyze/draw/area.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/svg_plot.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { LEGEND_WIDTH = 270, LEGEND_LINE = 17, STRIP_LINES = 8 };

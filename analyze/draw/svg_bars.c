@@ -1,7 +1,9 @@
 /* Owns bar charts as SVG. More bars than there is room for are drawn in groups, each as its largest; the chart says so. */
 #include "analyze/draw/svg_plot.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { NAMED_MOST = 40, NARROWEST = 2, NAME_MOST = 18 };
 

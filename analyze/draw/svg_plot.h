@@ -5,6 +5,8 @@
 #include "analyze/draw/scale.h"
 #include "analyze/draw/svg.h"
 
+#include <stdio.h>
+
 /* The rectangle that figures are drawn in. */
 typedef struct pfa_plot {
     FILE *to;

@@ -1,9 +1,11 @@
 /* Owns scatter plots as SVG. Dots that fall together are drawn once, so that the file does not grow with their number; those
  * that are to be seen keep a mark and a label of their own. */
 #include "analyze/draw/svg_plot.h"
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { LABEL_MOST = 36, LABEL_LINE = 14, LABELS_MOST = 64 };

@@ -1,8 +1,11 @@
 /* Owns terminals and canvases. See analyze/draw/term.h and analyze/draw/term_canvas.h. Writes to its file and keeps nothing. */
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/term_canvas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

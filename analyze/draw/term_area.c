@@ -1,10 +1,13 @@
 /* Owns amounts over time on a terminal. A column shows the moment of its stretch at which the sum was largest, so that no
  * spike is lost. */
 #include "analyze/draw/area.h"
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/term_canvas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct drawing {

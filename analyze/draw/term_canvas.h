@@ -5,6 +5,8 @@
 #include "analyze/draw/scale.h"
 #include "analyze/draw/term.h"
 
+#include <stdio.h>
+
 /* Colours are those of series and one; 0 is the terminal's own. */
 typedef struct pfa_cell {
     uint32_t glyph; /* 0: nothing */

@@ -1,8 +1,11 @@
 /* Owns scatter plots and bars on a terminal. */
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/term_canvas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How many dots there are, the more the heavier. */

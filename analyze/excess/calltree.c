@@ -2,6 +2,7 @@
  *
  * Calls are summed in a table of cells by callee and caller, and put in order afterwards: a function may have thousands of callers. */
 #include "analyze/excess/calltree.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,11 @@
 /* Owns sums of chunks and the table they are in. See analyze/excess/cells.h. */
 #include "analyze/excess/cells.h"
 
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * objects that are rare and live even shorter apart from the frequent ones, which then are not the shortest. How often that
  * happens depends on how finely times were recorded (docs/excess.md has figures). */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  * most of its chunks are there at the same time, so that a pool or a free list would have nothing to hand out again, which is
  * the paper's own reason to ask for short lives. */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

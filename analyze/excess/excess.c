@@ -1,10 +1,14 @@
 /* Owns `profalloc excess`: the walk through the chunks, and what is said of it. */
 #include "analyze/excess/excess.h"
-#include "analyze/memoro/memoro.h"
-#include "analyze/report/spent.h"
-#include "analyze/tool/commands.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
+#include "analyze/points/memoro.h"
+#include "analyze/points/spent.h"
+#include "cli/commands.h"
+#include "cli/tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };

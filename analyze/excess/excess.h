@@ -3,13 +3,14 @@
  *
  * chunks -> objects (objects.h) -> suspects, by clusters (clusters.c) or as outliers (outliers.c) -> hits, those that matter
  * (detect.c) -> text, JSON, pictures. */
-#ifndef PFA_ANALYZE_EXCESS_H
-#define PFA_ANALYZE_EXCESS_H
+#ifndef PFA_ANALYZE_EXCESS_EXCESS_H
+#define PFA_ANALYZE_EXCESS_EXCESS_H
 
+#include "analyze/base/text.h"
 #include "analyze/excess/kmeans.h"
 #include "analyze/excess/objects.h"
 #include "analyze/excess/quartiles.h"
-#include "analyze/query/request.h"
+#include "cli/request.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,10 @@
 /* Owns the answer of `profalloc excess` as JSON. docs/excess.md tells what it means. */
 #include "analyze/excess/calltree.h"
 #include "analyze/excess/excess.h"
-#include "analyze/tool/json.h"
+#include "analyze/base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void put_known(pfa_json_t *json, const char *key, double value)

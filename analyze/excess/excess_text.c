@@ -1,10 +1,12 @@
 /* Owns the answer of `profalloc excess` as text, for people. */
 #include "analyze/excess/calltree.h"
+#include "analyze/base/text.h"
 #include "analyze/excess/excess.h"
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { USUAL_TOP = 10 };

@@ -1,6 +1,7 @@
 /* Owns hits: suspects by who makes and who frees them. A loop that asks for other sizes each time is one thing to mend, however
  * many objects it makes and however little each of them takes. */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

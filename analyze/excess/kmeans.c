@@ -2,7 +2,7 @@
  * which counts. See analyze/excess/kmeans.h. */
 #include "analyze/excess/kmeans.h"
 
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

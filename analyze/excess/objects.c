@@ -1,5 +1,6 @@
 /* Owns allocation objects and the table they are summed in. See analyze/excess/objects.h. */
 #include "analyze/excess/objects.h"
+#include "analyze/base/memory.h"
 #include "analyze/query/keys.h"
 
 #include <stdlib.h>

@@ -6,8 +6,10 @@
  * nothing would ever be an outlier. So lifetimes are told, unless asked otherwise, in the unit in which the distance is a
  * number from 1 to below 10, as it was in the paper, whatever power of ten that takes. */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

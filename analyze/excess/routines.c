@@ -1,7 +1,9 @@
 /* Owns the numbers of functions. See analyze/excess/routines.h. */
 #include "analyze/excess/routines.h"
+#include "analyze/base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * with the square of the points, so of many only some are asked, and about each other. See analyze/excess/kmeans.h. */
 #include "analyze/excess/kmeans.h"
 
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

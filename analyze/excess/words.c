@@ -1,8 +1,11 @@
 /* Owns the sentences of `profalloc excess`: why the verdict is so, and what to do about a hit. */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,11 @@
 /* Owns the list of allocation wrappers and the form of names that it is asked with. See analyze/excess/wrappers.h. */
 #include "analyze/excess/wrappers.h"
+#include "analyze/base/memory.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

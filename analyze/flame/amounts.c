@@ -1,5 +1,7 @@
 /* Owns the amounts of a flame graph: sums by call stack. See analyze/flame/flame.h. */
 #include "analyze/flame/flame.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,10 @@
 #include "analyze/draw/flame.h"
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
-#include "analyze/timeline/summit.h"
-#include "analyze/tool/slots.h"
+#include "analyze/points/summit.h"
+#include "analyze/base/slots.h"
+
+#include <stdio.h>
 
 typedef enum pfa_metric {
     PFA_METRIC_BYTES,  /* allocated */
@@ -50,7 +52,7 @@ bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_
 void pfa_amounts_free(pfa_amounts_t *amounts);
 
 /* A graph of them; `inverted`: from the function that allocates to those that called it. With a key, the first frame of each
- * path is the group. (analyze/flame/paths.c) */
+ * path is the group. (analyze/draw/flame_paths.c) */
 pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted);
 void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric);
 

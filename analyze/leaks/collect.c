@@ -1,8 +1,11 @@
 /* Owns the collecting: one walk through all chunks of a query, in which each adds to the sums of its group. What many chunks have
  * in common is added once for all of them; what is done for each chunk is kept short, because there may be fifty million. */
 #include "analyze/leaks/leaks.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Owns the sums by group, role and value: a hash table while they are made, a sorted list afterwards. */
 #include "analyze/leaks/counts.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <stdlib.h>
 

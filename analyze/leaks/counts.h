@@ -3,7 +3,7 @@
 #ifndef PFA_ANALYZE_LEAKS_COUNTS_H
 #define PFA_ANALYZE_LEAKS_COUNTS_H
 
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,10 @@
 /* Owns the lines of evidence below a finding: births, growth, siblings, survival, accesses, threads. */
 #include "analyze/leaks/evidence.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char indent[] = "      ";

@@ -1,10 +1,14 @@
 /* Owns what `profalloc leaks` tells programs. docs/leaks.md describes it; a change of meaning is a new version. Times are in
  * seconds, shares from 0 to 1. */
 #include "analyze/names/place.h"
+#include "analyze/base/json.h"
+#include "analyze/base/progress.h"
+#include "analyze/base/text.h"
 #include "analyze/leaks/evidence.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { VERSION = 1 };

@@ -1,10 +1,12 @@
 /* Owns what `profalloc leaks` prints for people: totals, and the findings with their evidence. What is said of one finding's
  * evidence is in analyze/leaks/evidence_text.c. */
 #include "analyze/leaks/evidence.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool ended_as(const pfa_source_t *source, const char *ending)

@@ -1,5 +1,6 @@
 /* Owns the order of findings, and what verdicts are called. */
 #include "analyze/leaks/leaks.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

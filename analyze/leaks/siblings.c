@@ -1,10 +1,12 @@
 /* Owns the diagnosis: where, by which threads and after how long the siblings of survivors are freed. A group of a stack that has
  * none is told with those of other stacks whose allocating function is the same. */
 #include "analyze/leaks/leaks.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,11 @@
 /* Owns the reading and matching of suppressions. See analyze/leaks/suppress.h. */
 #include "analyze/leaks/suppress.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* Owns the allocation bin table: chunks by size, and which types of the program are of that size. See analyze/mprof/mprof.h. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
 
 #include <string.h>
 

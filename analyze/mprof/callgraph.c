@@ -12,7 +12,8 @@
  *
  * A function that calls itself and no other that calls it back is no cycle: its calls to itself are its `recur`. */
 #include "analyze/mprof/callgraph.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <stdlib.h>
 #include <string.h>

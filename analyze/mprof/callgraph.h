@@ -10,7 +10,7 @@
 #define PFA_ANALYZE_MPROF_CALLGRAPH_H
 
 #include "analyze/mprof/sums.h"
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,10 @@
 /* Owns what a stack is as a chain of functions: the allocator's own are not in it, nor is what calls main or the first
  * function of a thread, which the paper's chains do not have either. See analyze/mprof/functions.h. */
 #include "analyze/mprof/functions.h"
+#include "analyze/base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

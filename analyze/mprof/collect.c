@@ -1,6 +1,11 @@
 /* Owns the sums by stack that all of mprof's tables are made of. See analyze/mprof/mprof.h. Memory grows with stacks and
  * functions, not with chunks. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
+#include "analyze/base/slots.h"
+#include "analyze/base/text.h"
 
 #include <stdlib.h>
 

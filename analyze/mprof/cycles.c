@@ -2,7 +2,7 @@
  * recursion: a graph can be as deep as the program's recursion) and makes a node of each that has several members. See
  * analyze/mprof/callgraph.h. */
 #include "analyze/mprof/callgraph.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

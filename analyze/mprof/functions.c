@@ -1,5 +1,7 @@
 /* Owns the functions of mprof's tables. See analyze/mprof/functions.h. */
 #include "analyze/mprof/functions.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <stdlib.h>
 #include <string.h>

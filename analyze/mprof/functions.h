@@ -6,7 +6,7 @@
 #define PFA_ANALYZE_MPROF_FUNCTIONS_H
 
 #include "analyze/names/stacks.h"
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
 
 typedef struct pfa_function {
     char *name;

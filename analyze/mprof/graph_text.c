@@ -5,9 +5,11 @@
  * the entry it would have if they were one function. Lines of callers and callees in the same cycle as the function have only
  * the number of calls: which bytes were asked for by whom cannot be told there, and `total` counts no calls within a cycle. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* What a line has in front of the name; NULL is blank. */
 typedef struct line {

@@ -10,10 +10,13 @@
 #ifndef PFA_ANALYZE_MPROF_MPROF_H
 #define PFA_ANALYZE_MPROF_MPROF_H
 
+#include "analyze/base/slots.h"
 #include "analyze/mprof/callgraph.h"
 #include "analyze/mprof/functions.h"
 #include "analyze/names/types.h"
 #include "analyze/query/query.h"
+
+#include <stdio.h>
 
 enum { PFA_BIN_LARGEST = 1024, PFA_BINS = PFA_BIN_LARGEST + 2, PFA_PATH_LONGEST = 5 };
 

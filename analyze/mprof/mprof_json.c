@@ -1,8 +1,11 @@
 /* Owns mprof's tables as JSON: everything, whatever the verbosity; figures are bytes and counts, not percentages. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/json.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
-#include "analyze/tool/json.h"
+
+#include <stdio.h>
 
 enum { VERSION = 1 };
 

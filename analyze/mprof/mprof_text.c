@@ -1,11 +1,13 @@
 /* Owns mprof's tables as text: leaks, bins, direct allocation; the call graph is in graph_text.c. Columns are the paper's; of
  * estimates one more, behind bytes, tells how good they are. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* What the rows of a table are called. */
 static const char *noun_of(const pfa_mprof_t *mprof, const pfa_mprof_table_t *table)

@@ -3,6 +3,8 @@
  * As in the paper, a path is what allocations and frees are counted by, and it is a leak if not all of its chunks were freed;
  * whether the rest was meant to live until the end is not known. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <string.h>
 

@@ -8,9 +8,11 @@
  *   - The (%) of the call graph has three places and is never blank: (0) for main, (100) for make_widget (Figure 5).
  *   - `% mem` and `self + desc` are rounded to one decimal: 50.2 and 49.8, and 100.0 (Figures 4 and 5). */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
 #include <math.h>
+#include <stdio.h>
 
 double pfa_mprof_percent_of(double part, double whole)
 {

@@ -1,6 +1,7 @@
 /* Owns what the tables of leaks, sizes and direct allocation have in common: rows of sums, and the order they are told in. See
  * analyze/mprof/mprof.h. */
 #include "analyze/mprof/mprof.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,10 @@
  * A child process asks, so that it can be left at any time: libdebuginfod may be stuck in a look-up of the server's name, and
  * when it is told to stop (by its progress function) some versions note in their cache that the file does not exist. */
 #include "analyze/names/debuginfod.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
+#include "analyze/base/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +14,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -4,10 +4,13 @@
  * libdwfl would ask them itself, and wait for each module as long as libdebuginfod does: minutes, if a server is silent.
  * Here waiting is bounded for all modules together, it shows on a terminal, and the report says if it was in vain. For this
  * DEBUGINFOD_URLS is hidden from libdwfl. One thread. */
-#ifndef PFA_ANALYZE_DEBUGINFOD_H
-#define PFA_ANALYZE_DEBUGINFOD_H
+#ifndef PFA_ANALYZE_NAMES_DEBUGINFOD_H
+#define PFA_ANALYZE_NAMES_DEBUGINFOD_H
 
-#include "analyze/tool/tool.h"
+#include "analyze/base/notes.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Takes DEBUGINFOD_URLS out of the environment; to be called before libdwfl is asked for anything. */
 void pfa_debuginfod_hide(void);

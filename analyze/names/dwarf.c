@@ -1,5 +1,6 @@
 /* Owns the use of elfutils. See analyze/names/dwarf.h. */
 #include "analyze/names/dwarf.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/debuginfod.h"
 #include "analyze/names/dwarf_entries.h"
 #include "analyze/names/dwarf_functions.h"

@@ -1,6 +1,6 @@
 /* One module's debug information, asked through libdwfl. */
-#ifndef PFA_ANALYZE_DWARF_H
-#define PFA_ANALYZE_DWARF_H
+#ifndef PFA_ANALYZE_NAMES_DWARF_H
+#define PFA_ANALYZE_NAMES_DWARF_H
 
 #include "analyze/names/symbols.h"
 

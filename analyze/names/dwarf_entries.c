@@ -1,7 +1,7 @@
 /* Owns lists of entries of debug information with their ranges. See analyze/names/dwarf_entries.h. Part of the use of elfutils,
  * like analyze/names/dwarf.c. */
 #include "analyze/names/dwarf_entries.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

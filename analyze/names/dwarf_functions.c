@@ -3,8 +3,9 @@
  *
  * dwarf_getscopes gives up on a function that is described in another unit, which is what -flto makes of all of them. */
 #include "analyze/names/dwarf_functions.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 #include "analyze/names/dwarf_entries.h"
-#include "analyze/tool/tool.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

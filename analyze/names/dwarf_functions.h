@@ -5,7 +5,7 @@
 #ifndef PFA_ANALYZE_NAMES_DWARF_FUNCTIONS_H
 #define PFA_ANALYZE_NAMES_DWARF_FUNCTIONS_H
 
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
 
 #include <elfutils/libdw.h>
 

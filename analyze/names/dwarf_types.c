@@ -1,6 +1,7 @@
 /* Owns the search for types in debug information: all units of a module, entered where types can be declared. See
  * analyze/names/dwarf.h. Part of the use of elfutils, like analyze/names/dwarf.c. */
 #include "analyze/names/dwarf.h"
+#include "analyze/base/memory.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

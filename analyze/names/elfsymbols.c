@@ -3,7 +3,7 @@
  * The choice is that of libdwfl, which goes through the table and keeps the best so far; which one is best can depend on
  * their order there. tests/unit/test_elfsymbols.c holds it against libdwfl itself. */
 #include "analyze/names/elfsymbols.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

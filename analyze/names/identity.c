@@ -1,5 +1,6 @@
 /* Owns the identity of allocation points across builds. See analyze/names/identity.h. */
 #include "analyze/names/identity.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 
 #include <ctype.h>

@@ -3,6 +3,7 @@
 #include "analyze/names/place.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* C++ names can fill pages: of long ones, what is in angle brackets and argument lists is left out. */

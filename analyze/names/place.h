@@ -3,7 +3,9 @@
 #define PFA_ANALYZE_NAMES_PLACE_H
 
 #include "analyze/names/stacks.h"
-#include "analyze/tool/json.h"
+#include "analyze/base/json.h"
+
+#include <stdio.h>
 
 /* The line of a stack that is the program's own: the first outside the allocator and the C++ library, or, without one, the
  * innermost. False: there is none. */

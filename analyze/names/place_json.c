@@ -1,5 +1,6 @@
 /* Owns call stacks as JSON. docs/report-json.md tells what the members mean. */
 #include "analyze/names/place.h"
+#include "analyze/base/json.h"
 
 static const char *name_root(uint32_t root)
 {

@@ -1,9 +1,10 @@
 /* Owns stacks as people read them: one frame below the other, what repeats told once, and not more than a screen of them. */
 #include "analyze/names/place.h"
-#include "analyze/tool/repeats.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/repeats.h"
+#include "analyze/base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

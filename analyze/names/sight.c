@@ -1,5 +1,6 @@
 /* Owns which chunks are seen. See analyze/names/sight.h. */
 #include "analyze/names/sight.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Owns the sorted list of ranges, which is also a tree: the middle of a part of the list is the root of that part. See
  * analyze/names/spans.h. One thread. */
 #include "analyze/names/spans.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Owns the stacks of a report. See analyze/names/stacks.h. */
 #include "analyze/names/stacks.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

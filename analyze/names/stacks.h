@@ -1,7 +1,7 @@
 /* Call stacks of all traces of a report, told by what does not change from run to run: the module and the address in it.
  * Two stacks are the same if all their frames are. */
-#ifndef PFA_ANALYZE_STACKS_H
-#define PFA_ANALYZE_STACKS_H
+#ifndef PFA_ANALYZE_NAMES_STACKS_H
+#define PFA_ANALYZE_NAMES_STACKS_H
 
 #include "analyze/names/symbols.h"
 

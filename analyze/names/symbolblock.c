@@ -1,5 +1,6 @@
 /* Owns the SYMBOLS block. See analyze/names/symbolblock.h. */
 #include "analyze/names/symbolblock.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

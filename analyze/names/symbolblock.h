@@ -5,8 +5,8 @@
  *   pfa_symbolblock_frame_t each     innermost first
  *   texts, each with a 0 behind; texts are told by their place among them, and 0 is the empty one, for "not known"
  *   u32 each                         the offset of each frame in its function; blocks of earlier versions end before */
-#ifndef PFA_ANALYZE_SYMBOLBLOCK_H
-#define PFA_ANALYZE_SYMBOLBLOCK_H
+#ifndef PFA_ANALYZE_NAMES_SYMBOLBLOCK_H
+#define PFA_ANALYZE_NAMES_SYMBOLBLOCK_H
 
 #include "analyze/names/stacks.h"
 #include "analyze/trace/tracefile.h"

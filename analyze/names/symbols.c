@@ -1,8 +1,11 @@
 /* Owns the cache of names and the list of modules. See analyze/names/symbols.h. */
 #include "analyze/names/symbols.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 #include "analyze/names/debuginfod.h"
 #include "analyze/names/dwarf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

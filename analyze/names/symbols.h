@@ -3,9 +3,10 @@
  *
  * A module is the same everywhere if it has the same build-id, or, without one, the same path. Addresses are the module's
  * own. A file that is no longer the one that ran is not asked. */
-#ifndef PFA_ANALYZE_SYMBOLS_H
-#define PFA_ANALYZE_SYMBOLS_H
+#ifndef PFA_ANALYZE_NAMES_SYMBOLS_H
+#define PFA_ANALYZE_NAMES_SYMBOLS_H
 
+#include "analyze/base/notes.h"
 #include "analyze/trace/trace.h"
 
 typedef struct pfa_symbol {

@@ -3,6 +3,9 @@
  * Records come before typedefs of anything else (a `size_t` says little of a chunk of eight bytes), names that are reserved
  * for the C library and the compiler last, and the main program's own before libraries' within that. */
 #include "analyze/names/types.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
+#include "analyze/base/text.h"
 #include "analyze/names/dwarf.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Names of a program's types by their size, from debug information, to tell what chunks of a size may be. */
-#ifndef PFA_ANALYZE_TYPES_H
-#define PFA_ANALYZE_TYPES_H
+#ifndef PFA_ANALYZE_NAMES_TYPES_H
+#define PFA_ANALYZE_NAMES_TYPES_H
 
 #include "analyze/names/symbols.h"
-#include "analyze/tool/slots.h"
+#include "analyze/base/slots.h"
 
 typedef struct pfa_type {
     char *name;

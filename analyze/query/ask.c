@@ -1,8 +1,10 @@
 /* Owns what expressions are answered from: the texts of fields, and the sets that have to be known first. */
 #include "analyze/names/identity.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 #include "analyze/query/walk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

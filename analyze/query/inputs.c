@@ -1,7 +1,10 @@
 /* Owns which files a command works on. See analyze/query/inputs.h. */
 #include "analyze/query/inputs.h"
-#include "analyze/files/run.h"
-#include "analyze/tool/commands.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "cli/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #ifndef PFA_ANALYZE_QUERY_INPUTS_H
 #define PFA_ANALYZE_QUERY_INPUTS_H
 
+#include "analyze/base/notes.h"
 #include "analyze/trace/trace.h"
 
 typedef struct pfa_input {

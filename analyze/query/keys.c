@@ -1,9 +1,11 @@
 /* Owns the keys and the numbers of groups. See analyze/query/keys.h. A new key is a line in keys.def and two functions here. */
 #include "analyze/query/keys.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 #include "analyze/names/place.h"
-#include "analyze/tool/slots.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,18 @@
 /* Owns the sources of a query: opening them, what they have in common, and what is said of them. The walk is in
  * analyze/query/walk.c. */
 #include "analyze/query/query.h"
+#include "analyze/base/json.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/names/symbolblock.h"
 #include "analyze/query/inputs.h"
 #include "analyze/query/keys.h"
 #include "analyze/query/walk.h"
+#include "cli/tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

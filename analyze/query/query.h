@@ -1,15 +1,18 @@
 /* What every analysis begins with: the traces that it was given, each recording once, the stacks and names they have in
  * common, which of their chunks are asked for (--where) and what these are told apart by (--by).
  *
- * A command makes a query of its command line (analyze/query/request.h), walks through its chunks as often as it needs to,
+ * A command makes a query of its command line (cli/request.h), walks through its chunks as often as it needs to,
  * and keeps sums, not chunks. Times are nanoseconds since the first of the recordings began. */
 #ifndef PFA_ANALYZE_QUERY_QUERY_H
 #define PFA_ANALYZE_QUERY_QUERY_H
 
+#include "analyze/base/json.h"
+#include "analyze/base/notes.h"
 #include "analyze/names/stacks.h"
 #include "analyze/query/where.h"
-#include "analyze/tool/json.h"
 #include "analyze/trace/tally.h"
+
+#include <stdio.h>
 
 /* One trace of a query. */
 typedef struct pfa_source {

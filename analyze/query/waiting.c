@@ -1,6 +1,6 @@
 /* Owns the order of rows by group. See analyze/query/waiting.h. */
 #include "analyze/query/waiting.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,14 @@
 /* Owns the walk through the chunks of a query. See analyze/query/query.h. One walk at a time: analyze/trace/rows.c has the
  * memory of one decoder. */
 #include "analyze/query/walk.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 #include "analyze/query/keys.h"
 #include "analyze/query/waiting.h"
-#include "analyze/tool/commands.h"
+#include "cli/commands.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

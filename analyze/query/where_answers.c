@@ -1,6 +1,6 @@
 /* Owns what patterns said of texts. See analyze/query/where_answers.h. */
 #include "analyze/query/where_answers.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

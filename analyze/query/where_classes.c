@@ -1,6 +1,6 @@
 /* Owns the making of classes. See analyze/query/where_classes.h. */
 #include "analyze/query/where_classes.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

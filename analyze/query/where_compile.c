@@ -1,7 +1,7 @@
 /* Owns how an expression leaves the graph that it was parsed into, to be asked: on its own, and with the sets that it needs. */
 #include "analyze/query/where_parse.h"
 #include "analyze/query/where_program.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,11 @@
  *
  * Of a file, its path and the line stand in front. Of a very long line the part around the mark is shown. */
 #include "analyze/query/where_lex.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The costs that matter: pfa_where_kind looks up a map once for each step that has a say; pfa_where_chunk finds the class of each
  * number that is open and reads a byte. */
 #include "analyze/query/where_program.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Owns the parts of a path or of a demangled name that patterns are held against. See analyze/query/where_match.h. */
 #include "analyze/query/where_match.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Owns the nodes of expressions, each of which is there once. See analyze/query/where_graph.h. */
 #include "analyze/query/where_graph.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

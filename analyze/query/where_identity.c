@@ -1,7 +1,7 @@
 /* Owns the numbers of what expressions ask. Names are gone once an expression is compiled, and each part of it is
  * there once, so that one pass over its nodes is enough. */
 #include "analyze/query/where_program.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 #include "export/format/trace.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Owns what expressions are made of: comparisons, flags, sets of points, named queries. See analyze/query/where_leaf.h. */
 #include "analyze/query/where_leaf.h"
 #include "analyze/query/where_match.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

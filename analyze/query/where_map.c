@@ -1,6 +1,6 @@
 /* Owns the growing of maps. See analyze/query/where_map.h. */
 #include "analyze/query/where_map.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

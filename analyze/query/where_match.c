@@ -1,6 +1,6 @@
 /* Owns patterns and the matching of globs. See analyze/query/where_match.h. */
 #include "analyze/query/where_match.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,11 @@
  * A line that begins with a space goes on with the one before. */
 #include "analyze/query/where_near.h"
 #include "analyze/query/where_parse.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *
  * All return a node, or PFA_GRAPH_NONE after an error was told. */
 #include "analyze/query/where_leaf.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

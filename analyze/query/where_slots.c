@@ -1,6 +1,6 @@
 /* Owns slots: what chunks are asked that their kind left open, and what was answered. See analyze/query/where_program.h. */
 #include "analyze/query/where_program.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Owns texts that are kept once. See analyze/query/where_texts.h. */
 #include "analyze/query/where_texts.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

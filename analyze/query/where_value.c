@@ -1,6 +1,6 @@
 /* Owns numbers with units. See analyze/query/where_parse.h. */
 #include "analyze/query/where_parse.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,7 @@
 /* Owns what the report says of accesses as JSON. docs/report-json.md describes it. */
-#include "analyze/report/report.h"
+#include "analyze/points/report.h"
+#include "analyze/base/json.h"
+#include "analyze/base/notes.h"
 
 static void put_total(pfa_json_t *json, const pfa_access_total_t *total, double chunks)
 {

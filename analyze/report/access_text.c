@@ -1,8 +1,11 @@
 /* Owns what the report says of accesses as text: a table of the points, those whose memory was not needed, and which words
  * of chunks were touched how often. Lines stay within 100 columns, but for long names of functions. */
-#include "analyze/report/report.h"
+#include "analyze/points/report.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAP_LINES = 16, LIST_LINES = 5 };

@@ -1,10 +1,14 @@
 /* Owns the report as JSON, for programs. docs/report-json.md describes it; a change of meaning is a new version. */
-#include "analyze/tool/json.h"
-#include "analyze/report/report.h"
-#include "analyze/query/keys.h"
+#include "analyze/base/json.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
+#include "analyze/points/report.h"
+#include "analyze/query/keys.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /* Owns the report as text, for people. */
-#include "analyze/report/report.h"
+#include "analyze/points/report.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

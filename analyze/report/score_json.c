@@ -1,5 +1,8 @@
 /* Owns what the report says of scores, inferences and advice as JSON. docs/report-json.md describes it. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/json.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/query/keys.h"
 
 #include <math.h>

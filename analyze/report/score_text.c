@@ -1,10 +1,12 @@
 /* Owns the head of the report as text: the scores of the whole run, and the points that are worth a change most. */
 #include "analyze/advise/findings.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *score(char text[PFA_NUMBER_TEXT], double value)

@@ -1,6 +1,8 @@
 /* Owns the collecting of a timeline: births and deaths by bucket, first of all groups to find the largest (ranks.c), then of
  * these. Memory is bounded, whatever the numbers of groups and buckets are, but for a few words for each of either. */
 #include "analyze/timeline/buckets.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/timeline/ranks.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Owns the ranking of a timeline's groups. See analyze/timeline/ranks.h. */
 #include "analyze/timeline/ranks.h"
+#include "analyze/base/memory.h"
 #include "analyze/timeline/buckets.h"
 
 #include <stdlib.h>

@@ -7,7 +7,9 @@
 #define PFA_ANALYZE_TIMELINE_TIMELINE_H
 
 #include "analyze/query/query.h"
-#include "analyze/timeline/summit.h"
+#include "analyze/points/summit.h"
+
+#include <stdio.h>
 
 /* A group, by bucket. */
 typedef struct pfa_strand {
@@ -60,7 +62,7 @@ double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket);
 /* Half of the 95 % confidence interval of the bytes at its end; 0 unless they are estimates. */
 double pfa_timeline_error(const pfa_strand_t *strand, size_t bucket);
 
-/* In bytes, or in chunks. (analyze/timeline/timeline_chart.c) */
+/* In bytes, or in chunks. (analyze/draw/timeline_chart.c) */
 void pfa_timeline_term(const pfa_timeline_t *timeline, FILE *to, bool chunks);
 void pfa_timeline_svg(const pfa_timeline_t *timeline, FILE *to, bool chunks);
 /* (analyze/timeline/timeline_data.c) */

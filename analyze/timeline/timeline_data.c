@@ -1,6 +1,9 @@
 /* Owns timelines for programs: CSV and JSON. See analyze/timeline/timeline.h. */
-#include "analyze/draw/glyphs.h"
+#include "analyze/base/glyphs.h"
+#include "analyze/base/json.h"
 #include "analyze/timeline/timeline.h"
+
+#include <stdio.h>
 
 /* Quoted always: names have commas, and what is a figure to a spreadsheet may be a name. What is no UTF-8 becomes U+FFFD, as in
  * JSON. */

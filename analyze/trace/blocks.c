@@ -1,8 +1,10 @@
 /* Owns the way from the bytes of a trace file to the payloads of its blocks. See analyze/trace/blocks.h. */
 #include "analyze/trace/blocks.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/progress.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
  *
  * The file is read with pread and never mapped: it may be cut or grow while it is read. Nothing in it is trusted; what is
  * allocated for it is bounded by its size. */
-#ifndef PFA_ANALYZE_BLOCKS_H
-#define PFA_ANALYZE_BLOCKS_H
+#ifndef PFA_ANALYZE_TRACE_BLOCKS_H
+#define PFA_ANALYZE_TRACE_BLOCKS_H
 
 #include "export/format/trace.h"
 

@@ -1,7 +1,7 @@
 /* Owns the reading of live tables, but for records, rings and maps (analyze/trace/livetable_*.c). See analyze/trace/livetable.h. */
 #include "analyze/trace/livetable.h"
 #include "analyze/trace/blocks.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

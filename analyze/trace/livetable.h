@@ -1,8 +1,8 @@
 /* The live table beside a trace (export/format/live.h), as the tool reads it: of a process that is gone, or of one that
  * goes on meanwhile. It is read with pread, since the process may cut or remove it; what lies outside the file is
  * ignored. */
-#ifndef PFA_ANALYZE_LIVETABLE_H
-#define PFA_ANALYZE_LIVETABLE_H
+#ifndef PFA_ANALYZE_TRACE_LIVETABLE_H
+#define PFA_ANALYZE_TRACE_LIVETABLE_H
 
 #include "analyze/trace/regions.h"
 #include "export/format/live.h"

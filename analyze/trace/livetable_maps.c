@@ -2,7 +2,7 @@
 #include "analyze/trace/blocks.h"
 #include "analyze/trace/livetable.h"
 #include "analyze/trace/maps.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

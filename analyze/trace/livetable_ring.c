@@ -2,7 +2,7 @@
  * analyze/trace/livetable.h. */
 #include "analyze/trace/blocks.h"
 #include "analyze/trace/livetable.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Owns maps of accesses in memory. See analyze/trace/maps.h. */
 #include "analyze/trace/maps.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Maps of accesses (pfa_access_map_t of export/format/live.h): how often each 8-byte word of the chunks of an allocation point
  * was read and written. A trace has them by stack and length, told again and again, of which the last counts; a report adds
  * up all of a point. */
-#ifndef PFA_ANALYZE_MAPS_H
-#define PFA_ANALYZE_MAPS_H
+#ifndef PFA_ANALYZE_TRACE_MAPS_H
+#define PFA_ANALYZE_TRACE_MAPS_H
 
 #include "analyze/trace/blocks.h"
 #include "export/format/live.h"

@@ -1,6 +1,8 @@
 /* Owns what makes one account of a trace and its live table: how far rings got, which live chunks are dead after all, and
  * what is missing in the end. */
 #include "analyze/trace/trace.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* Owns the decoding of all blocks that are not rows: start, nodes, modules, threads, folds, counters, clocks, tags,
  * weights, marks, maps, end. Each decoder takes what is there, and answers false if the payload makes no sense. */
 #include "analyze/trace/trace.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Owns the sentences that say what a trace lacks. Nothing is left out silently: what a report does not count is told by
  * one of these. */
 #include "analyze/trace/trace.h"
+#include "analyze/base/notes.h"
 
 #include <inttypes.h>
 

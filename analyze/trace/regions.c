@@ -1,6 +1,6 @@
 /* Owns the look-up of regions. See analyze/trace/regions.h. */
 #include "analyze/trace/regions.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The regions of a picture: from the address of a chunk to the slots that it lies among. Filled by REGIONS blocks, which come before
  * the chunks, in the order of the file; those of another picture replace them. */
-#ifndef PFA_ANALYZE_REGIONS_H
-#define PFA_ANALYZE_REGIONS_H
+#ifndef PFA_ANALYZE_TRACE_REGIONS_H
+#define PFA_ANALYZE_TRACE_REGIONS_H
 
 #include "export/format/trace.h"
 

@@ -1,5 +1,6 @@
 /* Owns the walk through rows. See analyze/trace/rows.h. One walk at a time: the decoder's memory is shared. */
 #include "analyze/trace/rows.h"
+#include "analyze/base/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The way through all rows of a trace and its live table: every death once, then every chunk that is alive once. Rows are
  * decoded block by block and not kept. */
-#ifndef PFA_ANALYZE_ROWS_H
-#define PFA_ANALYZE_ROWS_H
+#ifndef PFA_ANALYZE_TRACE_ROWS_H
+#define PFA_ANALYZE_TRACE_ROWS_H
 
 #include "analyze/trace/trace.h"
 

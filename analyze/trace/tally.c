@@ -1,5 +1,6 @@
 /* Owns the totals of a trace. See analyze/trace/tally.h. */
 #include "analyze/trace/tally.h"
+#include "analyze/base/notes.h"
 
 #include <inttypes.h>
 #include <math.h>

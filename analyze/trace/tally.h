@@ -1,6 +1,6 @@
 /* Totals of a trace: what `report`, `check` and `seal` agree on. Allocations are deaths, folded deaths and live chunks. */
-#ifndef PFA_ANALYZE_TALLY_H
-#define PFA_ANALYZE_TALLY_H
+#ifndef PFA_ANALYZE_TRACE_TALLY_H
+#define PFA_ANALYZE_TRACE_TALLY_H
 
 #include "analyze/trace/rows.h"
 

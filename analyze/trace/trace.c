@@ -1,11 +1,14 @@
 /* Owns the opening of traces and what can be asked of an open one. See analyze/trace/trace.h. */
 #include "analyze/trace/trace.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

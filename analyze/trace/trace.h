@@ -1,12 +1,12 @@
 /* A trace as the tool has it open: everything but the rows, which analyze/trace/rows.h walks through. Memory is proportional to
  * nodes, threads and blocks, not to rows. */
-#ifndef PFA_ANALYZE_TRACE_H
-#define PFA_ANALYZE_TRACE_H
+#ifndef PFA_ANALYZE_TRACE_TRACE_H
+#define PFA_ANALYZE_TRACE_TRACE_H
 
 #include "analyze/trace/blocks.h"
 #include "analyze/trace/livetable.h"
 #include "analyze/trace/maps.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/notes.h"
 #include "export/format/batch.h"
 #include "export/format/trace.h"
 

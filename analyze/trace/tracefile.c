@@ -1,6 +1,6 @@
 /* Owns the writing of blocks by the tool. See analyze/trace/tracefile.h. */
 #include "analyze/trace/tracefile.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Writes blocks of a trace: for `seal`, which ends one, `pack`, which copies one, and tests, which make them. */
-#ifndef PFA_ANALYZE_TRACEFILE_H
-#define PFA_ANALYZE_TRACEFILE_H
+#ifndef PFA_ANALYZE_TRACE_TRACEFILE_H
+#define PFA_ANALYZE_TRACE_TRACEFILE_H
 
 #include "analyze/trace/blocks.h"
 

@@ -5,9 +5,9 @@
  *   members NAME NAME...                                                                 behind the node of a cycle
  *   in NAME WITHIN chunks bytes s m l x                                                  behind each node: its callers,
  *   out ...                                                                              and what it calls */
-/* sources: analyze/mprof/callgraph.c analyze/mprof/cycles.c analyze/tool/slots.c analyze/tool/tool.c */
+/* sources: analyze/mprof/callgraph.c analyze/mprof/cycles.c analyze/base/slots.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/mprof/callgraph.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 #include "tests/checked.h"
 
 #include <string.h>

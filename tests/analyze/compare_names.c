@@ -2,10 +2,10 @@
  * files of programs; asks for the addresses in their sections with code, and for those where symbols begin and end. Prints for
  * each file how many addresses it asked for, of how many there was a symbol, and how many functions were around them, inlined
  * ones too; or says where an answer is another, and fails. */
-/* sources: analyze/names/dwarf_entries.c analyze/names/dwarf_functions.c analyze/names/elfsymbols.c analyze/names/spans.c analyze/tool/slots.c analyze/tool/tool.c */
+/* sources: analyze/names/dwarf_entries.c analyze/names/dwarf_functions.c analyze/names/elfsymbols.c analyze/names/spans.c analyze/base/slots.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/names/dwarf_functions.h"
 #include "analyze/names/elfsymbols.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 #include "tests/checked.h"
 
 #include <dwarf.h>

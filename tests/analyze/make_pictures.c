@@ -8,11 +8,11 @@
  *          scatter       x, y, title, label ("": none) of each dot; axes are logarithmic
  *          bars          name, value, 1 if marked; the axis is logarithmic
  *          flame, folded the amount, then the names of the path */
-/* sources: analyze/draw/area.c analyze/draw/flame.c analyze/draw/flame_folded.c analyze/draw/flame_layout.c analyze/draw/flame_script.c analyze/draw/flame_svg.c analyze/draw/glyphs.c analyze/draw/scale.c analyze/draw/svg.c analyze/draw/svg_area.c analyze/draw/svg_bars.c analyze/draw/svg_scatter.c analyze/draw/term.c analyze/draw/term_area.c analyze/draw/term_marks.c analyze/tool/repeats.c analyze/tool/slots.c analyze/tool/tool.c */
+/* sources: analyze/draw/area.c analyze/draw/flame.c analyze/draw/flame_folded.c analyze/draw/flame_layout.c analyze/draw/flame_script.c analyze/draw/flame_svg.c analyze/base/glyphs.c analyze/draw/scale.c analyze/draw/svg.c analyze/draw/svg_area.c analyze/draw/svg_bars.c analyze/draw/svg_scatter.c analyze/draw/term.c analyze/draw/term_area.c analyze/draw/term_marks.c analyze/base/repeats.c analyze/base/slots.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/draw/flame.h"
 #include "analyze/draw/svg.h"
 #include "analyze/draw/term.h"
-#include "analyze/tool/tool.h"
+#include "analyze/base/memory.h"
 #include "tests/checked.h"
 
 #include <stdlib.h>

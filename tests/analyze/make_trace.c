@@ -46,7 +46,7 @@
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
  * bytes, chunks alive. */
-/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_given.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/tool/tool.c export/format/batch.c */
+/* sources: tests/analyze/make_live.c tests/analyze/make_access.c tests/analyze/make_big.c tests/analyze/make_many.c tests/analyze/make_given.c tests/analyze/make_sites.c analyze/trace/tracefile.c analyze/trace/blocks.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c export/format/batch.c */
 #include "tests/analyze/make_trace.h"
 
 #include <fcntl.h>

@@ -27,7 +27,7 @@ def titles(root):
 
 
 def fold(path):
-    """The rule of analyze/tool/repeats.h: [(names, repeats)]."""
+    """The rule of analyze/base/repeats.h: [(names, repeats)]."""
     folded, at = [], 0
     while at < len(path):
         best, reach = (1, 1), 1

@@ -8,9 +8,9 @@
  *   the trace | 'L'
  *
  * sources: see tests/fuzz/run.sh */
-#include "analyze/tool/commands.h"
-#include "analyze/report/report.h"
-#include "analyze/files/seal.h"
+#include "cli/commands.h"
+#include "analyze/points/report.h"
+#include "analyze/trace/seal.h"
 #include "tests/fuzz/fuzz.h"
 
 static char trace_path[64];

@@ -10,7 +10,7 @@
  * The trace is one of the reader's corpus, which tests/fuzz/run.sh names. */
 #include "analyze/query/where.h"
 #include "analyze/diff/summary.h"
-#include "analyze/tool/commands.h"
+#include "cli/commands.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

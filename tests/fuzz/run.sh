@@ -71,7 +71,7 @@ compile_tool() {
     fi
     rm -rf "$objects"
     mkdir -p "$objects"
-    (cd "$root" && find analyze export/format -name '*.c' ! -path analyze/tool/main.c ! -name options.c ! -name check.c ! -name run.c \
+    (cd "$root" && find analyze export/format -name '*.c' ! -path cli/main.c ! -name options.c ! -name check.c ! -name run.c \
         ! -name run_child.c) | xargs -P "$(nproc)" -I FILE bash -c 'object=${2//\//_} && "${@:3}" -c "$0/$2" -o "$1/${object%.c}.o"' \
         "$root" "$objects" FILE $launcher clang "${flags[@]}" -fsanitize=fuzzer-no-link
     echo "$key" >"$objects/key"

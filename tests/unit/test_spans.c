@@ -1,5 +1,5 @@
 /* Ranges that overlap, found by an address, against a list that is searched from end to end. */
-/* sources: analyze/names/spans.c analyze/tool/tool.c */
+/* sources: analyze/names/spans.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/names/spans.h"
 #include "tests/unit/unit.h"
 

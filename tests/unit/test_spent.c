@@ -1,6 +1,6 @@
 /* The estimate of the time in allocation routines: from made samples of calls whose times are known, and from nonsense. */
-/* sources: analyze/report/spent.c */
-#include "analyze/report/spent.h"
+/* sources: analyze/points/spent.c */
+#include "analyze/points/spent.h"
 #include "tests/checked.h"
 #include "tests/unit/unit.h"
 

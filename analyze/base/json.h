@@ -1,0 +1,26 @@
+/* A small writer of JSON: commas, escapes and broken UTF-8 are its business. A key of NULL is for elements of arrays. */
+#ifndef PFA_ANALYZE_BASE_JSON_H
+#define PFA_ANALYZE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct pfa_json {
+    FILE *to;
+    unsigned depth;
+    bool lines;   /* one line for each top-level value, nothing indented */
+    bool started; /* the object or array that is open has something in it */
+} pfa_json_t;
+
+/* The length of the well-formed UTF-8 sequence at `at`, 0 if there is none. */
+size_t pfa_json_sequence(const unsigned char *at);
+void pfa_json_begin(pfa_json_t *json, const char *key, char bracket);
+void pfa_json_end(pfa_json_t *json, char bracket);
+void pfa_json_text(pfa_json_t *json, const char *key, const char *value); /* NULL is null */
+void pfa_json_number(pfa_json_t *json, const char *key, double value);
+void pfa_json_whole(pfa_json_t *json, const char *key, uint64_t value);
+void pfa_json_bool(pfa_json_t *json, const char *key, bool value);
+
+#endif

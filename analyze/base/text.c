@@ -1,0 +1,81 @@
+/* Owns texts and numbers as people read them. See analyze/base/text.h. */
+#include "analyze/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void pfa_text_clean(char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        text[i] = (byte < ' ' && byte != '\0') || byte == 0x7f ? ' ' : text[i];
+    }
+}
+
+const char *pfa_text_bytes(char text[PFA_NUMBER_TEXT], double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (; fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) {
+        bytes /= 1024;
+    }
+    snprintf(text, PFA_NUMBER_TEXT, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return text;
+}
+
+const char *pfa_text_count(char text[PFA_NUMBER_TEXT], double count)
+{
+    char digits[PFA_NUMBER_TEXT];
+    if (!(fabs(count) < 1e18)) {
+        snprintf(text, PFA_NUMBER_TEXT, "%.3g", count);
+        return text;
+    }
+    snprintf(digits, sizeof digits, "%.0f", count);
+    size_t length = strlen(digits);
+    size_t to = 0;
+    for (size_t i = 0; i < length; i++) {
+        text[to++] = digits[i];
+        if (digits[i] != '-' && i + 1 < length && (length - i - 1) % 3 == 0) {
+            text[to++] = ',';
+        }
+    }
+    text[to] = '\0';
+    return text;
+}
+
+const char *pfa_text_ns(char text[PFA_NUMBER_TEXT], double ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    for (; fabs(ns) >= 1000 && unit + 1 < sizeof units / sizeof units[0]; unit++) {
+        ns /= 1000;
+    }
+    snprintf(text, PFA_NUMBER_TEXT,
+             fabs(ns) < 10 && unit != 0    ? "%.2f %s"
+             : fabs(ns) < 100 && unit != 0 ? "%.1f %s"
+                                           : "%.0f %s",
+             ns, units[unit]);
+    return text;
+}
+
+double pfa_half_width(double variance)
+{
+    return 1.96 * sqrt(fmax(variance, 0));
+}
+
+const char *pfa_text_within(char text[PFA_NUMBER_TEXT], double value, double variance)
+{
+    if (!(variance > 0) || !(value > 0)) {
+        text[0] = '\0';
+        return text;
+    }
+    double percent = 100 * pfa_half_width(variance) / value;
+    snprintf(text, PFA_NUMBER_TEXT, percent < 10 ? " ±%.1f %%" : " ±%.0f %%", percent);
+    return text;
+}
+
+const char *pfa_text_plural(double count)
+{
+    return fabs(count - 1) < 0.5 ? "" : "s";
+}

@@ -1,0 +1,131 @@
+/* Owns timelines as charts. See analyze/timeline/timeline.h. */
+#include "cli/drawn.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
+#include "analyze/draw/scale.h"
+#include "analyze/draw/svg.h"
+#include "analyze/draw/term.h"
+#include "analyze/timeline/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a chart points into. */
+typedef struct charted {
+    pfa_area_t area;
+    pfa_series_t *series;
+    double *times;
+    double *values; /* of all series, each behind the other: the state before the first bucket, then one for each */
+    double *most;
+    char *title;
+    char *note;
+} charted_t;
+
+/* The bucket whose end is the highest, for what is told of estimates. */
+static size_t highest_bucket(const pfa_timeline_t *timeline)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < timeline->buckets; i++) {
+        best = timeline->all.bytes[i] > timeline->all.bytes[best] ? i : best;
+    }
+    return best;
+}
+
+static char *make_note(const pfa_timeline_t *timeline, bool chunks)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    char number[PFA_NUMBER_TEXT];
+    const pfa_summit_result_t *peak = &timeline->peak;
+    if (to == NULL) {
+        return pfa_memory_copy("", 0);
+    }
+    fprintf(to, "peak %s", pfa_text_bytes(number, peak->bytes));
+    if (timeline->query->sampled) {
+        fprintf(to, " +- %s (an estimate; 95 %%)",
+                pfa_text_bytes(number, pfa_timeline_error(&timeline->all, highest_bucket(timeline))));
+    }
+    if (peak->at_most > peak->bytes) {
+        fprintf(to, ", %s at most", pfa_text_bytes(number, peak->at_most));
+    }
+    if (peak->one && peak->bytes > 0) {
+        fprintf(to, " at %s", pfa_moment_text(peak->seconds, number));
+    }
+    if (!chunks && peak->bytes > 0) {
+        fputs("; line above: at most", to);
+    }
+    fclose(to);
+    return text;
+}
+
+static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_t number, const pfa_strand_t *strand,
+                       bool chunks)
+{
+    size_t count = timeline->buckets + 1;
+    double *values = charted->values + number * count;
+    for (size_t i = 1; i < count; i++) {
+        values[i] = (chunks ? strand->chunks : strand->bytes)[i - 1];
+    }
+    charted->series[number] = (pfa_series_t){.name = strand->name, .values = values, .rest = strand->rest};
+}
+
+static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
+{
+    size_t count = timeline->buckets + 1;
+    size_t strands = timeline->strand_count != 0 ? timeline->strand_count : 1;
+    charted_t charted = {
+        .series = pfa_memory_get(strands, sizeof *charted.series),
+        .times = pfa_memory_get(count, sizeof *charted.times),
+        .values = pfa_memory_get(strands * count, sizeof *charted.values),
+        .most = pfa_memory_get(count, sizeof *charted.most),
+        .title = pfa_drawn_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
+        .note = make_note(timeline, chunks)};
+    for (size_t i = 1; i < count; i++) {
+        charted.times[i] = pfa_timeline_end(timeline, i - 1);
+        /* No more than the peak, which is known better. */
+        double most = pfa_timeline_most(&timeline->all, i - 1);
+        charted.most[i] = most < timeline->peak.at_most ? most : timeline->peak.at_most;
+        charted.most[i] = charted.most[i] > timeline->all.bytes[i - 1] ? charted.most[i] : timeline->all.bytes[i - 1];
+    }
+    for (size_t i = 0; i < strands; i++) {
+        put_series(&charted, timeline, i, timeline->strand_count != 0 ? &timeline->strands[i] : &timeline->all, chunks);
+    }
+    charted.area = (pfa_area_t){.title = charted.title,
+                                .note = charted.note,
+                                .x = {.name = "since the start", .unit = PFA_UNIT_SECONDS},
+                                .y = {.unit = chunks ? PFA_UNIT_NUMBER : PFA_UNIT_BYTES},
+                                .times = charted.times,
+                                .count = count,
+                                .series = charted.series,
+                                .series_count = strands,
+                                .stacked = true,
+                                .named = timeline->strand_count != 0,
+                                .most = chunks ? NULL : charted.most};
+    return charted;
+}
+
+static void free_chart(charted_t *charted)
+{
+    free(charted->series);
+    free(charted->times);
+    free(charted->values);
+    free(charted->most);
+    free(charted->title);
+    free(charted->note);
+}
+
+void pfa_timeline_term(const pfa_timeline_t *timeline, FILE *to, bool chunks)
+{
+    pfa_term_t term = pfa_term_of(to);
+    charted_t charted = make_chart(timeline, chunks);
+    pfa_term_area(to, &term, &charted.area);
+    free_chart(&charted);
+}
+
+void pfa_timeline_svg(const pfa_timeline_t *timeline, FILE *to, bool chunks)
+{
+    charted_t charted = make_chart(timeline, chunks);
+    pfa_svg_area(to, &charted.area);
+    free_chart(&charted);
+}

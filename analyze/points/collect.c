@@ -1,0 +1,371 @@
+/* Owns the collecting of a report: two to four walks through the chunks of a query. */
+#include "analyze/advise/findings.h"
+#include "analyze/base/memory.h"
+#include "analyze/query/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* While a report is collected. */
+typedef struct adding {
+    pfa_report_t *report;
+    pfa_peak_t *peak;            /* of the source that is walked through; NULL: not looked for */
+    bool together;               /* the peak of all sources is looked for */
+    pfa_thread_total_t *threads; /* by number */
+    size_t thread_room;
+    uint32_t full;
+    bool touched; /* one of the source's chunks was */
+} adding_t;
+
+pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group)
+{
+    report->points = pfa_memory_grow(report->points, &report->point_room, (size_t)group + 1, sizeof *report->points);
+    report->point_count = group >= report->point_count ? (size_t)group + 1 : report->point_count;
+    return &report->points[group];
+}
+
+static pfa_thread_total_t *find_thread(adding_t *adding, uint32_t number)
+{
+    adding->threads =
+        pfa_memory_grow(adding->threads, &adding->thread_room, (size_t)number + 1, sizeof *adding->threads);
+    return &adding->threads[number];
+}
+
+static void add_size(pfa_size_class_t sizes[PFA_SIZES], uint64_t size, double chunks)
+{
+    unsigned class = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
+    pfa_size_class_t *to = &sizes[class < PFA_SIZES ? class : PFA_SIZES - 1];
+    to->chunks += chunks;
+    to->bytes += chunks * (double)size;
+}
+
+void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks)
+{
+    if (report->wants_point_sizes) {
+        report->point_sizes = pfa_memory_grow(report->point_sizes, &report->point_sizes_room, (size_t)kind->group + 1,
+                                              sizeof *report->point_sizes);
+        add_size(report->point_sizes[kind->group].of[which], kind->size, chunks);
+    }
+}
+
+static void add_tally(pfa_tally_t *tally, double rows, double chunks, double bytes, bool live)
+{
+    *(live ? &tally->live_chunks : &tally->frees) += chunks;
+    *(live ? &tally->live_bytes : &tally->bytes_freed) += bytes;
+    *(live ? &tally->lives : &tally->deaths) += (uint64_t)rows;
+}
+
+static void add_kind(void *to, const pfa_kind_t *kind, double rows)
+{
+    adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    pfa_point_t *point = pfa_report_point(report, kind->group);
+    double chunks = kind->weight * rows;
+    double bytes = chunks * (double)kind->size;
+    double variance = rows * kind->weight * (kind->weight - 1);
+    double bytes_variance = variance * (double)kind->size * (double)kind->size;
+    point->chunks_variance += variance;
+    point->bytes_variance += bytes_variance;
+    point->live_variance += kind->live ? bytes_variance : 0;
+    point->live_chunks_variance += kind->live ? variance : 0;
+    point->largest = kind->size > point->largest ? kind->size : point->largest;
+    *(kind->live ? &point->live_chunks : &point->frees) += chunks;
+    *(kind->live ? &point->live_bytes : &point->bytes_freed) += bytes;
+    pfa_thread_total_t *thread = find_thread(adding, kind->thread);
+    thread->allocations += chunks;
+    thread->bytes += bytes;
+    if (!kind->live) {
+        find_thread(adding, kind->free_thread)->frees += chunks;
+    }
+    add_size(report->sizes, kind->size, chunks);
+    pfa_report_add_size(report, kind, PFA_SIZED_ALL, chunks);
+    if (kind->live) {
+        pfa_report_add_size(report, kind, PFA_SIZED_LIVE, chunks);
+    }
+    add_tally(&report->tally, rows, chunks, bytes, kind->live);
+    add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
+}
+
+static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
+{
+    adding_t *adding = to;
+    pfa_point_t *point = pfa_report_point(adding->report, group);
+    (void)stack;
+    point->frees += chunks;
+    point->bytes_freed += bytes;
+    add_tally(&adding->report->tally, 0, chunks, bytes, false);
+    add_tally(&adding->report->files[source->number].tally, 0, chunks, bytes, false);
+}
+
+static void add_accesses(adding_t *adding, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_report_t *report = adding->report;
+    report->accesses =
+        pfa_memory_grow(report->accesses, &report->access_room, (size_t)kind->group + 1, sizeof *report->accesses);
+    if (pfa_sight_of(&report->memoro.sights, kind->stack) == PFA_SIGHT_BLIND) {
+        report->accesses[kind->group].blind += kind->weight;
+    } else {
+        pfa_access_add(&report->accesses[kind->group], kind, chunk, adding->full);
+    }
+    adding->touched = adding->touched || chunk->accesses->reads != 0 || chunk->accesses->writes != 0;
+}
+
+static void add_to_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    adding_t *adding = to;
+    const pfa_event_t *event = chunk->event;
+    double bytes = kind->weight * (double)kind->size;
+    if (adding->peak != NULL) {
+        pfa_peak_add(adding->peak, event->alloc_time, event->free_time, bytes);
+    }
+    if (adding->together) {
+        pfa_together_add(adding->report->together, event->alloc_time, event->free_time, bytes);
+    }
+}
+
+static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    adding_t *adding = to;
+    if (chunk->accesses != NULL) {
+        add_accesses(adding, kind, chunk);
+    }
+    pfa_memoro_add(&adding->report->memoro, kind, chunk);
+    add_to_peak(to, kind, chunk);
+}
+
+static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const adding_t *adding = to;
+    pfa_at_peak_add(adding->report, kind, chunk);
+    pfa_memoro_add_again(&adding->report->memoro, kind, chunk);
+}
+
+/* Maps are by stack: there is no telling which of its words are of the chunks that were asked for. */
+static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa_trace_t *trace)
+{
+    for (size_t i = 0; i < trace->maps.count; i++) {
+        pfa_kind_t kind = {
+            .source = source,
+            .stack = pfa_stacks_add(&report->query.stacks, trace, trace->maps.list[i].stack, source->stack_of)};
+        uint32_t number = report->query.where != NULL ? pfa_query_stack_group(&report->query, kind.stack)
+                                                      : pfa_groups_find(&report->query, &kind, true);
+        if (number == UINT32_MAX || pfa_sight_of(&report->memoro.sights, kind.stack) == PFA_SIGHT_BLIND) {
+            continue;
+        }
+        (void)pfa_report_point(report, number);
+        report->maps = pfa_memory_grow(report->maps, &report->map_room, (size_t)number + 1, sizeof *report->maps);
+        pfa_map_add(&report->maps[number], &trace->maps.list[i]);
+    }
+}
+
+static void add_threads(adding_t *adding, const pfa_source_t *source)
+{
+    pfa_report_t *report = adding->report;
+    bool all = report->query.where == NULL;
+    for (uint32_t i = 0; all && i < source->thread_count; i++) {
+        (void)find_thread(adding, i);
+    }
+    for (uint32_t i = 0; i < adding->thread_room; i++) {
+        pfa_thread_total_t *thread = &adding->threads[i];
+        if (i < source->thread_count) {
+            thread->tid = source->threads[i].tid;
+            memcpy(thread->name, source->threads[i].name, sizeof thread->name);
+        }
+        thread->number = i;
+        thread->file = source->number;
+        if ((all && thread->tid != 0) || thread->allocations > 0 || thread->frees > 0) {
+            report->threads =
+                pfa_memory_grow(report->threads, &report->thread_room, report->thread_count + 1, sizeof *thread);
+            report->threads[report->thread_count++] = *thread;
+        }
+    }
+    free(adding->threads);
+    adding->threads = NULL;
+    adding->thread_room = 0;
+}
+
+static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+{
+    adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    if (begins) {
+        adding->full = pfa_access_full(trace);
+        adding->touched = false;
+        adding->peak = pfa_peak_new(source->start.counter, source->end);
+        if (adding->together) {
+            pfa_together_begin(report->together, source->number, trace);
+        }
+        return;
+    }
+    if (pfa_trace_has_accesses(trace) && (trace->counters.instrumented != 0 || adding->touched)) {
+        report->has_accesses = true;
+        report->unseen_code = report->unseen_code || !pfa_sight_is_whole(trace);
+        report->maps_are_merged |= trace->maps.count != 0 && trace->counters.merged != 0;
+        add_maps(report, source, trace);
+    }
+    add_threads(adding, source);
+    if (adding->together) {
+        pfa_together_end(report->together, source->end);
+    }
+    report->files[source->number].again = pfa_peak_again(adding->peak);
+    report->files[source->number].finder = adding->peak;
+    adding->peak = NULL;
+}
+
+static void see_again(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+{
+    adding_t *adding = to;
+    pfa_file_total_t *file = &adding->report->files[source->number];
+    adding->peak = begins && file->again ? file->finder : NULL;
+    if (begins && adding->together) {
+        pfa_together_begin(adding->report->together, source->number, trace);
+    } else if (adding->together) {
+        pfa_together_end(adding->report->together, source->end);
+    }
+}
+
+static pfa_together_t *begin_together(const pfa_query_t *query)
+{
+    pfa_trace_start_t *starts = pfa_memory_get(query->source_count, sizeof *starts);
+    for (size_t i = 0; i < query->source_count; i++) {
+        starts[i] = query->sources[i].start;
+    }
+    bool wanted = query->source_count > 1 && query->comparable;
+    pfa_together_t *together = wanted ? pfa_together_new(starts, query->source_count) : NULL;
+    free(starts);
+    return together;
+}
+
+static void end_peak(pfa_report_t *report, size_t number)
+{
+    pfa_file_total_t *file = &report->files[number];
+    const pfa_source_t *source = &report->query.sources[number];
+    file->peak = pfa_peak_finish(file->finder);
+    pfa_peak_free(file->finder);
+    file->finder = NULL;
+    double seconds = (double)(int64_t)(file->peak.time - source->start.counter) * source->ns_per_tick * 1e-9;
+    double all = (source->end_ns - source->start_ns) * 1e-9;
+    file->peak_seconds = file->peak.bytes <= 0 ? 0 : seconds < all ? seconds : all;
+}
+
+static bool walk_again(adding_t *adding)
+{
+    pfa_report_t *report = adding->report;
+    pfa_look_t look = {.to = adding, .chunk = add_to_peak, .source = see_again};
+    bool again = false;
+    adding->together = report->together != NULL && pfa_together_again(report->together);
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        again = again || report->files[i].again;
+    }
+    if ((again || adding->together) && pfa_query_walk(&report->query, &look, "finding the peak") != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < report->query.source_count; i++) {
+        end_peak(report, i);
+    }
+    if (report->together != NULL) {
+        report->all_peak = pfa_together_finish(report->together);
+    }
+    return true;
+}
+
+/* As advice is told. */
+static bool is_by_stack(const pfa_report_t *report)
+{
+    return report->query.key == NULL || report->query.key == &pfa_keys[0];
+}
+
+/* Of a sum of peaks, there is no moment to compare others with. */
+static bool has_savings(const pfa_report_t *report)
+{
+    return report->wants_advice && is_by_stack(report) && report->memoro.has_accesses && pfa_report_peak_is_one(report);
+}
+
+static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
+{
+    adding_t adding = {.report = report};
+    pfa_look_t first = {
+        .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
+    pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
+    report->files = pfa_memory_get(report->query.source_count, sizeof *report->files);
+    report->together = begin_together(&report->query);
+    pfa_memoro_begin(&report->memoro, &report->query, thresholds);
+    adding.together = report->together != NULL;
+    if (pfa_query_walk(&report->query, &first, "reading") != 0 || !walk_again(&adding)) {
+        free(adding.threads);
+        return false;
+    }
+    pfa_memoro_end(&report->memoro);
+    at_peak.accesses = report->memoro.has_accesses;
+    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(&report->query, &at_peak, "looking at the peak") != 0) {
+        return false;
+    }
+    pfa_copying_end(report);
+    pfa_memoro_settle(&report->memoro);
+    if (report->wants_advice && is_by_stack(report) && !pfa_kept_judge(report)) {
+        return false;
+    }
+    return !has_savings(report) || pfa_savings_weigh(report);
+}
+
+static void forget(pfa_report_t *report, size_t file_count)
+{
+    for (size_t i = 0; i < file_count; i++) {
+        if (report->files[i].finder != NULL) {
+            pfa_peak_free(report->files[i].finder);
+        }
+    }
+    pfa_together_free(report->together);
+    pfa_memoro_free(&report->memoro);
+    for (size_t i = 0; i < report->map_room; i++) {
+        free(report->maps[i].counters);
+    }
+    free(report->maps);
+    free(report->accesses);
+    free(report->files);
+    free(report->threads);
+    free(report->points);
+    free(report->point_sizes);
+    free(report->kept);
+    free(report->copying.list);
+}
+
+static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,
+                        bool advised)
+{
+    size_t file_count = query->source_count;
+    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized, .wants_advice = advised};
+    while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
+        forget(report, file_count);
+        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized, .wants_advice = advised};
+        if (file_count ==
+            report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
+            report->files = pfa_memory_get(file_count, sizeof *report->files);
+            report->query.status = report->query.status != 0 ? report->query.status : 1;
+            report->failed = true;
+            return;
+        }
+        file_count = report->query.source_count;
+    }
+}
+
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, false, false);
+}
+
+void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, false, true);
+}
+
+void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    collect_all(report, query, thresholds, true, false);
+}
+
+void pfa_report_free(pfa_report_t *report)
+{
+    forget(report, report->query.source_count);
+    pfa_query_close(&report->query);
+}

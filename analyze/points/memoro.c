@@ -1,0 +1,218 @@
+/* Owns what is collected of allocation points for Memoro's scores. See analyze/points/memoro.h; the scores themselves are in
+ * analyze/points/scores.c. */
+#include "analyze/points/memoro.h"
+#include "analyze/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds)
+{
+    *memoro = (pfa_memoro_t){.thresholds = *thresholds,
+                             .run_ns = query->run_ns,
+                             .end_ns = query->end_ns,
+                             .sampled = query->sampled,
+                             .sights = {.stacks = &query->stacks}};
+    for (size_t i = 0; i < query->source_count; i++) {
+        memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
+        memoro->life_step_ns = fmax(memoro->life_step_ns, query->sources[i].life_step_ns);
+    }
+    /* What lies one step apart may have been together. */
+    memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
+    memoro->group_ns_asked = memoro->group_ns;
+}
+
+void pfa_memoro_free(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        pfa_bursts_free(&point->bursts);
+        pfa_growth_free(&point->growth);
+        pfa_idle_free(&point->early);
+        pfa_idle_free(&point->late);
+        pfa_own_peak_free(&point->own_peak);
+    }
+    if (memoro->growths != NULL) {
+        pfa_growths_free(memoro->growths);
+    }
+    pfa_sights_free(&memoro->sights);
+    free(memoro->points);
+}
+
+static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)
+{
+    memoro->points = pfa_memory_grow(memoro->points, &memoro->point_room, (size_t)group + 1, sizeof *memoro->points);
+    memoro->point_count = group >= memoro->point_count ? (size_t)group + 1 : memoro->point_count;
+    return &memoro->points[group];
+}
+
+static pfa_growth_t *find_growth(void *to, uint32_t group)
+{
+    return &find_point(to, group)->growth;
+}
+
+static void widen_groups(pfa_memoro_t *memoro)
+{
+    memoro->group_ns *= 2;
+    memoro->group_count = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_bursts_widen(&memoro->points[i].bursts, memoro->group_ns);
+        memoro->group_count += memoro->points[i].bursts.count;
+    }
+}
+
+static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    memoro->group_count -= point->bursts.count;
+    pfa_bursts_add(&point->bursts, memoro->group_ns, memoro->step_ns, chunk, kind->weight,
+                   kind->weight * (double)kind->size);
+    pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
+    memoro->group_count += point->bursts.count;
+    /* Each point has one in the end. */
+    while ((double)memoro->group_count > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
+        widen_groups(memoro);
+    }
+}
+
+static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, double weight, double bytes)
+{
+    point->inferred[inference].chunks += weight;
+    point->inferred[inference].bytes += bytes;
+    point->inferred_variance[inference] += weight * (weight - 1);
+}
+
+bool pfa_memoro_is_moved(const pfa_kind_t *kind)
+{
+    return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
+}
+
+/* A chunk that went from the thread which allocated it to another, which kept it, was handed over: nobody waited for anybody. It was
+ * not if the one that allocated it touched it last, or if another than the last to touch it freed it. */
+static bool is_handed_over(const pfa_kind_t *kind)
+{
+    return kind->last_thread != kind->thread && (kind->live || kind->free_thread == kind->last_thread);
+}
+
+static bool is_contended(const pfa_kind_t *kind, const pfa_event_accesses_t *accesses,
+                         const pfa_thresholds_t *thresholds)
+{
+    return (kind->flags & PFA_RECORD_SHARED) != 0 && kind->size < PFA_CACHE_LINE && kind->last_thread != 0 &&
+           accesses->writes >= thresholds->turn_writes && !is_handed_over(kind);
+}
+
+static void infer(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                  double bytes)
+{
+    const pfa_thresholds_t *thresholds = &memoro->thresholds;
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double weight = kind->weight;
+    double least = fmax(thresholds->idle * chunk->life, thresholds->idle_least * memoro->run_ns);
+    if (!chunk->is_touched) {
+        if (!pfa_memoro_is_moved(kind)) {
+            add_inferred(point, PFA_INFER_never_touched, weight, bytes);
+        }
+        return;
+    }
+    if (accesses->reads == 0 && pfa_memoro_is_moved(kind)) {
+        /* written, and read by realloc */
+    } else if (accesses->reads == 0) {
+        add_inferred(point, PFA_INFER_write_only, weight, bytes);
+    } else if (accesses->writes == 0) {
+        add_inferred(point, PFA_INFER_read_only, weight, bytes);
+    }
+    if (chunk->idle >= least && chunk->life > 0) {
+        add_inferred(point, PFA_INFER_late_free, weight, bytes);
+        pfa_idle_add(&point->late, kind, chunk->idle, chunk->life);
+    }
+    if (chunk->first - chunk->born >= least && chunk->life > 0) {
+        add_inferred(point, PFA_INFER_early_allocation, weight, bytes);
+        pfa_idle_add(&point->early, kind, chunk->first - chunk->born, chunk->life);
+    }
+    if (chunk->touched < thresholds->coverage * (double)kind->size) {
+        add_inferred(point, PFA_INFER_low_coverage, weight, bytes);
+    }
+    if ((kind->flags & PFA_RECORD_SHARED) != 0) {
+        add_inferred(point, PFA_INFER_shared, weight, bytes);
+    }
+    if (is_contended(kind, accesses, thresholds)) {
+        add_inferred(point, PFA_INFER_contended, weight, bytes);
+    }
+}
+
+static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind,
+                         const pfa_chunk_t *chunk, double bytes)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    double weight = kind->weight;
+    uint64_t unit = pfa_access_unit(kind->size);
+    uint64_t reach = ((uint64_t)accesses->low + accesses->length) << unit;
+    /* What realloc copies to the next chunk was read, though not by instrumented code. */
+    bool read = accesses->reads != 0 || pfa_memoro_is_moved(kind);
+    bool used = read && accesses->writes != 0;
+    point->told_chunks += weight;
+    point->told_bytes += bytes;
+    point->touched_bytes += weight * chunk->touched;
+    point->used_bytes += used ? weight * chunk->touched : 0;
+    point->reads += weight * accesses->reads;
+    point->writes += weight * accesses->writes;
+    point->reach = accesses->length != 0 && reach > point->reach ? reach : point->reach;
+    point->useful += weight * (chunk->life > 0 ? (chunk->last - chunk->first) / chunk->life : chunk->is_touched);
+    infer(memoro, point, kind, chunk, bytes);
+    memoro->has_accesses = true;
+}
+
+static void see(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                double bytes)
+{
+    pfa_sight_t sight = pfa_sight_of(&memoro->sights, kind->stack);
+    if (sight == PFA_SIGHT_BLIND) {
+        point->blind += kind->weight;
+        return;
+    }
+    point->maybe_blind = point->maybe_blind || sight == PFA_SIGHT_UNKNOWN;
+    add_accesses(memoro, point, kind, chunk, bytes);
+}
+
+void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_memoro_point_t *point = find_point(memoro, kind->group);
+    double weight = kind->weight;
+    double size = (double)kind->size;
+    double bytes = weight * size;
+    if (point->rows == 0) {
+        point->first_birth = chunk->born;
+        point->smallest = kind->size;
+    }
+    point->rows++;
+    point->chunks += weight;
+    point->bytes += bytes;
+    point->chunks_variance += weight * (weight - 1);
+    point->bytes_variance += weight * (weight - 1) * size * size;
+    point->lives += weight * chunk->life;
+    point->byte_lives += bytes * chunk->life;
+    point->first_birth = fmin(point->first_birth, chunk->born);
+    point->last_death = fmax(point->last_death, chunk->died);
+    point->smallest = kind->size < point->smallest ? kind->size : point->smallest;
+    point->largest = kind->size > point->largest ? kind->size : point->largest;
+    if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
+        add_burst(memoro, point, kind, chunk);
+    }
+    pfa_own_peak_add(&point->own_peak, memoro->end_ns, chunk, kind->live, bytes);
+    if (chunk->accesses != NULL) {
+        see(memoro, point, kind, chunk, bytes);
+    }
+    if (!kind->source->sampled) { /* may move points in memory */
+        if (memoro->growths == NULL) {
+            memoro->growths = pfa_growths_new((uint32_t)memoro->thresholds.run_chunks, find_growth, memoro);
+        }
+        pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
+    }
+}
+
+void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_own_peak_t *own = &find_point(memoro, kind->group)->own_peak;
+    if (own->events != NULL) {
+        pfa_own_peak_add_again(own, memoro->end_ns, chunk, kind->live, kind->weight * (double)kind->size);
+    }
+}

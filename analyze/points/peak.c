@@ -1,0 +1,256 @@
+/* Owns the search for the peak. See analyze/points/peak.h. */
+#include "analyze/points/peak.h"
+#include "analyze/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 1 << 20, EVENTS_MAX = 4 << 20 };
+
+typedef struct bucket {
+    double births;
+    double deaths;
+    uint32_t events;
+    uint32_t chosen;
+} bucket_t;
+
+typedef struct event {
+    uint64_t time;
+    double change;
+} event_t;
+
+struct pfa_peak {
+    uint64_t first;
+    unsigned shift;
+    bucket_t *buckets;
+    event_t *events; /* all, while they are few; then those of the chosen buckets */
+    size_t count;
+    size_t room;
+    bool all;    /* events has all of them */
+    bool second; /* the second walk */
+    pfa_peak_result_t best;
+};
+
+pfa_peak_t *pfa_peak_new(uint64_t first, uint64_t last)
+{
+    pfa_peak_t *peak = pfa_memory_get(1, sizeof *peak);
+    peak->first = first;
+    peak->all = true;
+    while (last > first && (last - first) >> peak->shift >= BUCKETS) {
+        peak->shift++;
+    }
+    return peak;
+}
+
+void pfa_peak_free(pfa_peak_t *peak)
+{
+    free(peak->buckets);
+    free(peak->events);
+    free(peak);
+}
+
+static size_t bucket_of(const pfa_peak_t *peak, uint64_t time)
+{
+    uint64_t number = time < peak->first ? 0 : (time - peak->first) >> peak->shift;
+    return number < BUCKETS ? (size_t)number : BUCKETS - 1;
+}
+
+/* Buckets of twice the width. */
+static void widen(pfa_peak_t *peak)
+{
+    for (size_t i = 0; i < BUCKETS / 2; i++) {
+        const bucket_t *even = &peak->buckets[2 * i];
+        const bucket_t *odd = even + 1;
+        uint32_t room = UINT32_MAX - even->events;
+        peak->buckets[i] = (bucket_t){.births = even->births + odd->births,
+                                      .deaths = even->deaths + odd->deaths,
+                                      .events = even->events + (odd->events < room ? odd->events : room)};
+    }
+    memset(&peak->buckets[BUCKETS / 2], 0, BUCKETS / 2 * sizeof *peak->buckets);
+    peak->shift++;
+}
+
+static void add_to_bucket(pfa_peak_t *peak, uint64_t time, double change)
+{
+    while (time > peak->first && (time - peak->first) >> peak->shift >= BUCKETS) {
+        widen(peak);
+    }
+    bucket_t *bucket = &peak->buckets[bucket_of(peak, time)];
+    *(change > 0 ? &bucket->births : &bucket->deaths) += change;
+    bucket->events += bucket->events < UINT32_MAX;
+}
+
+static void keep(pfa_peak_t *peak, uint64_t time, double change)
+{
+    peak->events = pfa_memory_grow(peak->events, &peak->room, peak->count + 1, sizeof *peak->events);
+    peak->events[peak->count++] = (event_t){.time = time, .change = change};
+}
+
+/* They were few so far. */
+static void put_in_buckets(pfa_peak_t *peak)
+{
+    peak->buckets = pfa_memory_get(BUCKETS, sizeof *peak->buckets);
+    for (size_t i = 0; i < peak->count; i++) {
+        add_to_bucket(peak, peak->events[i].time, peak->events[i].change);
+    }
+    peak->all = false;
+    peak->count = 0;
+}
+
+static void add_event(pfa_peak_t *peak, uint64_t time, double change)
+{
+    if (peak->second) {
+        if (peak->buckets[bucket_of(peak, time)].chosen != 0 && peak->count < EVENTS_MAX) {
+            keep(peak, time, change);
+        }
+        return;
+    }
+    if (peak->all && peak->count == EVENTS_MAX) {
+        put_in_buckets(peak);
+    }
+    if (peak->all) {
+        keep(peak, time, change);
+    } else {
+        add_to_bucket(peak, time, change);
+    }
+}
+
+void pfa_peak_add(pfa_peak_t *peak, uint64_t alloc_time, uint64_t free_time, double bytes)
+{
+    if (free_time <= alloc_time || !(bytes > 0)) {
+        return;
+    }
+    add_event(peak, alloc_time, bytes);
+    if (free_time != UINT64_MAX) {
+        add_event(peak, free_time, -bytes);
+    }
+}
+
+void pfa_peak_take(pfa_peak_t *peak, uint64_t time, double bytes)
+{
+    if (bytes > 0) {
+        add_event(peak, time, -bytes);
+    }
+}
+
+static void offer(pfa_peak_t *peak, uint64_t time, double bytes)
+{
+    if (bytes > peak->best.bytes) {
+        peak->best.bytes = bytes;
+        peak->best.time = time;
+    }
+}
+
+/* The last tick of a bucket; the last bucket has all that is later, too. */
+static uint64_t end_of(const pfa_peak_t *peak, size_t bucket)
+{
+    return bucket + 1 == BUCKETS ? UINT64_MAX - 1 : peak->first + ((uint64_t)(bucket + 1) << peak->shift) - 1;
+}
+
+typedef struct bound {
+    double most;
+    size_t bucket;
+} bound_t;
+
+static int compare_bounds(const void *a, const void *b)
+{
+    double left = ((const bound_t *)a)->most;
+    double right = ((const bound_t *)b)->most;
+    return left > right ? -1 : left < right;
+}
+
+/* Buckets in which the heap can have been larger than at any end of a bucket. */
+static bound_t *list_candidates(pfa_peak_t *peak, size_t *count)
+{
+    size_t room = 0;
+    bound_t *list = NULL;
+    double live = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        live += peak->buckets[i].births + peak->buckets[i].deaths;
+        offer(peak, end_of(peak, i), live);
+    }
+    live = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        const bucket_t *bucket = &peak->buckets[i];
+        if (bucket->deaths < 0 && live + bucket->births > peak->best.bytes) {
+            list = pfa_memory_grow(list, &room, *count + 1, sizeof *list);
+            list[(*count)++] = (bound_t){.most = live + bucket->births, .bucket = i};
+        }
+        live += bucket->births + bucket->deaths;
+    }
+    return list;
+}
+
+bool pfa_peak_again(pfa_peak_t *peak)
+{
+    if (peak->all) {
+        return false;
+    }
+    size_t count = 0;
+    size_t events = 0;
+    size_t chosen = 0;
+    bound_t *list = list_candidates(peak, &count);
+    if (count != 0) {
+        qsort(list, count, sizeof *list, compare_bounds);
+    }
+    for (; chosen < count; chosen++) {
+        bucket_t *bucket = &peak->buckets[list[chosen].bucket];
+        events += bucket->events;
+        if (events > EVENTS_MAX) {
+            break;
+        }
+        bucket->chosen = 1;
+    }
+    peak->best.at_most = chosen < count ? list[chosen].most : 0;
+    free(list);
+    peak->second = chosen != 0;
+    return peak->second;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    uint64_t left = ((const event_t *)a)->time;
+    uint64_t right = ((const event_t *)b)->time;
+    return left < right ? -1 : left > right;
+}
+
+/* From one tick to the next, all changes of a tick at once. */
+static void sweep(pfa_peak_t *peak, size_t from, size_t to, double live)
+{
+    for (size_t i = from; i < to;) {
+        uint64_t time = peak->events[i].time;
+        for (; i < to && peak->events[i].time == time; i++) {
+            live += peak->events[i].change;
+        }
+        offer(peak, time, live);
+    }
+}
+
+static void sweep_chosen(pfa_peak_t *peak)
+{
+    double live = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        size_t end = at;
+        while (end < peak->count && bucket_of(peak, peak->events[end].time) == i) {
+            end++;
+        }
+        sweep(peak, at, end, live);
+        live += peak->buckets[i].births + peak->buckets[i].deaths;
+        at = end;
+    }
+}
+
+pfa_peak_result_t pfa_peak_finish(pfa_peak_t *peak)
+{
+    if (peak->count != 0) {
+        qsort(peak->events, peak->count, sizeof *peak->events, compare_events);
+    }
+    if (peak->all) {
+        sweep(peak, 0, peak->count, 0);
+    } else if (peak->second) {
+        sweep_chosen(peak);
+    }
+    peak->best.at_most = peak->best.at_most > peak->best.bytes ? peak->best.at_most : peak->best.bytes;
+    return peak->best;
+}

@@ -1,0 +1,184 @@
+/* What a report tells, collected from one or several traces: totals, allocation points, the peak, sizes, threads, and what was
+ * done with the chunks. */
+#ifndef PFA_ANALYZE_POINTS_REPORT_H
+#define PFA_ANALYZE_POINTS_REPORT_H
+
+#include "analyze/advise/kept.h"
+#include "analyze/base/json.h"
+#include "analyze/points/access.h"
+#include "analyze/points/at_peak.h"
+#include "analyze/points/copying.h"
+#include "analyze/points/memoro.h"
+#include "analyze/points/peak.h"
+#include "analyze/points/spent.h"
+#include "analyze/points/together.h"
+#include "analyze/query/query.h"
+
+#include <stdio.h>
+
+/* All chunks of one group of the query: mostly, those with the same allocation stack. */
+typedef struct pfa_point {
+    double frees;
+    double bytes_freed;
+    double live_chunks;
+    double live_bytes;
+    double peak_chunks; /* of those that were alive at the peak */
+    double peak_bytes;
+    /* Of these estimates, if sampled: */
+    double chunks_variance;
+    double bytes_variance;
+    double live_variance; /* of live bytes, */
+    double peak_variance; /* and of those at the peak */
+    double live_chunks_variance;
+    double peak_chunks_variance;
+    pfa_estimate_t kept;              /* bytes at the peak that nobody freed until the end */
+    double outgrown;                  /* bytes at the peak of buffers that were just being copied to larger ones */
+    pfa_estimate_t spare[PFA_SPARES]; /* bytes at the peak that need not have been there */
+    /* Of these, what would save nothing, since there is a peak almost as high at another moment; 0 where that is not looked at.
+     * (analyze/advise/savings.c) */
+    double needed_elsewhere[PFA_SPARES];
+    uint64_t largest; /* size that was asked for */
+} pfa_point_t;
+
+typedef enum pfa_order {
+#define PFA_ORDER(name, option, title, value) PFA_BY_##name,
+#include "analyze/points/orders.def"
+#undef PFA_ORDER
+    PFA_ORDERS
+} pfa_order_t;
+extern const char *const pfa_order_names[PFA_ORDERS];
+extern const char *const pfa_order_titles[PFA_ORDERS];
+
+enum { PFA_SIZES = 50 };
+/* Chunks of 0 bytes, of 1, of 2 to 3, of 4 to 7, ...; folded ones are in none. */
+typedef struct pfa_size_class {
+    double chunks;
+    double bytes;
+} pfa_size_class_t;
+
+/* The chunks of one point by size: all of them, those at the peak, and those that are live. */
+typedef enum pfa_sized { PFA_SIZED_ALL, PFA_SIZED_PEAK, PFA_SIZED_LIVE, PFA_SIZED } pfa_sized_t;
+
+typedef struct pfa_point_sizes {
+    pfa_size_class_t of[PFA_SIZED][PFA_SIZES];
+} pfa_point_sizes_t;
+
+typedef struct pfa_thread_total {
+    uint32_t file; /* in files */
+    uint32_t number;
+    uint32_t tid;
+    char name[16];
+    double allocations;
+    double bytes;
+    double frees;
+} pfa_thread_total_t;
+
+/* Of a source of the query, and its number. */
+typedef struct pfa_file_total {
+    pfa_tally_t tally; /* of the chunks that were asked for */
+    pfa_peak_result_t peak;
+    double peak_seconds;
+    pfa_peak_t *finder; /* while it is looked for */
+    bool again;         /* it takes a second walk */
+} pfa_file_total_t;
+
+typedef struct pfa_report {
+    pfa_query_t query;
+    bool failed;         /* what was asked for cannot be had, which was said */
+    pfa_tally_t tally;   /* of all files */
+    pfa_point_t *points; /* by group of the query */
+    size_t point_count;
+    size_t point_room;
+    bool has_accesses;            /* of any file */
+    bool unseen_code;             /* of any file: code that is not instrumented may have used chunks, besides libc */
+    pfa_access_total_t *accesses; /* by point, as far as there is room: of the others nothing is known */
+    size_t access_room;
+    pfa_map_t *maps; /* by point, likewise */
+    size_t map_room;
+    bool maps_are_merged; /* some of them have words that were only between others */
+    pfa_memoro_t memoro;  /* scores and inferences */
+    pfa_size_class_t sizes[PFA_SIZES];
+    bool wants_advice; /* what changes save is looked at */
+    bool wants_point_sizes;
+    pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
+    size_t point_sizes_room;
+    pfa_copying_t copying;
+    pfa_kept_t *kept; /* if advice is wanted: by point, as far as there is room */
+    size_t kept_room;
+    pfa_thread_total_t *threads;
+    size_t thread_count;
+    size_t thread_room;
+    pfa_file_total_t *files;    /* by source */
+    pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
+    pfa_peak_result_t all_peak; /* then: of all of them */
+} pfa_report_t;
+
+/* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
+void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The same, with what it takes for advice: other moments than the peak, and what was not freed. */
+void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* The point of a group of the query, new ones with zeros. */
+pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
+/* The first, and the sizes of each point. */
+void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+/* So many chunks of a kind, by size, if sizes are asked for. */
+void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);
+/* The sum of all points. */
+pfa_point_t pfa_report_sum(const pfa_report_t *report);
+void pfa_report_free(pfa_report_t *report);
+/* The numbers of all points, the greatest first; the caller frees them. */
+uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
+double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
+/* The only file's, that of all together, or, if that is not known, the sum of all files' peaks. */
+pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
+/* What it is called: with --where it is that of the chunks that were asked for. */
+const char *pfa_report_peak_words(const pfa_report_t *report);
+/* When it was, in seconds since the first trace began. */
+double pfa_report_peak_seconds(const pfa_report_t *report);
+/* Whether there is such a time: of a sum there is none. */
+bool pfa_report_peak_is_one(const pfa_report_t *report);
+/* The time that a file's process, or those of all files, spent in allocation routines; false: that is not known, or not
+ * what is asked for, since it is not known by chunk. */
+bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent);
+bool pfa_report_spent(const pfa_report_t *report, pfa_spent_t *spent);
+/* Whether a file's process goes on, so that each walk saw another moment of it. */
+bool pfa_report_is_running(const pfa_report_t *report);
+
+/* Of the point of this number: its accesses, and how often each of its words was touched (NULL if not known), of which so
+ * many lie in the largest chunk. */
+const pfa_access_total_t *pfa_report_access(const pfa_report_t *report, uint32_t number);
+const pfa_map_t *pfa_report_map(const pfa_report_t *report, uint32_t number);
+uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number);
+pfa_access_total_t pfa_report_all_accesses(const pfa_report_t *report);
+/* Of so many chunks, those whose accesses are not in the total. */
+double pfa_access_unknown(const pfa_access_total_t *total, double chunks);
+
+/* What is said of maps_are_merged. */
+#define PFA_MERGED_WHAT "parts of the program were built with a Clang pass that joins accesses to ranges"
+#define PFA_MERGED_WORDS "maps may tell words as touched that lie between those that were"
+#define PFA_MERGED_HELP "build with PROFALLOC_PASS=map"
+
+void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);
+void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order);
+/* The head of the text: scores and what is worth a change. (analyze/report/score_text.c) */
+void pfa_score_text(pfa_report_t *report, size_t top);
+/* Members of an object: a point, and what the scores and inferences are. (analyze/report/score_json.c) */
+void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number);
+void pfa_score_json(pfa_json_t *json, pfa_report_t *report);
+void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top);
+/* What scores and advice cannot tell, into the query's remarks. */
+void pfa_score_remarks(pfa_report_t *report);
+void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
+/* Their parts about accesses. (analyze/report/access_text.c, analyze/report/access_json.c) */
+void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
+void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);
+void pfa_access_json_remarks(pfa_report_t *report);
+void pfa_access_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
+/* The same in all runs: of its stack. */
+uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number);
+/* A point in few words. */
+void pfa_report_place(FILE *to, pfa_report_t *report, uint32_t number);
+/* A few lines on standard error, for `profalloc run`. */
+void pfa_report_summary(pfa_report_t *report);
+
+#endif

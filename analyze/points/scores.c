@@ -1,0 +1,231 @@
+/* Owns the scores of points and of the whole run, and which inferences are said. See analyze/points/memoro.h. */
+#include "analyze/points/memoro.h"
+#include "analyze/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const pfa_score_names[PFA_SCORES] = {
+    [PFA_SCORE_LIFETIME] = "lifetime", [PFA_SCORE_USAGE] = "usage", [PFA_SCORE_USEFUL] = "useful_lifetime"};
+
+const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES] = {
+#define PFA_INFERENCE(name, accesses, title, meaning) {#name, title, meaning, accesses},
+#include "analyze/points/inferences.def"
+#undef PFA_INFERENCE
+};
+
+static void score_point(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
+{
+    /* Without a short-lived chunk there is nothing bad about it. */
+    point->scores[PFA_SCORE_LIFETIME] =
+        point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts, memoro->step_ns);
+    point->scores[PFA_SCORE_USAGE] = point->told_bytes > 0 ? point->used_bytes / point->told_bytes : (double)NAN;
+    point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
+}
+
+/* Whether it is a short-lived one; if it has no score by itself, those of its kind tell. */
+static bool is_short_lived(const pfa_memoro_t *memoro, const pfa_burst_t *burst, double kind_score)
+{
+    double score = pfa_burst_score(burst, memoro->step_ns);
+    return burst->chunks >= memoro->thresholds.burst_chunks &&
+           (isnan(score) ? kind_score : score) <= memoro->thresholds.burst_score;
+}
+
+/* Bursts are known once all chunks are, and so are runs. */
+static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
+{
+    pfa_share_t *bursts = &point->inferred[PFA_INFER_short_lived];
+    double kind_score = pfa_bursts_short_score(&point->bursts, memoro->thresholds.burst_chunks, memoro->step_ns);
+    for (uint32_t i = 0; i < point->bursts.count; i++) {
+        const pfa_burst_t *burst = &point->bursts.list[i];
+        if (is_short_lived(memoro, burst, kind_score)) {
+            bursts->chunks += burst->chunks;
+            bursts->bytes += burst->bytes;
+            point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
+        }
+    }
+    pfa_growth_judge(&point->growth);
+    point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The least value of those above this share of points: of 100 points and 0.9, the tenth from above; of few points, the highest. */
+static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_memoro_point_t *))
+{
+    double *values = pfa_memory_get(memoro->point_count, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        if (memoro->points[i].rows > 0) {
+            values[count++] = value(&memoro->points[i]);
+        }
+    }
+    qsort(values, count, sizeof *values, compare_numbers);
+    size_t at = (size_t)floor(memoro->thresholds.percentile * (double)count + 1e-9);
+    double result = count != 0 ? values[at < count ? at : count - 1] : 0;
+    free(values);
+    return result;
+}
+
+static double peak_of(const pfa_memoro_point_t *point)
+{
+    return point->own_peak.least;
+}
+
+static double chunks_of(const pfa_memoro_point_t *point)
+{
+    return point->chunks;
+}
+
+static void mark_top(pfa_memoro_t *memoro)
+{
+    double peak = percentile_of(memoro, peak_of);
+    double chunks = percentile_of(memoro, chunks_of);
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        point->top_bytes = point->rows > 0 && point->own_peak.least >= peak;
+        point->top_chunks = point->rows > 0 && point->chunks >= chunks;
+    }
+}
+
+static pfa_score_total_t sum_scores(const pfa_memoro_t *memoro, pfa_score_t score)
+{
+    pfa_score_total_t total = {.points = 0};
+    double sum = 0;
+    double squares = 0;
+    double logs = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        double value = memoro->points[i].scores[score];
+        if (memoro->points[i].rows <= 0 || isnan(value)) {
+            continue;
+        }
+        total.points++;
+        total.least += value < PFA_SCORE_LEAST;
+        sum += value;
+        squares += value * value;
+        logs += log(fmax(value, PFA_SCORE_LEAST));
+    }
+    double count = (double)total.points;
+    total.mean = count > 0 ? sum / count : (double)NAN;
+    total.geometric = count > 0 ? exp(logs / count) : (double)NAN;
+    total.variance = count > 0 ? fmax(squares / count - total.mean * total.mean, 0) : (double)NAN;
+    return total;
+}
+
+static int compare_costs(const void *a, const void *b)
+{
+    const pfa_memoro_point_t *left = *(pfa_memoro_point_t *const *)a;
+    const pfa_memoro_point_t *right = *(pfa_memoro_point_t *const *)b;
+    return left->own_peak.event_count < right->own_peak.event_count
+               ? -1
+               : left->own_peak.event_count > right->own_peak.event_count;
+}
+
+/* As many points as there is room for have an exact peak. */
+static void want_events(pfa_memoro_t *memoro)
+{
+    pfa_memoro_point_t **cheap = pfa_memory_get(memoro->point_count, sizeof(pfa_memoro_point_t *));
+    size_t count = 0;
+    uint64_t events = 0;
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        cheap[count] = &memoro->points[i];
+        count += memoro->points[i].own_peak.event_count != 0;
+    }
+    qsort(cheap, count, sizeof *cheap, compare_costs);
+    for (size_t i = 0; i < count; i++) {
+        events += cheap[i]->own_peak.event_count;
+        if ((double)events > memoro->thresholds.peak_events) {
+            break;
+        }
+        pfa_own_peak_want(&cheap[i]->own_peak);
+    }
+    free(cheap);
+}
+
+void pfa_memoro_settle(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_own_peak_settle(&memoro->points[i].own_peak);
+    }
+    mark_top(memoro);
+}
+
+void pfa_memoro_end(pfa_memoro_t *memoro)
+{
+    for (size_t i = 0; memoro->growths != NULL && i < memoro->point_count; i++) {
+        pfa_growth_flush(memoro->growths, &memoro->points[i].growth);
+    }
+    if (memoro->growths != NULL) {
+        pfa_growths_end(memoro->growths);
+    }
+    for (size_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        if (point->rows > 0) {
+            score_point(memoro, point);
+            infer_late(memoro, point);
+            pfa_own_peak_bound(&point->own_peak, (double)point->largest);
+            memoro->blind_points += point->blind > 0 && point->told_chunks <= 0;
+        }
+    }
+    want_events(memoro);
+    for (int i = 0; i < PFA_SCORES; i++) {
+        memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
+    }
+}
+
+/* A sampled chunk lives longer by what recording it takes, and those that it stands for do not. */
+static const double recording_ns = 100;
+
+static double busy_ns(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, double cap)
+{
+    double time = 0;
+    const pfa_bursts_t *bursts = &point->bursts;
+    if (memoro->sampled && bursts->count != 0) {
+        return bursts->list[bursts->count - 1].last - bursts->list[0].first;
+    }
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        const pfa_burst_t *burst = &bursts->list[i];
+        time += fmin(burst->end, burst->last + cap) - burst->first;
+    }
+    return time;
+}
+
+pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
+{
+    /* A chunk that is there when a step ends stands for many that are not. */
+    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->life_step_ns);
+    double lives = pfa_lives_capped(&point->burst_lives, cap);
+    double chunks = pfa_lives_chunks(&point->burst_lives);
+    double time = busy_ns(memoro, point, cap);
+    double known = memoro->sampled ? fmax(lives - recording_ns * chunks, 0) : lives;
+    return (pfa_churn_t){.alive = time > 0 ? known / time : 0,
+                         .per_second = time > 0 ? chunks / time * 1e9 : 0,
+                         .life_ns = chunks > 0 ? lives / chunks : 0};
+}
+
+pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t inference)
+{
+    bool accesses = pfa_inference_texts[inference].accesses;
+    double chunks = accesses ? point->told_chunks : point->chunks;
+    double bytes = accesses ? point->told_bytes : point->bytes;
+    const pfa_share_t *sum = &point->inferred[inference];
+    return (pfa_share_t){.chunks = chunks > 0 ? sum->chunks / chunks : (double)NAN,
+                         .bytes = bytes > 0    ? sum->bytes / bytes
+                                  : chunks > 0 ? 0
+                                               : (double)NAN};
+}
+
+bool pfa_memoro_is_flagged(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, pfa_inference_t inference)
+{
+    pfa_share_t share = pfa_memoro_share(point, inference);
+    double least = memoro->thresholds.flag;
+    /* Of a sampled point, one sample stands for many and is one chunk all the same. */
+    double mean_weight = point->rows > 0 ? point->chunks / point->rows : 1;
+    bool several = point->inferred[inference].chunks > 1.5 * mean_weight;
+    return several && (share.chunks >= least || share.bytes >= least);
+}

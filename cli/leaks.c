@@ -1,0 +1,179 @@
+/* Owns `profalloc leaks`: its command line. */
+#include "analyze/leaks/leaks.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/text.h"
+#include "cli/commands.h"
+#include "cli/request.h"
+#include "cli/tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXIT_FOUND = 3 };
+
+static const char usage[] =
+    "usage: profalloc leaks [OPTION]... FILE...\n\n"
+    "Tells which chunks nobody freed, by allocation point, and what speaks for and against a leak: whether they are born all along\n"
+    "or only at the start, how long, where and by which thread other chunks of the same point are freed, and, of programs built\n"
+    "with profalloc-cc, whether they are still used. Whether anything still points to them is not known, and not claimed.\n"
+    "docs/leaks.md tells how each verdict is reached:\n\n"
+    "  leak likely          born all along, and far older than their siblings get, or none is ever freed\n"
+    "  grows                born all along, but still in use, or too few are freed to compare with\n"
+    "  stale                not touched for long\n"
+    "  cannot tell          one chunk, too few or too small, too young, in bursts, or within too short a time\n"
+    "  levels off           born less and less often: a warm-up\n"
+    "  kept, does not grow  born at the start, or in one burst\n"
+    "  in use               touched until the end\n"
+    "  in flight            no older than their siblings get before they are freed\n\n" PFA_REQUEST_WHERE_USAGE
+        PFA_REQUEST_BY_USAGE
+    "  --suppressions FILE  leave out what LeakSanitizer would: lines leak:PATTERN; may be given several times\n"
+    "  --fail               exit with 3 if a leak is likely that is sure and large enough:\n"
+    "  --fail-sure PERCENT  at least so sure; 50, which is medium; 80 is high\n"
+    "  --fail-bytes N       and of at least N bytes at one point; default 1024\n"
+    "  --least N            the fewest chunks that are called a leak; default 5\n"
+    "  --least-bytes N      and the fewest bytes; default 512\n"
+    "  --least-time SECONDS and so long from the birth of the first to that of the last; 0.03\n"
+    "  --late N             overdue is what is N times as old as 95 % of its siblings get; 2\n"
+    "  --warm-up PERCENT    the start is this much of the run; 10\n"
+    "  --stale PERCENT      stale is what was not touched for this much of the run; 50\n"
+    "  --recent PERCENT     in use is what was touched in the last of it; 10\n"
+    "  --sort WHAT          by leak (likely leaked bytes, then verdicts), bytes, count, rate, sure or age\n"
+    "  --top N              show N points; default 10 as text, all as JSON\n"
+    "  --json               for programs: docs/leaks.md tells what it means\n\n"
+    "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read) or the command line\n"
+    "is wrong, 3 --fail was given and there is a leak that it counts.\n";
+
+/* The command's own options. */
+typedef struct asked {
+    pfa_leak_limits_t limits;
+    pfa_suppressions_t suppressions;
+    bool fail;
+} asked_t;
+
+static const struct option options[] = {
+    {"suppressions", required_argument, NULL, 's'}, {"fail", no_argument, NULL, 'f'},
+    {"least", required_argument, NULL, 'n'},        {"late", required_argument, NULL, 'l'},
+    {"warm-up", required_argument, NULL, 'w'},      {"stale", required_argument, NULL, 'u'},
+    {"recent", required_argument, NULL, 'r'},       {"least-bytes", required_argument, NULL, 'b'},
+    {"least-time", required_argument, NULL, 't'},   {"fail-sure", required_argument, NULL, 'S'},
+    {"fail-bytes", required_argument, NULL, 'B'},   {NULL, 0, NULL, 0}};
+
+static bool take_percent(double *to, const char *name, const char *value)
+{
+    double percent;
+    if (!pfa_request_number(value, 0, 100, &percent)) {
+        pfa_tool_say("leaks", "--%s takes a number from 0 to 100, not '%s'", name, value);
+        return false;
+    }
+    *to = percent / 100;
+    return true;
+}
+
+static bool take_number(double *to, const char *name, const char *value, double least, bool whole)
+{
+    if (pfa_request_number(value, least, 1e15, to) && (!whole || floor(*to) == *to)) {
+        return true;
+    }
+    pfa_tool_say("leaks", "--%s takes a %snumber from %.0f on, not '%s'", name, whole ? "whole " : "", least, value);
+    return false;
+}
+
+static bool take_suppressions(pfa_suppressions_t *to, const char *path)
+{
+    char *why = NULL;
+    if (pfa_suppressions_read(to, path, &why)) {
+        return true;
+    }
+    pfa_tool_say("leaks", "--suppressions: %s", why != NULL ? why : path);
+    free(why);
+    return false;
+}
+
+static bool take_option(void *to, int option, const char *value)
+{
+    asked_t *asked = to;
+    switch (option) {
+    case 's':
+        return take_suppressions(&asked->suppressions, value);
+    case 'w':
+        return take_percent(&asked->limits.warm_up, "warm-up", value);
+    case 'u':
+        return take_percent(&asked->limits.stale, "stale", value);
+    case 'r':
+        return take_percent(&asked->limits.recent, "recent", value);
+    case 'S':
+        return take_percent(&asked->limits.fail_sure, "fail-sure", value);
+    case 'B':
+        return take_number(&asked->limits.fail_bytes, "fail-bytes", value, 0, true);
+    case 'b':
+        return take_number(&asked->limits.least_bytes, "least-bytes", value, 0, true);
+    case 't':
+        return take_number(&asked->limits.least_seconds, "least-time", value, 0, false);
+    case 'n':
+        return take_number(&asked->limits.least, "least", value, 2, true);
+    case 'l':
+        return take_number(&asked->limits.late, "late", value, 1, false);
+    default:
+        asked->fail = true;
+        return true;
+    }
+}
+
+/* Leaks that a check fails for; of the others it is said that they do not count. */
+static size_t count_failing(pfa_leaks_t *leaks)
+{
+    size_t failing = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < leaks->finding_count; i++) {
+        failing += leaks->findings[i].fails;
+        others += leaks->findings[i].verdict == PFA_LEAK_VERDICT_LEAK && !leaks->findings[i].fails;
+    }
+    if (others != 0) {
+        pfa_notes_add(
+            &leaks->query.remarks,
+            "--fail does not count %zu likely leak%s: not sure (--fail-sure) or not large (--fail-bytes) enough",
+            others, pfa_text_plural((double)others));
+    }
+    return failing;
+}
+
+static int tell_query(const pfa_request_t *request, asked_t *asked, const pfa_query_t *query)
+{
+    pfa_leaks_t leaks = {.query = *query, .limits = asked->limits, .suppressions = asked->suppressions};
+    size_t failing = 0;
+    asked->suppressions = (pfa_suppressions_t){.list = NULL};
+    if (pfa_leaks_collect(&leaks)) {
+        pfa_leaks_conclude(&leaks, request->sort != NULL ? request->sort : "leak");
+        failing = asked->fail ? count_failing(&leaks) : 0;
+        if (request->json) {
+            pfa_leaks_json(&leaks, request->top != 0 ? request->top : SIZE_MAX);
+        } else {
+            pfa_leaks_text(&leaks, request->top != 0 ? request->top : 10);
+        }
+    }
+    int status = leaks.query.status;
+    status = status == 0 && failing != 0 ? EXIT_FOUND : status;
+    pfa_leaks_free(&leaks);
+    return status;
+}
+
+int pfa_command_leaks(int argc, char **argv)
+{
+    asked_t asked = {.limits = pfa_leak_limits_standard()};
+    pfa_request_t request = {.command = "leaks", .usage = usage};
+    pfa_query_t query;
+    int status = pfa_request_read(&request, argc, argv, options, take_option, &asked);
+    if (status < 0 && request.sort != NULL && !pfa_leaks_is_order(request.sort)) {
+        pfa_tool_say("leaks", "--sort takes %s, not '%s'", pfa_leaks_orders, request.sort);
+        status = PFA_EXIT_USAGE;
+    }
+    if (status < 0) {
+        status = pfa_request_open(&request, &query);
+    }
+    if (status < 0) {
+        status = tell_query(&request, &asked, &query);
+    }
+    pfa_suppressions_free(&asked.suppressions);
+    pfa_request_free(&request);
+    return pfa_tool_finish("leaks", status);
+}
