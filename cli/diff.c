@@ -1,7 +1,10 @@
 /* Owns `profalloc diff`: its command line. */
 #include "analyze/diff/diff.h"
 #include "cli/commands.h"
+#include "cli/sides.h"
 #include "cli/tool.h"
+
+#include <stdio.h>
 
 static const char usage[] =
     "usage: profalloc diff [OPTION]... BASE NEW\n"
@@ -32,43 +35,44 @@ static bool take(void *to, int option, const char *value)
     return true;
 }
 
-static int tell(const pfa_request_t *request, const asked_t *asked, size_t behind)
+static int tell(pfa_request_t *request, const asked_t *asked, size_t behind)
 {
     pfa_diff_metric_t metrics[] = {PFA_DIFF_METRIC_bytes, PFA_DIFF_METRIC_count, PFA_DIFF_METRIC_peak,
                                    PFA_DIFF_METRIC_live};
     size_t metric_count = sizeof metrics / sizeof metrics[0];
+    pfa_side_files_t sides[PFA_SIDES];
+    pfa_comparison_t *comparison;
     if (request->sort != NULL) {
         metric_count = 1;
-        if (!pfa_comparison_metric(request, &metrics[0])) {
+        if (!pfa_sides_metric(request, &metrics[0])) {
             return PFA_EXIT_USAGE;
         }
     }
-    pfa_comparison_t comparison;
-    pfa_comparison_begin(&comparison);
-    comparison.per_second = asked->per_second;
-    int status = pfa_comparison_load_all(&comparison, request, behind);
-    if (status < 0) {
-        pfa_comparison_make(&comparison);
-        if (request->json) {
-            pfa_diff_json(&comparison, request->top != 0 ? request->top : SIZE_MAX, metrics[0]);
-        } else {
-            pfa_diff_text(&comparison, request->top != 0 ? request->top : 10, metrics, metric_count);
-        }
+    int status = pfa_sides_split(request, behind, sides) ? pfa_request_ask(request) : PFA_EXIT_USAGE;
+    if (status >= 0) {
+        return status;
     }
-    pfa_comparison_free(&comparison);
-    return status < 0 ? 0 : status;
+    pfa_comparison_options_t options = {
+        .session = pfa_request_session("diff"), .question = request->question, .per_second = asked->per_second};
+    int error = pfa_comparison_collect(&options, sides, &comparison);
+    if (error == 0) {
+        size_t top = request->top;
+        error = request->json ? pfa_diff_json(comparison, top != 0 ? top : SIZE_MAX, metrics[0], stdout)
+                              : pfa_diff_text(comparison, top != 0 ? top : 10, metrics, metric_count, stdout);
+    }
+    pfa_comparison_free(comparison);
+    return error != 0 ? pfa_request_fail(request, error) : 0;
 }
 
 int pfa_command_diff(int argc, char **argv)
 {
     static const struct option own[] = {{"per-second", no_argument, NULL, 's'}, {NULL, 0, NULL, 0}};
-    size_t behind = pfa_comparison_behind(argc, argv);
+    size_t behind = pfa_sides_behind(argc, argv);
     asked_t asked = {.per_second = false};
     pfa_request_t request = {.command = "diff", .usage = usage};
     int status = pfa_request_read(&request, argc, argv, own, take, &asked);
     if (status < 0) {
         status = tell(&request, &asked, behind);
     }
-    pfa_request_free(&request);
-    return pfa_tool_finish("diff", status);
+    return pfa_request_finish(&request, status);
 }

@@ -69,53 +69,22 @@ int pfa_drawn_run(const pfa_drawn_command_t *command, int argc, char **argv, voi
 {
     pfa_drawn_t drawn = {.request = {.command = command->name, .usage = command->usage}};
     taking_t taking = {.command = command, .drawn = &drawn, .to = to};
-    pfa_query_t query;
     int status = pfa_request_read(&drawn.request, argc, argv, command->options, take, &taking);
     if (status < 0 && !check(command, &drawn, to)) {
         status = PFA_EXIT_USAGE;
     }
-    if (status < 0) {
-        status = pfa_request_open(&drawn.request, &query);
-        if (status < 0) {
-            status = command->tell(to, &drawn, &query);
-            status = query.status != 0 ? query.status : status;
-            pfa_query_close(&query);
-        }
-    }
-    pfa_request_free(&drawn.request);
-    return pfa_tool_finish(command->name, status);
+    status = status < 0 ? pfa_request_open(&drawn.request) : status;
+    status = status < 0 ? command->tell(to, &drawn) : status;
+    return pfa_request_finish(&drawn.request, status);
 }
 
-int pfa_drawn_svg(const pfa_drawn_t *drawn, void (*put)(const void *what, FILE *file), const void *what)
+int pfa_drawn_svg(const pfa_drawn_t *drawn, int (*put)(void *what, FILE *file), void *what, int *error)
 {
     const char *command = drawn->request.command;
     FILE *file = pfa_outfile_open(command, drawn->svg);
     if (file == NULL) {
         return PFA_EXIT_FAILED;
     }
-    put(what, file);
+    *error = put(what, file);
     return pfa_outfile_close(command, drawn->svg, file) ? 0 : PFA_EXIT_FAILED;
-}
-
-char *pfa_drawn_title(const pfa_query_t *query, const char *what)
-{
-    const pfa_source_t *first = &query->sources[0];
-    char *text = NULL;
-    int length = query->source_count > 1
-                     ? asprintf(&text, "%s: %zu traces", what, query->source_count)
-                     : asprintf(&text, "%s: %s", what, first->command != NULL ? first->command : first->path);
-    return length < 0 ? pfa_memory_copy(what, strlen(what)) : text;
-}
-
-void pfa_drawn_remarks(pfa_query_t *query, double folded_chunks, double folded_bytes, bool times)
-{
-    char texts[2][PFA_NUMBER_TEXT];
-    if (folded_chunks > 0) {
-        pfa_notes_add(&query->remarks, "%s chunks of %s are known in sums only, and not in this",
-                      pfa_text_count(texts[0], folded_chunks), pfa_text_bytes(texts[1], folded_bytes));
-    }
-    if (!query->comparable && times) {
-        pfa_notes_add(&query->remarks,
-                      "the clocks of these traces cannot be compared: each is told from its own start");
-    }
 }

@@ -29,18 +29,13 @@ typedef struct pfa_drawn_command {
     size_t sort_count;
     /* What else the command line must be like; false: it is not, which was said. */
     bool (*check)(void *to, const pfa_drawn_t *drawn);
-    /* The answer; the status to end with, if there is no other. */
-    int (*tell)(void *to, const pfa_drawn_t *drawn, pfa_query_t *query);
+    /* Collects, tells, and frees the answer; the status to end with. */
+    int (*tell)(void *to, const pfa_drawn_t *drawn);
 } pfa_drawn_command_t;
 
 /* All of it, from the command line to the exit status. `to` is what the command's functions are called with. */
 int pfa_drawn_run(const pfa_drawn_command_t *command, int argc, char **argv, void *to);
 
-/* Writes a picture to the file that was named; the status. */
-int pfa_drawn_svg(const pfa_drawn_t *drawn, void (*put)(const void *what, FILE *file), const void *what);
-/* "WHAT: the program", or how many traces there are; the caller frees it. */
-char *pfa_drawn_title(const pfa_query_t *query, const char *what);
-/* Remarks: chunks that are not in it, if any; and that times are of different clocks, where times matter. */
-void pfa_drawn_remarks(pfa_query_t *query, double folded_chunks, double folded_bytes, bool times);
-
+/* Has a picture written to the file that was named. The status: 0, or failed, which was said. *error is what `put` returned. */
+int pfa_drawn_svg(const pfa_drawn_t *drawn, int (*put)(void *what, FILE *file), void *what, int *error);
 #endif

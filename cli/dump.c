@@ -6,6 +6,7 @@
 #include "analyze/base/text.h"
 #include "analyze/trace/rows.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/tool.h"
 
@@ -38,7 +39,7 @@ static bool read_picture(const pfa_trace_t *trace, const pfa_block_t *block, uin
     pfa_bytes_t payload = {.bytes = NULL};
     pfa_trace_live_t live;
     bool read = block->kind == PFA_BLOCK_LIVE &&
-                pfa_block_load_start(trace->fd, block, sizeof live + size - 1, &payload) == 0 &&
+                pfa_block_load_start(trace->loader, block, sizeof live + size - 1, &payload) == 0 &&
                 payload.size >= sizeof live;
     if (read) {
         memcpy(&live, payload.bytes, sizeof live);
@@ -54,7 +55,6 @@ static bool read_picture(const pfa_trace_t *trace, const pfa_block_t *block, uin
 static void dump_block(pfa_dump_t *dump, size_t number)
 {
     const pfa_block_t *block = &dump->trace->blocks.list[number];
-    pfa_visitor_t visitor = {.to = dump, .accesses = true, .places = true, .row = pfa_dump_row};
     double seconds = pfa_trace_seconds(dump->trace, block->time);
     char name[256];
     uint32_t picture;
@@ -85,21 +85,19 @@ static void dump_block(pfa_dump_t *dump, size_t number)
         putchar('\n');
     }
     bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE || block->kind == PFA_BLOCK_REGIONS;
-    if (dump->events && rows && !pfa_rows_walk_block(dump->trace, block, &visitor)) {
+    if (dump->events && rows && !pfa_rows_block(dump->rows, block)) {
         pfa_tool_say("dump", "the rows of block %zu make no sense", number);
     }
 }
 
 /* A path for people to read; it stays as it is in JSON, which has its own way with such characters. */
-static const char *clean_path(const pfa_module_t *module)
+static const char *clean_path(pfa_dump_t *dump, const pfa_module_t *module)
 {
-    static char *path;
-    static size_t room;
     size_t size = strlen(module->path);
-    path = pfa_memory_grow(path, &room, size + 1, 1);
-    memcpy(path, module->path, size + 1);
-    pfa_text_clean(path, size);
-    return path;
+    dump->path = pfa_memory_grow(dump->path, &dump->path_room, size + 1, 1);
+    memcpy(dump->path, module->path, size + 1);
+    pfa_text_clean(dump->path, size);
+    return dump->path;
 }
 
 static void dump_node(pfa_dump_t *dump, uint32_t number)
@@ -109,7 +107,7 @@ static void dump_node(pfa_dump_t *dump, uint32_t number)
     uint64_t address = trace->pcs[number] - (module != NULL ? module->bias : 0);
     if (!dump->as_json) {
         printf("  node %" PRIu32 " caller %" PRIu32 " pc 0x%" PRIx64 " %s+0x%" PRIx64 "\n", number,
-               trace->parents[number], trace->pcs[number], module != NULL ? clean_path(module) : "?", address);
+               trace->parents[number], trace->pcs[number], module != NULL ? clean_path(dump, module) : "?", address);
         return;
     }
     pfa_json_begin(&dump->json, NULL, '{');
@@ -130,7 +128,7 @@ static void dump_module(pfa_dump_t *dump, const pfa_module_list_t *list, const p
     }
     if (!dump->as_json) {
         printf("  module %s 0x%" PRIx64 "-0x%" PRIx64 " bias 0x%" PRIx64 " build-id %s from node %" PRIu32 "%s\n",
-               clean_path(module), module->start, module->end, module->bias, id, list->first_node,
+               clean_path(dump, module), module->start, module->end, module->bias, id, list->first_node,
                (module->flags & PFA_MODULE_INSTRUMENTED) != 0 ? " instrumented" : "");
         return;
     }
@@ -219,7 +217,7 @@ static void dump_record(void *to, const pfa_live_record_t *record, const pfa_eve
 {
     pfa_dump_t *dump = to;
     pfa_event_t event = pfa_live_event(record);
-    if (!pfa_trace_has_died(dump->trace, record)) {
+    if (!pfa_died_has(&dump->died, record)) {
         accesses = pfa_trace_has_accesses(dump->trace) ? accesses : NULL;
         pfa_row_t row = pfa_row_of(dump->trace, &event, accesses, true);
         row.place = *place;
@@ -235,27 +233,33 @@ static void dump_live_table(pfa_dump_t *dump)
     }
     dump->live_table = true;
     pfa_rows_walk_rings(trace, dump_span, dump);
-    pfa_trace_forget_died(trace);
+    dump->died = pfa_died_begin(trace);
     if (pfa_livetable_records(trace->live, dump_record, dump) != 0) {
         pfa_tool_say("dump", "%s cannot be read to its end", trace->live_path);
     }
 }
 
-static void tell_missing(pfa_trace_t *trace)
+static void tell_missing(const pfa_trace_t *trace)
 {
-    pfa_trace_tell_missing(trace);
-    for (size_t i = 0; i < trace->missing.count; i++) {
-        pfa_tool_say("dump", "missing: %s", trace->missing.list[i]);
+    pfa_account_t account = {.bad_blocks = 0};
+    pfa_trace_tell_opened(trace, &account);
+    pfa_trace_tell_missing(trace, &account);
+    for (size_t i = 0; i < account.missing.count; i++) {
+        pfa_tool_say("dump", "missing: %s", account.missing.list[i]);
     }
+    pfa_account_free(&account);
 }
 
 /* `query`: chunks are those it asks for; NULL: all, where they are. */
 static int pfa_dump_trace(pfa_dump_t *dump, pfa_query_t *query)
 {
     pfa_trace_t *trace = dump->trace;
+    pfa_visitor_t visitor = {.to = dump, .accesses = true, .places = true, .row = pfa_dump_row};
+    dump->rows = pfa_rows_begin(trace, &visitor);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         dump_block(dump, i);
     }
+    pfa_rows_end(dump->rows);
     if (dump->nodes) {
         dump_nodes(dump);
     }
@@ -297,13 +301,16 @@ static int open_and_dump(pfa_dump_t *dump, pfa_request_t *request)
     char *why = NULL;
     bool asked = request->where_count != 0;
     pfa_query_t query;
-    dump->trace = pfa_trace_open(request->files[0], &why);
+    dump->trace = pfa_trace_open(request->files[0], &pfa_cli_watch, &why);
     if (dump->trace == NULL) {
         pfa_tool_say("dump", "%s", why != NULL ? why : request->files[0]);
-        free(why);
+        pfa_memory_free(why);
         return PFA_EXIT_USAGE;
     }
-    int status = asked ? pfa_request_open(request, &query) : -1;
+    int status = asked ? pfa_request_open(request) : -1;
+    if (status < 0 && asked) {
+        pfa_query_open(&query, request->session, request->question);
+    }
     if (status < 0) {
         dump->events = dump->events && !asked;
         status = pfa_dump_trace(dump, asked ? &query : NULL);
@@ -326,6 +333,5 @@ int pfa_command_dump(int argc, char **argv)
     if (status < 0) {
         status = check(&request) ? open_and_dump(&dump, &request) : PFA_EXIT_USAGE;
     }
-    pfa_request_free(&request);
-    return pfa_tool_finish("dump", status);
+    return pfa_request_finish(&request, status);
 }

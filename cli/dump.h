@@ -8,6 +8,10 @@
 typedef struct pfa_dump {
     pfa_trace_t *trace;
     pfa_json_t json;
+    pfa_rows_t *rows;
+    pfa_died_t died;
+    char *path; /* room for one */
+    size_t path_room;
     bool as_json;
     bool events;
     bool nodes;

@@ -216,5 +216,7 @@ int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query)
     dump->asked = true;
     int error = pfa_query_walk(query, &look, "reading");
     pfa_query_tell(query, stderr);
-    return query->status != 0 ? query->status : error != 0 ? PFA_EXIT_FAILED : 0;
+    return query->trouble == PFA_TROUBLE_NO_TRACE             ? PFA_EXIT_USAGE
+           : query->trouble != PFA_TROUBLE_NONE || error != 0 ? PFA_EXIT_FAILED
+                                                              : 0;
 }

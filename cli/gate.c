@@ -1,7 +1,9 @@
 /* Owns `profalloc gate`: its command line, and what it ends with. */
 #include "analyze/diff/gate.h"
+#include "analyze/base/units.h"
 #include "cli/commands.h"
 #include "cli/outfile.h"
+#include "cli/sides.h"
 #include "cli/tool.h"
 
 #include <stdio.h>
@@ -40,6 +42,17 @@ static const char usage[] =
     "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"
     "trace, 3 a limit is exceeded.\n";
 
+enum { EXIT_LIMIT = 3 };
+
+/* What the command line says. */
+typedef struct asked {
+    pfa_gate_t gate;
+    const char *save;
+    const char *sarif;
+    bool allow_incomplete;
+    bool per_second;
+} asked_t;
+
 enum { LIMIT = 'A', MIN_BYTES = 1, MIN_COUNT, SAVE, SARIF, SOURCE_ROOT, ALLOW_INCOMPLETE, PER_SECOND };
 
 static const struct option own[] = {
@@ -67,9 +80,9 @@ static bool take_limit(pfa_gate_t *gate, unsigned number, const char *value)
     return false;
 }
 
-static bool take_least(const char *name, const char *value, double *least)
+static bool take_least(const char *name, const char *value, pfa_units_t units, double *least)
 {
-    if (pfa_limit_parse_bytes(value, least)) {
+    if (pfa_units_read(units, value, 1, least)) {
         return true;
     }
     pfa_tool_say("gate", "--%s takes a number from 0 on, such as 4096 or 64K, not '%s'", name, value);
@@ -78,26 +91,27 @@ static bool take_least(const char *name, const char *value, double *least)
 
 static bool take(void *to, int option, const char *value)
 {
-    pfa_gate_t *gate = to;
+    asked_t *asked = to;
+    pfa_gate_t *gate = &asked->gate;
     switch (option) {
     case MIN_BYTES:
-        return take_least("min-bytes", value, &gate->min_bytes);
+        return take_least("min-bytes", value, PFA_UNITS_BYTES, &gate->min_bytes);
     case MIN_COUNT:
-        return take_least("min-count", value, &gate->min_count);
+        return take_least("min-count", value, PFA_UNITS_COUNT, &gate->min_count);
     case SAVE:
-        gate->save = value;
+        asked->save = value;
         return pfa_outfile_check("gate", value);
     case SARIF:
-        gate->sarif = value;
+        asked->sarif = value;
         return pfa_outfile_check("gate", value);
     case SOURCE_ROOT:
         gate->source_root = value;
         return true;
     case ALLOW_INCOMPLETE:
-        gate->allow_incomplete = true;
+        asked->allow_incomplete = true;
         return true;
     case PER_SECOND:
-        gate->per_second = true;
+        asked->per_second = true;
         return true;
     default:
         return take_limit(gate, (unsigned)(option - LIMIT), value);
@@ -115,34 +129,34 @@ static bool has_limit(const pfa_gate_t *gate)
 }
 
 /* What is missing could be what exceeds a limit, or, in the base, what makes it look as if. */
-static bool is_complete(const pfa_gate_t *gate)
+static bool is_complete(const asked_t *asked, const pfa_comparison_t *comparison)
 {
     bool complete = true;
     for (unsigned side = 0; side < PFA_SIDES; side++) {
-        for (size_t i = 0; i < gate->comparison.sides[side].count; i++) {
-            complete = complete && gate->comparison.sides[side].runs[i].complete;
+        for (size_t i = 0; i < comparison->sides[side].count; i++) {
+            complete = complete && comparison->sides[side].runs[i].complete;
         }
     }
-    if (!complete && !gate->allow_incomplete) {
+    if (!complete && !asked->allow_incomplete) {
         pfa_tool_say("gate", "a trace is not complete, so that limits mean nothing; --allow-incomplete compares it");
-        pfa_tell_notes(stderr, &gate->comparison);
+        pfa_tell_notes(stderr, comparison);
     }
-    return complete || gate->allow_incomplete;
+    return complete || asked->allow_incomplete;
 }
 
 /* With --where: limits on nothing hold whatever happens. */
-static bool has_chunks(const pfa_gate_t *gate)
+static bool has_chunks(const asked_t *asked, const pfa_comparison_t *comparison)
 {
-    bool asked = false;
+    bool wheres = false;
     double chunks = 0;
     for (unsigned side = 0; side < PFA_SIDES; side++) {
-        for (size_t i = 0; i < gate->comparison.sides[side].count; i++) {
-            const pfa_summary_t *run = &gate->comparison.sides[side].runs[i];
-            asked = asked || run->asked != 0;
+        for (size_t i = 0; i < comparison->sides[side].count; i++) {
+            const pfa_summary_t *run = &comparison->sides[side].runs[i];
+            wheres = wheres || run->asked != 0;
             chunks += run->totals.values[PFA_DIFF_METRIC_count];
         }
     }
-    if (!asked || chunks > 0 || gate->allow_incomplete) {
+    if (!wheres || chunks > 0 || asked->allow_incomplete) {
         return true;
     }
     pfa_tool_say(
@@ -157,73 +171,106 @@ static bool is_output(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-static int save(pfa_gate_t *gate, const pfa_request_t *request)
+static int save(pfa_request_t *request, const asked_t *asked)
 {
-    if (has_limit(gate) || gate->sarif != NULL || request->json) {
+    pfa_side_files_t sides[PFA_SIDES] = {[PFA_NEW] = {.files = request->files, .count = request->file_count}};
+    pfa_comparison_t *comparison;
+    if (has_limit(&asked->gate) || asked->sarif != NULL || request->json) {
         pfa_tool_say("gate", "--save compares nothing: limits, --sarif and --json have no place beside it");
         return PFA_EXIT_USAGE;
     }
-    pfa_side_t *side = &gate->comparison.sides[PFA_NEW];
-    gate->comparison.with_leaks = true; /* a later gate may ask for them */
-    int status = pfa_comparison_load(&gate->comparison, PFA_NEW, request, request->files, request->file_count);
-    if (status >= 0 || !is_complete(gate)) {
-        return status >= 0 ? status : PFA_EXIT_FAILED;
+    int status = pfa_request_ask(request);
+    if (status >= 0) {
+        return status;
     }
-    int error = pfa_summary_write(gate->save, side->runs, side->count);
-    if (error != 0) {
-        pfa_tool_say("gate", "cannot write %s: %s", gate->save, strerror(error));
-        return PFA_EXIT_FAILED;
+    pfa_comparison_options_t options = {.session = pfa_request_session("gate"),
+                                        .question = request->question,
+                                        .with_leaks = true, /* a later gate may ask for them */
+                                        .per_second = asked->per_second};
+    int error = pfa_comparison_collect(&options, sides, &comparison);
+    status = error != 0 ? pfa_request_fail(request, error) : is_complete(asked, comparison) ? 0 : PFA_EXIT_FAILED;
+    if (status == 0) {
+        const pfa_side_t *side = &comparison->sides[PFA_NEW];
+        error = pfa_summary_write(asked->save, side->runs, side->count);
+        if (error != 0) {
+            pfa_tool_say("gate", "cannot write %s: %s", asked->save, strerror(error));
+            status = PFA_EXIT_FAILED;
+        } else if (!is_output(asked->save)) {
+            printf("%s\n", asked->save);
+        }
     }
-    if (!is_output(gate->save)) {
-        printf("%s\n", gate->save);
-    }
-    return 0;
+    pfa_comparison_free(comparison);
+    return status;
 }
 
-static int compare(pfa_gate_t *gate, const pfa_request_t *request, size_t behind)
+static int write_sarif(const asked_t *asked, int *error)
 {
+    FILE *file = pfa_outfile_open("gate", asked->sarif);
+    if (file == NULL) {
+        return PFA_EXIT_FAILED;
+    }
+    *error = pfa_gate_sarif(&asked->gate, EXIT_LIMIT, file);
+    return pfa_outfile_close("gate", asked->sarif, file) ? 0 : PFA_EXIT_FAILED;
+}
+
+static int judge(const pfa_request_t *request, asked_t *asked)
+{
+    pfa_gate_t *gate = &asked->gate;
+    int status = 0;
+    int error = pfa_gate_judge(gate);
+    if (error == 0 && !is_output(asked->sarif)) {
+        error = (request->json ? pfa_gate_json : pfa_gate_text)(gate, stdout);
+    }
+    if (error == 0 && asked->sarif != NULL) {
+        status = write_sarif(asked, &error);
+    }
+    return error != 0 ? pfa_request_fail(request, error) : status != 0 ? status : gate->exceeded ? EXIT_LIMIT : 0;
+}
+
+static int compare(pfa_request_t *request, asked_t *asked, size_t behind)
+{
+    pfa_gate_t *gate = &asked->gate;
+    pfa_side_files_t sides[PFA_SIDES];
     if (!has_limit(gate)) {
         pfa_tool_say("gate", "there is no limit to hold; --max-peak 5%% is one");
         return PFA_EXIT_USAGE;
     }
-    if (request->json && is_output(gate->sarif)) {
+    if (request->json && is_output(asked->sarif)) {
         pfa_tool_say("gate", "--json and --sarif - would both write to standard output");
         return PFA_EXIT_USAGE;
     }
-    gate->comparison.with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL;
-    int status = pfa_comparison_load_all(&gate->comparison, request, behind);
-    if (status >= 0 || !is_complete(gate) || !has_chunks(gate)) {
-        return status >= 0 ? status : PFA_EXIT_FAILED;
+    int status = pfa_sides_split(request, behind, sides) ? pfa_request_ask(request) : PFA_EXIT_USAGE;
+    if (status >= 0) {
+        return status;
     }
-    pfa_comparison_make(&gate->comparison);
-    pfa_gate_judge(gate);
-    if (!is_output(gate->sarif)) {
-        (request->json ? pfa_gate_json : pfa_gate_text)(gate);
+    pfa_comparison_options_t options = {.session = pfa_request_session("gate"),
+                                        .question = request->question,
+                                        .with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL,
+                                        .per_second = asked->per_second};
+    int error = pfa_comparison_collect(&options, sides, &gate->comparison);
+    if (error != 0) {
+        return pfa_request_fail(request, error);
     }
-    if (gate->sarif != NULL && !pfa_gate_sarif(gate)) {
-        return PFA_EXIT_FAILED;
-    }
-    return gate->exceeded ? PFA_EXIT_LIMIT : 0;
+    bool sane = is_complete(asked, gate->comparison) && has_chunks(asked, gate->comparison);
+    status = sane ? judge(request, asked) : PFA_EXIT_FAILED;
+    pfa_comparison_free(gate->comparison);
+    return status;
 }
 
 int pfa_command_gate(int argc, char **argv)
 {
-    size_t behind = pfa_comparison_behind(argc, argv);
-    pfa_gate_t gate = {.min_bytes = 64 << 10, .min_count = 100};
+    size_t behind = pfa_sides_behind(argc, argv);
+    asked_t asked = {.gate = {.min_bytes = 64 << 10, .min_count = 100}};
     pfa_request_t request = {.command = "gate", .usage = usage};
-    int status = pfa_request_read(&request, argc, argv, own, take, &gate);
+    int status = pfa_request_read(&request, argc, argv, own, take, &asked);
     pfa_diff_metric_t metric;
     if (status < 0 && request.sort != NULL) {
-        gate.sort = &metric;
-        status = pfa_comparison_metric(&request, &metric) ? -1 : PFA_EXIT_USAGE;
+        asked.gate.sort = &metric;
+        status = pfa_sides_metric(&request, &metric) ? -1 : PFA_EXIT_USAGE;
     }
     if (status < 0) {
-        pfa_comparison_begin(&gate.comparison);
-        gate.comparison.per_second = gate.per_second;
-        gate.top = request.top != 0 ? request.top : 5;
-        status = gate.save != NULL ? save(&gate, &request) : compare(&gate, &request, behind);
-        pfa_gate_free(&gate);
+        asked.gate.top = request.top != 0 ? request.top : 5;
+        status = asked.save != NULL ? save(&request, &asked) : compare(&request, &asked, behind);
     }
-    pfa_request_free(&request);
-    return pfa_tool_finish("gate", status);
+    return pfa_request_finish(&request, status);
 }

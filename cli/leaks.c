@@ -1,12 +1,15 @@
 /* Owns `profalloc leaks`: its command line. */
 #include "analyze/leaks/leaks.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
+#include "analyze/base/units.h"
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "cli/tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { EXIT_FOUND = 3 };
@@ -45,8 +48,9 @@ static const char usage[] =
 
 /* The command's own options. */
 typedef struct asked {
-    pfa_leak_limits_t limits;
-    pfa_suppressions_t suppressions;
+    pfa_leaks_options_t options;
+    const char **suppressions;
+    size_t suppression_room;
     bool fail;
 } asked_t;
 
@@ -61,7 +65,7 @@ static const struct option options[] = {
 static bool take_percent(double *to, const char *name, const char *value)
 {
     double percent;
-    if (!pfa_request_number(value, 0, 100, &percent)) {
+    if (!pfa_units_number(value, 0, 100, &percent)) {
         pfa_tool_say("leaks", "--%s takes a number from 0 to 100, not '%s'", name, value);
         return false;
     }
@@ -71,22 +75,20 @@ static bool take_percent(double *to, const char *name, const char *value)
 
 static bool take_number(double *to, const char *name, const char *value, double least, bool whole)
 {
-    if (pfa_request_number(value, least, 1e15, to) && (!whole || floor(*to) == *to)) {
+    if (pfa_units_number(value, least, 1e15, to) && (!whole || floor(*to) == *to)) {
         return true;
     }
     pfa_tool_say("leaks", "--%s takes a %snumber from %.0f on, not '%s'", name, whole ? "whole " : "", least, value);
     return false;
 }
 
-static bool take_suppressions(pfa_suppressions_t *to, const char *path)
+static void take_suppressions(asked_t *asked, const char *path)
 {
-    char *why = NULL;
-    if (pfa_suppressions_read(to, path, &why)) {
-        return true;
-    }
-    pfa_tool_say("leaks", "--suppressions: %s", why != NULL ? why : path);
-    free(why);
-    return false;
+    size_t count = asked->options.suppression_count++;
+    asked->suppressions =
+        pfa_memory_grow(asked->suppressions, &asked->suppression_room, count + 1, sizeof *asked->suppressions);
+    asked->suppressions[count] = path;
+    asked->options.suppressions = asked->suppressions;
 }
 
 static bool take_option(void *to, int option, const char *value)
@@ -94,25 +96,26 @@ static bool take_option(void *to, int option, const char *value)
     asked_t *asked = to;
     switch (option) {
     case 's':
-        return take_suppressions(&asked->suppressions, value);
+        take_suppressions(asked, value);
+        return true;
     case 'w':
-        return take_percent(&asked->limits.warm_up, "warm-up", value);
+        return take_percent(&asked->options.limits.warm_up, "warm-up", value);
     case 'u':
-        return take_percent(&asked->limits.stale, "stale", value);
+        return take_percent(&asked->options.limits.stale, "stale", value);
     case 'r':
-        return take_percent(&asked->limits.recent, "recent", value);
+        return take_percent(&asked->options.limits.recent, "recent", value);
     case 'S':
-        return take_percent(&asked->limits.fail_sure, "fail-sure", value);
+        return take_percent(&asked->options.limits.fail_sure, "fail-sure", value);
     case 'B':
-        return take_number(&asked->limits.fail_bytes, "fail-bytes", value, 0, true);
+        return take_number(&asked->options.limits.fail_bytes, "fail-bytes", value, 0, true);
     case 'b':
-        return take_number(&asked->limits.least_bytes, "least-bytes", value, 0, true);
+        return take_number(&asked->options.limits.least_bytes, "least-bytes", value, 0, true);
     case 't':
-        return take_number(&asked->limits.least_seconds, "least-time", value, 0, false);
+        return take_number(&asked->options.limits.least_seconds, "least-time", value, 0, false);
     case 'n':
-        return take_number(&asked->limits.least, "least", value, 2, true);
+        return take_number(&asked->options.limits.least, "least", value, 2, true);
     case 'l':
-        return take_number(&asked->limits.late, "late", value, 1, false);
+        return take_number(&asked->options.limits.late, "late", value, 1, false);
     default:
         asked->fail = true;
         return true;
@@ -130,50 +133,39 @@ static size_t count_failing(pfa_leaks_t *leaks)
     }
     if (others != 0) {
         pfa_notes_add(
-            &leaks->query.remarks,
+            &leaks->query->remarks,
             "--fail does not count %zu likely leak%s: not sure (--fail-sure) or not large (--fail-bytes) enough",
             others, pfa_text_plural((double)others));
     }
     return failing;
 }
 
-static int tell_query(const pfa_request_t *request, asked_t *asked, const pfa_query_t *query)
+static int tell(const pfa_request_t *request, const asked_t *asked, pfa_leaks_t *leaks)
 {
-    pfa_leaks_t leaks = {.query = *query, .limits = asked->limits, .suppressions = asked->suppressions};
-    size_t failing = 0;
-    asked->suppressions = (pfa_suppressions_t){.list = NULL};
-    if (pfa_leaks_collect(&leaks)) {
-        pfa_leaks_conclude(&leaks, request->sort != NULL ? request->sort : "leak");
-        failing = asked->fail ? count_failing(&leaks) : 0;
-        if (request->json) {
-            pfa_leaks_json(&leaks, request->top != 0 ? request->top : SIZE_MAX);
-        } else {
-            pfa_leaks_text(&leaks, request->top != 0 ? request->top : 10);
-        }
-    }
-    int status = leaks.query.status;
-    status = status == 0 && failing != 0 ? EXIT_FOUND : status;
-    pfa_leaks_free(&leaks);
-    return status;
+    size_t failing = asked->fail ? count_failing(leaks) : 0;
+    int error = request->json ? pfa_leaks_json(leaks, request->top != 0 ? request->top : SIZE_MAX, stdout)
+                              : pfa_leaks_text(leaks, request->top != 0 ? request->top : 10, stdout);
+    int status = pfa_request_end(request, &leaks->answer, error);
+    return status == 0 && failing != 0 ? EXIT_FOUND : status;
 }
 
 int pfa_command_leaks(int argc, char **argv)
 {
-    asked_t asked = {.limits = pfa_leak_limits_standard()};
+    asked_t asked = {.options = {.limits = pfa_leak_limits_standard()}};
     pfa_request_t request = {.command = "leaks", .usage = usage};
-    pfa_query_t query;
     int status = pfa_request_read(&request, argc, argv, options, take_option, &asked);
     if (status < 0 && request.sort != NULL && !pfa_leaks_is_order(request.sort)) {
         pfa_tool_say("leaks", "--sort takes %s, not '%s'", pfa_leaks_orders, request.sort);
         status = PFA_EXIT_USAGE;
     }
+    asked.options.order = request.sort;
+    status = status < 0 ? pfa_request_open(&request) : status;
     if (status < 0) {
-        status = pfa_request_open(&request, &query);
+        pfa_leaks_t *leaks;
+        int error = pfa_leaks_collect(request.session, request.question, &asked.options, &leaks);
+        status = error == 0 ? tell(&request, &asked, leaks) : pfa_request_fail(&request, error);
+        pfa_answer_free(leaks);
     }
-    if (status < 0) {
-        status = tell_query(&request, &asked, &query);
-    }
-    pfa_suppressions_free(&asked.suppressions);
-    pfa_request_free(&request);
-    return pfa_tool_finish("leaks", status);
+    pfa_memory_free(asked.suppressions);
+    return pfa_request_finish(&request, status);
 }

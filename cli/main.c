@@ -1,7 +1,10 @@
 /* Owns the command line of `profalloc`: finds the sub-command and runs it. Exit status: 0 done, 1 the work failed, 2 the
  * command line was wrong or a file is no trace. */
+#include "analyze/base/memory.h"
 #include "cli/commands.h"
+#include "cli/tool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <string.h>
@@ -43,9 +46,36 @@ static void print_usage(FILE *to)
           to);
 }
 
+typedef struct call {
+    const command_t *command;
+    int argc;
+    char **argv;
+    int status;
+} call_t;
+
+static void run(void *to)
+{
+    call_t *call = to;
+    call->status = call->command->run(call->argc, call->argv);
+}
+
+/* With an arena for all that the command makes. */
+static int run_command(const command_t *command, int argc, char **argv)
+{
+    call_t call = {.command = command, .argc = argc, .argv = argv};
+    pfa_memory_t *memory = pfa_memory_new();
+    int error = memory != NULL ? pfa_memory_work(memory, run, &call) : ENOMEM;
+    pfa_memory_delete(memory);
+    if (error != 0) {
+        pfa_tool_say(command->name, "%s", error == ENOMEM ? "there is not enough memory" : strerror(error));
+        call.status = PFA_EXIT_FAILED;
+    }
+    return call.status;
+}
+
 int main(int argc, char **argv)
 {
-    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* the tool has one thread, and prints much */
+    __fsetlocking(stdout, FSETLOCKING_BYCALLER); /* one thread prints, and much */
     if (argc < 2) {
         print_usage(stderr);
         return PFA_EXIT_USAGE;
@@ -63,7 +93,7 @@ int main(int argc, char **argv)
             static char name[32]; /* with which getopt begins its messages */
             snprintf(name, sizeof name, "profalloc %s", commands[i].name);
             argv[1] = name;
-            return commands[i].run(argc - 1, argv + 1);
+            return run_command(&commands[i], argc - 1, argv + 1);
         }
     }
     fprintf(stderr, "profalloc: there is no command '%s'; try 'profalloc --help'\n", argv[1]);

@@ -1,10 +1,11 @@
-/* Owns `profalloc mprof`: its command line, and the walk through the traces. */
+/* Owns `profalloc mprof`: its command line. */
 #include "analyze/mprof/mprof.h"
 #include "cli/choice.h"
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "cli/tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
@@ -71,38 +72,6 @@ static void double_dashes(int argc, char **argv)
     }
 }
 
-/* What was added of a file that can no longer be read cannot be taken away again: all is read anew without it. */
-static bool collect(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_query_t *query)
-{
-    pfa_look_t look = {.to = mprof, .kind = pfa_mprof_kind, .fold = pfa_mprof_fold};
-    size_t before = query->source_count + 1;
-    while (query->source_count != 0 && query->source_count < before) {
-        before = query->source_count;
-        pfa_mprof_begin(mprof, options, query);
-        if (pfa_query_walk(query, &look, "reading") == 0) {
-            return true;
-        }
-        pfa_mprof_free(mprof);
-    }
-    return false;
-}
-
-static int print_tables(const pfa_mprof_options_t *options, pfa_query_t *query, bool json)
-{
-    pfa_mprof_t mprof;
-    if (!collect(&mprof, options, query)) {
-        return query->status != 0 ? query->status : PFA_EXIT_FAILED;
-    }
-    pfa_mprof_make(&mprof);
-    if (json) {
-        pfa_mprof_json(&mprof);
-    } else {
-        pfa_mprof_text(&mprof);
-    }
-    pfa_mprof_free(&mprof);
-    return query->status;
-}
-
 static bool take_sort(pfa_mprof_options_t *options, const char *word)
 {
     static const pfa_choice_t sorts[] = {[PFA_SORT_KEPT] = {"kept", "bytes that were not freed"},
@@ -129,19 +98,22 @@ int pfa_command_mprof(int argc, char **argv)
 {
     pfa_mprof_options_t options = {.verbosity = PFA_NORMAL, .leak_table = true, .sort = PFA_SORT_PAPER};
     pfa_request_t request = {.command = "mprof", .usage = usage};
-    pfa_query_t query;
     double_dashes(argc, argv);
     int status = pfa_request_read(&request, argc, argv, own, take_option, &options);
     if (status < 0 && !take_request(&request, &options)) {
         status = PFA_EXIT_USAGE;
     }
+    status = status < 0 ? pfa_request_open(&request) : status;
     if (status < 0) {
-        status = pfa_request_open(&request, &query);
-        if (status < 0) {
-            status = print_tables(&options, &query, request.json);
-            pfa_query_close(&query);
+        pfa_mprof_t *mprof;
+        int error = pfa_mprof_collect(request.session, request.question, &options, &mprof);
+        if (error == 0) {
+            error = request.json ? pfa_mprof_json(mprof, stdout) : pfa_mprof_text(mprof, stdout);
+            status = pfa_request_end(&request, &mprof->answer, error);
+        } else {
+            status = pfa_request_fail(&request, error);
         }
+        pfa_answer_free(mprof);
     }
-    pfa_request_free(&request);
-    return pfa_tool_finish("mprof", status);
+    return pfa_request_finish(&request, status);
 }

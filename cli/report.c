@@ -1,10 +1,12 @@
 /* Owns `profalloc report`: its command line. */
-#include "analyze/points/report.h"
+#include "analyze/report/report.h"
 #include "analyze/query/keys.h"
 #include "cli/commands.h"
 #include "cli/request.h"
+#include "cli/thresholds.h"
 #include "cli/tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
@@ -34,36 +36,25 @@ static int parse_order(const char *name)
 
 static bool take(void *to, int option, const char *value)
 {
-    return pfa_thresholds_take(to, "report", option, value);
+    pfa_points_options_t *options = to;
+    return pfa_thresholds_take(&options->thresholds, "report", option, value);
 }
 
-static int report_query(const pfa_request_t *request, const pfa_query_t *query, const pfa_thresholds_t *thresholds,
-                        const pfa_order_t *orders, size_t order_count)
+static int tell(const pfa_request_t *request, pfa_report_t *report, const pfa_order_t *orders, size_t order_count)
 {
-    pfa_report_t report;
-    pfa_report_collect_advised(&report, query, thresholds);
-    bool told = report.query.source_count != 0 && !report.failed;
-    if (told) {
-        pfa_score_remarks(&report);
-    }
-    if (told && request->json) {
-        pfa_report_json(&report, request->top != 0 ? request->top : SIZE_MAX, orders[0]);
-    } else if (told) {
-        pfa_report_text(&report, request->top != 0 ? request->top : 10, orders, order_count);
-    }
-    int status = report.query.status;
-    pfa_report_free(&report);
-    return status;
+    size_t top = request->top;
+    int error = request->json ? pfa_report_json(report, top != 0 ? top : SIZE_MAX, orders[0], stdout)
+                              : pfa_report_text(report, top != 0 ? top : 10, orders, order_count, stdout);
+    return pfa_request_end(request, &report->answer, error);
 }
 
 int pfa_command_report(int argc, char **argv)
 {
     pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK};
     size_t order_count = sizeof orders / sizeof orders[0];
-    pfa_thresholds_t thresholds = pfa_thresholds_standard();
+    pfa_points_options_t options = {.thresholds = pfa_thresholds_standard()};
     pfa_request_t request = {.command = "report", .usage = usage, .usage_more = pfa_thresholds_usage};
-    pfa_query_t query;
-    int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &thresholds);
+    int status = pfa_request_read(&request, argc, argv, pfa_threshold_options, take, &options);
     int order = status < 0 && request.sort != NULL ? parse_order(request.sort) : 0;
     if (order < 0) {
         pfa_tool_say("report", "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
@@ -73,12 +64,12 @@ int pfa_command_report(int argc, char **argv)
         orders[0] = (pfa_order_t)order;
         order_count = 1;
     }
+    status = status < 0 ? pfa_request_open(&request) : status;
     if (status < 0) {
-        status = pfa_request_open(&request, &query);
+        pfa_report_t *report;
+        int error = pfa_advice_collect(request.session, request.question, &options, &report);
+        status = error == 0 ? tell(&request, report, orders, order_count) : pfa_request_fail(&request, error);
+        pfa_answer_free(report);
     }
-    if (status < 0) {
-        status = report_query(&request, &query, &thresholds, orders, order_count);
-    }
-    pfa_request_free(&request);
-    return pfa_tool_finish("report", status);
+    return pfa_request_finish(&request, status);
 }

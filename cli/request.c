@@ -1,8 +1,10 @@
 /* Owns the command line that all analyses share. See cli/request.h. */
 #include "cli/request.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/units.h"
 #include "analyze/query/keys.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/tool.h"
 
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 
 /* Above what commands use for their own. */
+enum { PATIENCE_MAX = 1000000 }; /* seconds */
 enum { WHERE = 256, BY, SORT, TOP, JSON, HELP };
 
 static const struct option shared[] = {{"where", required_argument, NULL, WHERE}, {"by", required_argument, NULL, BY},
@@ -19,18 +22,10 @@ static const struct option shared[] = {{"where", required_argument, NULL, WHERE}
                                        {"json", no_argument, NULL, JSON},         {"help", no_argument, NULL, HELP}};
 enum { SHARED = sizeof shared / sizeof shared[0] };
 
-bool pfa_request_number(const char *text, double least, double most, double *value)
-{
-    char *end = NULL;
-    errno = 0;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && isfinite(*value) && *value >= least && *value <= most;
-}
-
 static bool take_top(pfa_request_t *request, const char *text)
 {
     double value;
-    if (!pfa_request_number(text, 1, 1e9, &value) || floor(value) != value) {
+    if (!pfa_units_number(text, 1, 1e9, &value) || floor(value) != value) {
         pfa_tool_say(request->command, "--top takes a number from 1 on, not '%s'", text);
         return false;
     }
@@ -61,31 +56,19 @@ static bool take_key(pfa_request_t *request, const char *name)
     return false;
 }
 
-static bool take_names(pfa_request_t *request, const char *path)
-{
-    char *why = NULL;
-    if (pfa_where_names_read(request->names, path, &why)) {
-        return true;
-    }
-    pfa_tool_say(request->command, "--where: %s", why != NULL ? why : path);
-    free(why);
-    return false;
-}
-
-/* Expressions are parsed when all files are read: they may use their names. */
-static bool take_where(pfa_request_t *request, const char *text)
+static void take_where(pfa_request_t *request, const char *text)
 {
     request->wheres =
         pfa_memory_grow(request->wheres, &request->where_room, request->where_count + 1, sizeof *request->wheres);
-    request->wheres[request->where_count++] = pfa_memory_copy(text, strlen(text));
-    return text[0] != '@' || take_names(request, text + 1);
+    request->wheres[request->where_count++] = text;
 }
 
 static bool take_shared(pfa_request_t *request, int option, const char *value)
 {
     switch (option) {
     case WHERE:
-        return take_where(request, value);
+        take_where(request, value);
+        return true;
     case BY:
         return take_key(request, value);
     case SORT:
@@ -154,10 +137,9 @@ static int read_options(pfa_request_t *request, int argc, char **argv, const str
 int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct option *own, pfa_request_take_t *take,
                      void *to)
 {
-    request->names = pfa_where_names_new();
     struct option *options = join_options(own);
     int status = read_options(request, argc, argv, options, take, to);
-    free(options);
+    pfa_memory_free(options);
     if (status >= 0) {
         return status;
     }
@@ -170,48 +152,94 @@ int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct
     return -1;
 }
 
-void pfa_request_free(pfa_request_t *request)
+int pfa_request_ask(pfa_request_t *request)
 {
-    pfa_where_names_free(request->names);
-    for (size_t i = 0; i < request->where_count; i++) {
-        free(request->wheres[i]);
-    }
-    free(request->wheres);
-    request->names = NULL;
-    request->wheres = NULL;
-    request->where_count = 0;
-}
-
-/* NULL: it is wrong, which was said. */
-static pfa_where_t *parse_where(const pfa_request_t *request)
-{
+    pfa_asking_t asking = {.wheres = request->wheres,
+                           .where_count = request->where_count,
+                           .by = request->key != NULL ? request->key->name : NULL};
     char *why = NULL;
-    pfa_where_t *where = NULL;
-    bool right = true;
-    for (size_t i = 0; i < request->where_count && right; i++) {
-        right = request->wheres[i][0] == '@' || pfa_where_names_ask(request->names, request->wheres[i], &why);
-    }
-    where = right ? pfa_where_parse(NULL, request->names, &why) : NULL;
-    if (where == NULL) {
+    request->question = pfa_question_make(&asking, &why);
+    if (request->question == NULL) {
         pfa_tool_say(request->command, "--where: %s", why != NULL ? why : "is not understood");
-    }
-    free(why);
-    return where;
-}
-
-int pfa_request_open(pfa_request_t *request, pfa_query_t *query)
-{
-    pfa_where_t *where = request->where_count != 0 ? parse_where(request) : NULL;
-    if (request->where_count != 0 && where == NULL) {
+        pfa_memory_free(why);
         return PFA_EXIT_USAGE;
     }
-    pfa_query_open(query, request->command, request->files, request->file_count);
-    query->where = where;
-    query->key = request->key;
-    if (query->source_count == 0) {
-        int status = query->status != 0 ? query->status : PFA_EXIT_USAGE;
-        pfa_query_close(query);
+    return -1;
+}
+
+static void say(void *to, const char *text)
+{
+    pfa_tool_say(to, "%s", text);
+}
+
+/* libdwfl would ask servers by itself, and wait for each module for minutes. */
+static char *take_debuginfod(double *seconds)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    const char *wait = getenv("DEBUGINFOD_TIMEOUT");
+    char *taken = urls != NULL && urls[strspn(urls, " ")] != '\0' ? pfa_memory_copy(urls, strlen(urls)) : NULL;
+    long chosen = wait != NULL ? strtol(wait, NULL, 10) : 0;
+    *seconds = wait == NULL ? 0 : chosen <= 0 || chosen > PATIENCE_MAX ? PATIENCE_MAX : (double)chosen;
+    unsetenv("DEBUGINFOD_URLS");
+    return taken;
+}
+
+pfa_session_options_t pfa_request_session(const char *command)
+{
+    static char *servers; /* taken once */
+    static double seconds;
+    servers = servers != NULL ? servers : take_debuginfod(&seconds);
+    return (pfa_session_options_t){.watch = pfa_cli_watch,
+                                   .say = say,
+                                   .say_to = (void *)(uintptr_t)command,
+                                   .debuginfod = servers,
+                                   .debuginfod_wait = seconds};
+}
+
+int pfa_request_open(pfa_request_t *request)
+{
+    int status = pfa_request_ask(request);
+    if (status >= 0) {
         return status;
     }
+    pfa_session_options_t options = pfa_request_session(request->command);
+    int error = pfa_session_open(&request->session, &options, (const char *const *)request->files, request->file_count);
+    if (error != 0) {
+        return pfa_request_fail(request, error);
+    }
+    if (pfa_session_traces(request->session) == 0) {
+        return PFA_EXIT_USAGE;
+    }
     return -1;
+}
+
+int pfa_request_fail(const pfa_request_t *request, int error)
+{
+    switch (error) {
+    case PFA_ANSWER_NO_TRACE: /* these were said */
+    case EINVAL:
+    case ERANGE:
+        return PFA_EXIT_USAGE;
+    case PFA_ANSWER_READING:
+    case ENOTSUP:
+        return PFA_EXIT_FAILED;
+    default:
+        pfa_tool_say(request->command, "%s", error == ENOMEM ? "there is not enough memory" : strerror(error));
+        return PFA_EXIT_FAILED;
+    }
+}
+
+int pfa_request_end(const pfa_request_t *request, const pfa_answer_t *answer, int error)
+{
+    static const int status[] = {
+        [PFA_TROUBLE_NONE] = 0, [PFA_TROUBLE_READING] = PFA_EXIT_FAILED, [PFA_TROUBLE_NO_TRACE] = PFA_EXIT_USAGE};
+    return error != 0 ? pfa_request_fail(request, error) : status[answer->query.trouble];
+}
+
+int pfa_request_finish(pfa_request_t *request, int status)
+{
+    pfa_session_close(request->session);
+    pfa_question_free(request->question);
+    pfa_memory_free(request->wheres);
+    return pfa_tool_finish(request->command, status);
 }

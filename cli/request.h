@@ -3,7 +3,8 @@
 #ifndef PFA_CLI_REQUEST_H
 #define PFA_CLI_REQUEST_H
 
-#include "analyze/query/query.h"
+#include "analyze/query/answer.h"
+#include "analyze/query/keys.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -20,10 +21,11 @@ typedef struct pfa_request {
     const pfa_key_t *key; /* NULL: not said */
     char **files;
     size_t file_count;
-    pfa_where_names_t *names;
-    char **wheres; /* expressions, which are all to hold; and @FILE, as they were given */
+    const char **wheres; /* expressions, which are all to hold; and @FILE, as they were given */
     size_t where_count;
     size_t where_room;
+    pfa_session_t *session; /* once it is open */
+    pfa_question_t *question;
 } pfa_request_t;
 
 /* An option of the command itself: `option` is the `val` of its line in the table; with optarg as its value. False: it is
@@ -34,12 +36,18 @@ typedef bool pfa_request_take_t(void *to, int option, const char *value);
  * are free to use), and files. -1: go on; else the status to end with. */
 int pfa_request_read(pfa_request_t *request, int argc, char **argv, const struct option *own, pfa_request_take_t *take,
                      void *to);
-void pfa_request_free(pfa_request_t *request);
-/* Opens its files as a query. -1: go on; else the status to end with, and nothing is open. */
-int pfa_request_open(pfa_request_t *request, pfa_query_t *query);
-
-/* Numbers on command lines: false if it is none, or not in that range. */
-bool pfa_request_number(const char *text, double least, double most, double *value);
+/* Opens its files as a session, and makes its question. -1: go on; else the status to end with. */
+int pfa_request_open(pfa_request_t *request);
+/* Makes the question alone, for commands that open sessions themselves. -1: go on; else the status to end with. */
+int pfa_request_ask(pfa_request_t *request);
+/* Options of the sessions of a command: who is told what, and servers of debug information. */
+pfa_session_options_t pfa_request_session(const char *command);
+/* The status to end with if an answer could not be made for this error, which is said unless it was. */
+int pfa_request_fail(const pfa_request_t *request, int error);
+/* The status after an answer was written, with this error: that files could not be read counts, too. */
+int pfa_request_end(const pfa_request_t *request, const pfa_answer_t *answer, int error);
+/* The last of a command: closes all, flushes standard output. The status to end with: this, or failed if not all could be written. */
+int pfa_request_finish(pfa_request_t *request, int status);
 
 /* What all usages say of these options. */
 #define PFA_REQUEST_WHERE_USAGE                                                                                             \

@@ -1,6 +1,9 @@
 /* Owns `profalloc run`: its command line, the library that is preloaded, and the environment it gets. */
 #include "cli/run.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/units.h"
 #include "analyze/trace/livetable.h"
+#include "analyze/trace/trace.h"
 #include "cli/commands.h"
 #include "cli/tool.h"
 
@@ -9,6 +12,7 @@
 #include <getopt.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +53,7 @@ static char *keep_if_there(char *path)
     if (path != NULL && access(path, R_OK) == 0) {
         return path;
     }
-    free(path);
+    pfa_memory_free(path);
     return NULL;
 }
 
@@ -58,7 +62,7 @@ static char *glob_first(const char *pattern)
     glob_t found;
     char *path = NULL;
     if (glob(pattern, 0, NULL, &found) == 0) {
-        path = found.gl_pathc != 0 ? strdup(found.gl_pathv[0]) : NULL;
+        path = found.gl_pathc != 0 ? pfa_memory_format("%s", found.gl_pathv[0]) : NULL;
         globfree(&found);
     }
     return keep_if_there(path);
@@ -72,7 +76,7 @@ char *pfa_run_library(void)
     const char *given = getenv("PROFALLOC_LIB");
     char folder[4096];
     if (given != NULL && given[0] != '\0') {
-        return keep_if_there(realpath(given, NULL));
+        return realpath(given, folder) != NULL ? keep_if_there(pfa_memory_format("%s", folder)) : NULL;
     }
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     if (length <= 0) {
@@ -82,33 +86,11 @@ char *pfa_run_library(void)
     *strrchr(folder, '/') = '\0';
     char *found = NULL;
     for (size_t i = 0; found == NULL && i < sizeof places / sizeof places[0]; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s", folder, places[i]) >= 0) {
-            found = strchr(places[i], '*') != NULL ? glob_first(path) : keep_if_there(strdup(path));
-            free(path);
-        }
+        char *path = pfa_memory_format("%s/%s", folder, places[i]);
+        found = strchr(places[i], '*') != NULL ? glob_first(path) : keep_if_there(pfa_memory_format("%s", path));
+        pfa_memory_free(path);
     }
     return found;
-}
-
-static bool is_number(const char *text, const char *units, uint64_t *value)
-{
-    static const char shifts[] = "KMGT";
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || errno != 0) {
-        return false;
-    }
-    if (*end != '\0') {
-        const char *unit = strchr(units, toupper((unsigned char)*end));
-        size_t shift = unit != NULL ? 10 * (size_t)(strchr(shifts, *unit) - shifts + 1) : 0;
-        if (unit == NULL || end[1] != '\0' || *value > UINT64_MAX >> shift) {
-            return false;
-        }
-        *value <<= shift;
-    }
-    return true;
 }
 
 /* What a list of options says of one of them, the last that it says; NULL for nothing. */
@@ -130,13 +112,10 @@ static const char *find_option(const char *conf, const char *key)
 static bool put_in_front(const char *name, const char *first)
 {
     const char *before = getenv(name);
-    char *value = NULL;
     bool had = before != NULL && before[0] != '\0';
-    if (asprintf(&value, "%s%s%s", first, had ? ":" : "", had ? before : "") < 0) {
-        return false;
-    }
+    char *value = pfa_memory_format("%s%s%s", first, had ? ":" : "", had ? before : "");
     bool done = setenv(name, value, 1) == 0;
-    free(value);
+    pfa_memory_free(value);
     return done;
 }
 
@@ -145,12 +124,8 @@ static char *make_conf(const run_t *run)
 {
     const char *set = getenv("PROFALLOC_CONF");
     bool has = set != NULL && set[0] != '\0';
-    char *conf = NULL;
     FILE *to;
-    size_t size;
-    if ((to = open_memstream(&conf, &size)) == NULL) {
-        return NULL;
-    }
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     /* A comment goes on to the end of its line. */
     fprintf(to, "sample:1,follow:true,%s%s", has ? set : "", !has ? "" : strchr(set, '#') != NULL ? "\n" : ",");
     fprintf(to, "prof:true,end:false,run:%" PRIu64 ",out:%s", run->number, run->pattern);
@@ -161,50 +136,48 @@ static char *make_conf(const run_t *run)
         }
     }
     fprintf(to, "%s%s", run->conf != NULL ? "," : "", run->conf != NULL ? run->conf : "");
-    if (fclose(to) != 0) {
-        free(conf);
-        return NULL;
-    }
-    return conf;
+    return pfa_memory_stream_close(stream);
 }
 
 static bool set_environment(run_t *run, const char *library)
 {
     char *conf = make_conf(run);
-    if (conf == NULL) {
-        return false;
-    }
     run->alone = strncmp(find_option(conf, "follow"), "false", 5) == 0;
     bool done = put_in_front("LD_PRELOAD", library) && setenv("PROFALLOC_CONF", conf, 1) == 0;
-    free(conf);
+    pfa_memory_free(conf);
     return done;
 }
 
 /* Against the current folder: the command may change to another. */
 static char *make_absolute(const char *pattern)
 {
-    char *whole = NULL;
-    char *folder = pattern[0] != '/' ? getcwd(NULL, 0) : NULL;
-    if (asprintf(&whole, "%s%s%s", folder != NULL ? folder : "", folder != NULL ? "/" : "", pattern) < 0) {
-        whole = NULL;
-    }
-    free(folder);
-    return whole;
+    char room[PATH_MAX];
+    const char *folder = pattern[0] != '/' ? getcwd(room, sizeof room) : NULL;
+    return pfa_memory_format("%s%s%s", folder != NULL ? folder : "", folder != NULL ? "/" : "", pattern);
+}
+
+/* The library takes one letter behind a number of bytes, no fractions. */
+static bool is_whole(const char *text, bool bytes, double *value)
+{
+    size_t digits = strspn(text, "0123456789");
+    bool letter = text[digits] != '\0' && text[digits] != 'b' && text[digits] != 'B' && text[digits + 1] == '\0';
+    return digits != 0 && (text[digits] == '\0' || (bytes && letter)) &&
+           pfa_units_read(PFA_UNITS_BYTES, text, 1, value);
 }
 
 /* An option of this command against what the library takes for its own. */
-static const char *what_is_wrong_with(const char *option, const char *given, const char *name, const char *units)
+static const char *what_is_wrong_with(const char *option, const char *given, const char *name, bool bytes)
 {
     static char text[200];
-    uint64_t value;
+    double value;
     uint64_t minimum = 0;
     uint64_t maximum = UINT64_MAX;
     (void)pfa_option_limits(name, &minimum, &maximum);
-    if (given == NULL || (is_number(given, units, &value) && value >= minimum && value <= maximum)) {
+    if (given == NULL || (is_whole(given, bytes, &value) && value >= (double)minimum && value <= (double)maximum)) {
         return NULL;
     }
     snprintf(text, sizeof text, "%s takes a number from %" PRIu64 " to %" PRIu64 "%s, not '%.40s'", option, minimum,
-             maximum, units[0] != '\0' ? ", K M G T allowed" : "", given);
+             maximum, bytes ? ", K M G T allowed" : "", given);
     return text;
 }
 
@@ -228,8 +201,8 @@ static const char *what_is_wrong_with_conf(const char *conf)
 static const char *what_is_wrong(const run_t *run, const char *library)
 {
     static char text[4400];
-    const char *wrong = what_is_wrong_with("--sample", run->sample, "sample", "KMGT");
-    wrong = wrong != NULL ? wrong : what_is_wrong_with("--depth", run->depth, "stack_depth", "");
+    const char *wrong = what_is_wrong_with("--sample", run->sample, "sample", true);
+    wrong = wrong != NULL ? wrong : what_is_wrong_with("--depth", run->depth, "stack_depth", false);
     wrong = wrong != NULL ? wrong : what_is_wrong_with_conf(run->conf);
     if (wrong != NULL) {
         return wrong;
@@ -238,10 +211,10 @@ static const char *what_is_wrong(const run_t *run, const char *library)
         return "the name of a trace can have no comma: the library's options are separated by them";
     }
     char *slash = strrchr(run->pattern, '/');
-    char *folder = strndup(run->pattern, (size_t)(slash - run->pattern) + 1);
-    bool there = folder != NULL && (strchr(folder, '%') != NULL || access(folder, W_OK | X_OK) == 0);
-    snprintf(text, sizeof text, "traces cannot be written to %s: %s", folder != NULL ? folder : "", strerror(errno));
-    free(folder);
+    char *folder = pfa_memory_copy(run->pattern, (size_t)(slash - run->pattern) + 1);
+    bool there = strchr(folder, '%') != NULL || access(folder, W_OK | X_OK) == 0;
+    snprintf(text, sizeof text, "traces cannot be written to %s: %s", folder, strerror(errno));
+    pfa_memory_free(folder);
     if (!there) {
         return text;
     }
@@ -256,16 +229,15 @@ static const char *what_is_wrong(const run_t *run, const char *library)
 static void replace_trace(const char *name)
 {
     pfa_trace_start_t start;
-    if (strchr(name, '%') == NULL && pfa_run_read_start(name, &start)) {
+    if (strchr(name, '%') == NULL && pfa_trace_read_start(name, &start)) {
         pfa_livetable_t *table = NULL;
         struct stat status;
-        char *live = NULL;
-        if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, name) >= 0 && stat(name, &status) == 0 &&
-            pfa_livetable_open(live, NULL, start.session, status.st_uid, &table) == 0) {
+        char *live = pfa_memory_format("%s" PFA_LIVE_SUFFIX, name);
+        if (stat(name, &status) == 0 && pfa_livetable_open(live, NULL, start.session, status.st_uid, &table) == 0) {
             (void)pfa_livetable_remove(table, live); /* a process that goes on with it keeps its memory */
             pfa_livetable_close(table);
         }
-        free(live);
+        pfa_memory_free(live);
         (void)unlink(name);
     }
 }
@@ -308,7 +280,7 @@ static int run_command(run_t *run, char **command)
             pfa_run_tell(run->pattern, pid, run->number, command[0], run->list);
         }
     }
-    free(library);
+    pfa_memory_free(library);
     return status;
 }
 
@@ -344,6 +316,6 @@ int pfa_command_run(int argc, char **argv)
     }
     run.pattern = make_absolute(pattern);
     int status = run_command(&run, argv + optind);
-    free(run.pattern);
+    pfa_memory_free(run.pattern);
     return status;
 }

@@ -22,7 +22,5 @@ void pfa_run_seal_ended(const char *pattern, uint64_t number);
 /* Finds the traces under the pattern that have this number of a run, seals those whose process is gone, and
  * tells on standard error where they are and what is in the one of `pid`. Their names go to the file `list`, if any. */
 void pfa_run_tell(const char *pattern, pid_t pid, uint64_t number, const char *program, const char *list);
-/* The first block of a trace; false if it is none. */
-bool pfa_run_read_start(const char *path, pfa_trace_start_t *start);
 
 #endif

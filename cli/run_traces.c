@@ -1,7 +1,8 @@
 /* Owns what `profalloc run` does with the traces that a command left. */
-#include "analyze/points/report.h"
+#include "analyze/report/report.h"
 #include "analyze/base/memory.h"
 #include "analyze/trace/seal.h"
+#include "cli/request.h"
 #include "cli/run.h"
 #include "cli/tool.h"
 
@@ -65,57 +66,36 @@ static void find_traces(const char *pattern, glob_t *found)
         }
     }
     found->gl_pathc = kept;
-    free(plain);
-    free(numbered);
-}
-
-bool pfa_run_read_start(const char *path, pfa_trace_start_t *start)
-{
-    pfa_block_header_t header;
-    pfa_bytes_t payload = {.bytes = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool found = fd >= 0 && pfa_file_read(fd, &header, sizeof header, 0) == 0 && header.magic == PFA_BLOCK_MAGIC &&
-                 header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 && header.stored_size <= 1 << 20;
-    if (found) {
-        pfa_block_t block = {.raw_size = header.raw_size, .stored_size = header.stored_size, .flags = header.flags};
-        found = pfa_block_load_start(fd, &block, sizeof *start, &payload) == 0 && payload.size == sizeof *start;
-    }
-    if (found) {
-        memcpy(start, payload.bytes, sizeof *start);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    pfa_bytes_free(&payload);
-    return found;
+    pfa_memory_free(plain);
+    pfa_memory_free(numbered);
 }
 
 static void seal(const char *path)
 {
     char *why;
-    pfa_sealed_t how = pfa_seal(path, &why);
+    pfa_sealed_t how = pfa_seal(path, NULL, &why);
     if (how == PFA_SEAL_FAILED) {
         pfa_tool_say("run", "%s", why != NULL ? why : path);
     } else if (how == PFA_SEAL_RUNNING) {
         pfa_tool_say("run", "%s: its process goes on", path);
     }
-    free(why);
+    pfa_memory_free(why);
 }
 
 /* Is there a live table in memory that no process holds? They lock theirs, also where we cannot see them. */
 static bool has_free_table(const char *path)
 {
     struct stat status;
-    char *live = NULL;
+    char *live = pfa_memory_format("%s" PFA_LIVE_SUFFIX, path);
     bool is_free = false;
-    if (asprintf(&live, "%s" PFA_LIVE_SUFFIX, path) >= 0 && lstat(live, &status) == 0 && S_ISLNK(status.st_mode)) {
+    if (lstat(live, &status) == 0 && S_ISLNK(status.st_mode)) {
         int fd = open(live, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
         if (fd >= 0) {
             close(fd);
         }
     }
-    free(live);
+    pfa_memory_free(live);
     return is_free;
 }
 
@@ -131,10 +111,10 @@ void pfa_run_seal_ended(const char *pattern, uint64_t number)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found.gl_pathv[i];
-        if (has_free_table(path) && pfa_run_read_start(path, &start) && start.run == number && is_gone(start.pid)) {
+        if (has_free_table(path) && pfa_trace_read_start(path, &start) && start.run == number && is_gone(start.pid)) {
             char *why;
-            (void)pfa_seal(path, &why); /* what fails is told at the end */
-            free(why);
+            (void)pfa_seal(path, NULL, &why); /* what fails is told at the end */
+            pfa_memory_free(why);
         }
     }
     globfree(&found);
@@ -142,41 +122,40 @@ void pfa_run_seal_ended(const char *pattern, uint64_t number)
 
 static void summarise(const char *path)
 {
-    pfa_query_t query;
-    pfa_report_t report;
-    char *paths[] = {(char *)(uintptr_t)path};
-    pfa_query_open(&query, "run", paths, 1);
-    if (query.source_count == 0) {
-        pfa_query_close(&query);
+    pfa_session_options_t options = pfa_request_session("run");
+    pfa_points_options_t points = {.thresholds = pfa_thresholds_standard()};
+    pfa_session_t *session;
+    pfa_report_t *report;
+    if (pfa_session_open(&session, &options, &path, 1) != 0) {
         return;
     }
-    pfa_thresholds_t thresholds = pfa_thresholds_standard();
-    pfa_report_collect(&report, &query, &thresholds);
-    if (report.query.source_count != 0) {
-        pfa_report_summary(&report);
-        for (size_t i = 0; i < report.query.sources[0].missing.count; i++) {
-            fprintf(stderr, "  missing    %s\n", report.query.sources[0].missing.list[i]);
+    if (pfa_points_collect(session, NULL, &points, &report) == 0) {
+        (void)pfa_report_summary(report, stderr);
+        for (size_t i = 0; i < report->query->sources[0].missing.count; i++) {
+            fprintf(stderr, "  missing    %s\n", report->query->sources[0].missing.list[i]);
         }
     }
-    pfa_report_free(&report);
+    pfa_answer_free(report);
+    pfa_session_close(session);
 }
 
 static char *find_program(const char *name)
 {
     if (strchr(name, '/') != NULL) {
-        return strdup(name);
+        return pfa_memory_copy(name, strlen(name));
     }
     const char *folders = getenv("PATH");
-    char *copy = strdup(folders != NULL ? folders : "/usr/bin:/bin");
+    char *copy = pfa_memory_format("%s", folders != NULL ? folders : "/usr/bin:/bin");
     char *found = NULL;
     char *rest = copy;
     for (char *folder; found == NULL && rest != NULL && (folder = strsep(&rest, ":")) != NULL;) {
-        if (asprintf(&found, "%s/%s", folder[0] != '\0' ? folder : ".", name) < 0 || access(found, X_OK) != 0) {
-            free(found);
+        found = pfa_memory_format("%s/%s", folder[0] != '\0' ? folder : ".", name);
+        if (access(found, X_OK) != 0) {
+            pfa_memory_free(found);
             found = NULL;
         }
     }
-    free(copy);
+    pfa_memory_free(copy);
     return found;
 }
 
@@ -215,7 +194,7 @@ static void tell_no_trace(const char *program)
     if (fd >= 0) {
         close(fd);
     }
-    free(path);
+    pfa_memory_free(path);
 }
 
 static void write_list(const char *list, const char *first, const glob_t *found, uint64_t number)
@@ -231,7 +210,7 @@ static void write_list(const char *list, const char *first, const glob_t *found,
     for (size_t i = 0; i < found->gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found->gl_pathv[i];
-        if (path != first && pfa_run_read_start(path, &start) && start.run == number) {
+        if (path != first && pfa_trace_read_start(path, &start) && start.run == number) {
             fprintf(file, "%s\n", path);
         }
     }
@@ -251,7 +230,7 @@ void pfa_run_tell(const char *pattern, pid_t pid, uint64_t number, const char *p
     for (size_t i = 0; i < found.gl_pathc; i++) {
         pfa_trace_start_t start;
         const char *path = found.gl_pathv[i];
-        if (!pfa_run_read_start(path, &start) || start.run != number) {
+        if (!pfa_trace_read_start(path, &start) || start.run != number) {
             continue;
         }
         seal(path);

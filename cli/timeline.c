@@ -1,6 +1,7 @@
 /* Owns `profalloc timeline`: its command line. */
-#include "analyze/timeline/timeline.h"
+#include "analyze/draw/timeline_chart.h"
 #include "analyze/base/notes.h"
+#include "analyze/base/units.h"
 #include "analyze/draw/chart.h"
 #include "cli/commands.h"
 #include "cli/drawn.h"
@@ -44,7 +45,7 @@ static bool take(void *to, int option, const char *value)
         wishes->count = true;
         return true;
     }
-    if (!pfa_request_number(value, 1, BUCKETS_MOST, &number) || floor(number) != number) {
+    if (!pfa_units_number(value, 1, BUCKETS_MOST, &number) || floor(number) != number) {
         pfa_tool_say("timeline", "--buckets takes a number from 1 to %d, not '%s'", BUCKETS_MOST, value);
         return false;
     }
@@ -52,56 +53,48 @@ static bool take(void *to, int option, const char *value)
     return true;
 }
 
-static void note_what_lacks(const pfa_timeline_t *timeline)
+static int put_bytes(void *what, FILE *file)
 {
-    pfa_query_t *query = timeline->query;
-    pfa_drawn_remarks(query, timeline->folded_chunks, timeline->folded_bytes, true);
-    if (timeline->folded_groups) {
-        pfa_notes_add(&query->remarks,
-                      "with so many buckets no more than %zu groups fit into memory: the others are told together",
-                      timeline->strand_count - 1);
-    }
+    return pfa_timeline_svg(what, file, false);
 }
 
-static void put_bytes(const void *what, FILE *file)
+static int put_chunks(void *what, FILE *file)
 {
-    pfa_timeline_svg(what, file, false);
+    return pfa_timeline_svg(what, file, true);
 }
 
-static void put_chunks(const void *what, FILE *file)
+static void put_notes(void *answer, void *to)
 {
-    pfa_timeline_svg(what, file, true);
+    pfa_query_tell(((pfa_timeline_t *)answer)->query, to);
 }
 
 /* What goes to programs has its notes elsewhere. */
-static int put(const pfa_timeline_t *timeline, const wishes_t *wishes, const pfa_drawn_t *drawn)
+static int put(pfa_timeline_t *timeline, const wishes_t *wishes, const pfa_drawn_t *drawn)
 {
     int status = 0;
-    if (drawn->request.json) {
-        pfa_timeline_json(timeline, stdout);
-        return 0;
-    }
+    int error = 0;
     if (drawn->svg != NULL) {
-        status = pfa_drawn_svg(drawn, wishes->count ? put_chunks : put_bytes, timeline);
-    } else if (drawn->form) {
-        pfa_timeline_csv(timeline, stdout);
+        status = pfa_drawn_svg(drawn, wishes->count ? put_chunks : put_bytes, timeline, &error);
+    } else if (drawn->request.json) {
+        error = pfa_timeline_json(timeline, stdout);
     } else {
-        pfa_timeline_term(timeline, stdout, wishes->count);
+        error = drawn->form ? pfa_timeline_csv(timeline, stdout) : pfa_timeline_term(timeline, stdout, wishes->count);
     }
-    pfa_query_tell(timeline->query, drawn->svg != NULL || drawn->form ? stderr : stdout);
-    return status;
+    if (error == 0 && !drawn->request.json) {
+        error = pfa_answer_write(timeline, put_notes, drawn->svg != NULL || drawn->form ? stderr : stdout);
+    }
+    int end = pfa_request_end(&drawn->request, &timeline->answer, error);
+    return end != 0 ? end : status;
 }
 
-static int tell(void *to, const pfa_drawn_t *drawn, pfa_query_t *query)
+static int tell(void *to, const pfa_drawn_t *drawn)
 {
     const wishes_t *wishes = to;
-    pfa_timeline_t timeline;
-    int status = PFA_EXIT_FAILED;
-    if (pfa_timeline_collect(&timeline, query, &wishes->data)) {
-        note_what_lacks(&timeline);
-        status = put(&timeline, wishes, drawn);
-    }
-    pfa_timeline_free(&timeline);
+    const pfa_request_t *request = &drawn->request;
+    pfa_timeline_t *timeline;
+    int error = pfa_timeline_collect(request->session, request->question, &wishes->data, &timeline);
+    int status = error == 0 ? put(timeline, wishes, drawn) : pfa_request_fail(request, error);
+    pfa_answer_free(timeline);
     return status;
 }
 

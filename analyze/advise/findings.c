@@ -287,9 +287,9 @@ typedef struct seen {
 
 static const char *module_of(const pfa_report_t *report, uint32_t number)
 {
-    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query.stacks;
+    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query->stacks;
     pfa_line_t line;
-    bool known = pfa_place_find(stacks, pfa_query_group_stack(&report->query, number), &line);
+    bool known = pfa_place_find(stacks, pfa_query_group_stack(report->query, number), &line);
     return known ? line.module : NULL;
 }
 
@@ -320,7 +320,7 @@ static void see_modules(seen_t *seen, const pfa_report_t *report)
 static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
 {
     const pfa_memoro_point_t *point = &report->memoro.points[number];
-    bool all = report->query.where == NULL; /* of what is asked for alone, nothing may be touched, and rightly so */
+    bool all = report->query->where == NULL; /* of what is asked for alone, nothing may be touched, and rightly so */
     if (!point->maybe_blind && (seen->count != 0 || !all)) {
         return false;
     }
@@ -332,8 +332,8 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
     seen_t seen = {.modules = NULL};
     const pfa_memoro_t *memoro = &report->memoro;
     *findings =
-        (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(&report->query)};
-    double pair_ns = pfa_spent_pair_ns(&report->query, &findings->ns_most);
+        (pfa_findings_t){.pair_ns = pair_ns_assumed, .run_ns = memoro->run_ns - pfa_spent_recording_ns(report->query)};
+    double pair_ns = pfa_spent_pair_ns(report->query, &findings->ns_most);
     bool one_thread = findings->run_ns < memoro->run_ns; /* only of that it is known what recording took */
     findings->ns_most = pair_ns <= 0 ? findings->run_ns
                         : one_thread ? fmin(findings->ns_most, findings->run_ns)
@@ -360,14 +360,14 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
             find_all(&finder);
         }
     }
-    free(seen.modules);
+    pfa_memory_free(seen.modules);
     pfa_findings_sort(findings, report);
 }
 
 void pfa_findings_free(pfa_findings_t *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
-        free(findings->list[i].points);
+        pfa_memory_free(findings->list[i].points);
     }
-    free(findings->list);
+    pfa_memory_free(findings->list);
 }

@@ -11,6 +11,7 @@
 #define PFA_ANALYZE_ADVISE_FINDINGS_H
 
 #include "analyze/base/json.h"
+#include "analyze/advise/kept.h"
 #include "analyze/points/report.h"
 
 #include <stdio.h>
@@ -71,6 +72,19 @@ typedef struct pfa_findings {
     bool sampled;
 } pfa_findings_t;
 
+/* Points with what it takes for advice. 0 or an error number, as of pfa_answer_make. (analyze/advise/advised.c) */
+int pfa_advice_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,
+                       pfa_report_t **report);
+/* What scores and advice cannot tell, into the query's remarks. */
+void pfa_advice_remarks(pfa_report_t *report);
+
+/* Findings by rank, or by another of the orders: so many points as text (0: those that are worth a change), so many findings as JSON. 0 or an
+ * error number, as of pfa_answer_write. (analyze/advise/advise_text.c) */
+int pfa_advice_text(pfa_report_t *report, size_t top, const char *order, FILE *to);
+int pfa_advice_json(pfa_report_t *report, size_t top, const char *order, FILE *to);
+/* rank, bytes, calls, time, sure. */
+bool pfa_advice_is_order(const char *name);
+
 void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report);
 void pfa_findings_free(pfa_findings_t *findings);
 /* Looks at other moments than the peak, in a walk of its own, if there are findings that save bytes: what of them the peak needs
@@ -100,12 +114,13 @@ size_t pfa_findings_pick(const pfa_findings_t *findings, size_t most, size_t pic
 void pfa_finding_sentence(FILE *to, const pfa_finding_t *finding, pfa_report_t *report);
 /* What it would bring, in few words. */
 void pfa_finding_gain(FILE *to, const pfa_finding_t *finding, const pfa_findings_t *findings);
-/* All of the one at this place of the list, with its point, and the others of this point that are among the first so many. (analyze/report/score_text.c) */
-void pfa_finding_print(pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank, size_t among);
-/* "parse (a.c:3) < read (a.c:9) < ...": the calls of a stack from this line on, up to main. (analyze/report/score_text.c) */
-void pfa_finding_print_calls(const pfa_lines_t *lines, size_t from);
+/* All of the one at this place of the list, with its point, and the others of this point that are among the first so many. (analyze/advise/finding_text.c) */
+void pfa_finding_print(FILE *to, pfa_report_t *report, const pfa_findings_t *findings, size_t at, size_t rank,
+                       size_t among);
+/* "parse (a.c:3) < read (a.c:9) < ...": the calls of a stack from this line on, up to main. (analyze/advise/finding_text.c) */
+void pfa_finding_print_calls(FILE *to, const pfa_lines_t *lines, size_t from);
 /* The points that hold most of the peak, and what tells more of them. (analyze/advise/held.c) */
-void pfa_held_print(pfa_report_t *report);
+void pfa_held_print(FILE *to, pfa_report_t *report);
 void pfa_held_json(pfa_json_t *json, pfa_report_t *report);
 /* An object of a JSON array. (analyze/advise/findings_json.c) */
 void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding);

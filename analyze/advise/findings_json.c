@@ -1,6 +1,7 @@
 /* Owns findings as JSON. docs/report-json.md describes them. */
 #include "analyze/advise/findings.h"
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 
 #include <stdio.h>
@@ -8,15 +9,12 @@
 
 static void put_sentence(pfa_json_t *json, pfa_report_t *report, const pfa_finding_t *finding)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to != NULL) {
-        pfa_finding_sentence(to, finding, report);
-        fclose(to);
-        pfa_json_text(json, "sentence", text);
-        free(text);
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
+    pfa_finding_sentence(to, finding, report);
+    char *text = pfa_memory_stream_close(stream);
+    pfa_json_text(json, "sentence", text);
+    pfa_memory_free(text);
 }
 
 static void put_gain(pfa_json_t *json, const pfa_finding_t *finding, bool sampled)
@@ -36,6 +34,7 @@ static void put_gain(pfa_json_t *json, const pfa_finding_t *finding, bool sample
 /* Of chunks that are idle: for how long on average, and who touched them last. */
 static void put_idle(pfa_json_t *json, const pfa_idle_t *idle, bool after)
 {
+    char thread[PFA_THREAD_TEXT];
     pfa_json_number(json, "idle_ns", idle->ns / idle->chunks);
     pfa_json_number(json, "life_ns", idle->lives / idle->chunks);
     if (!after) {
@@ -47,7 +46,7 @@ static void put_idle(pfa_json_t *json, const pfa_idle_t *idle, bool after)
         pfa_json_begin(json, NULL, '{');
         pfa_json_whole(json, "file", last->source->number);
         pfa_json_whole(json, "number", last->thread);
-        pfa_json_text(json, "thread", pfa_source_thread(last->source, last->thread));
+        pfa_json_text(json, "thread", pfa_source_thread(last->source, last->thread, thread));
         pfa_json_number(json, "chunks", last->chunks);
         pfa_json_end(json, '}');
     }
@@ -71,7 +70,7 @@ void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_
     pfa_json_text(json, "instead_of",
                   finding->instead_of != PFA_ADVICES ? pfa_advice_names[finding->instead_of] : NULL);
     put_sentence(json, report, finding);
-    put_gain(json, finding, report->query.sampled);
+    put_gain(json, finding, report->query->sampled);
     pfa_json_number(json, "rank", finding->rank);
     pfa_json_text(json, "sure", pfa_sure_names[finding->sure]);
     pfa_json_text(json, "unsure", finding->unsure);
@@ -89,7 +88,7 @@ void pfa_finding_json(pfa_json_t *json, pfa_report_t *report, const pfa_finding_
     for (size_t i = 0; i < (finding->points != NULL ? finding->point_count : 1); i++) {
         uint32_t number = finding->points != NULL ? finding->points[i] : finding->point;
         pfa_json_begin(json, NULL, '{');
-        pfa_report_json_point(json, report, number);
+        pfa_point_json(json, report, number);
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, ']');

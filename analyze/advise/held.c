@@ -1,6 +1,7 @@
 /* Owns what is said of the points that hold most of the peak: also where no change is known that would make it less. */
 #include "analyze/advise/findings.h"
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
@@ -29,44 +30,44 @@ static size_t count_held(const pfa_report_t *report, const uint32_t *numbers, do
 }
 
 /* From the program's own place on. */
-static void print_calls(pfa_report_t *report, uint32_t number)
+static void print_calls(FILE *to, pfa_report_t *report, uint32_t number)
 {
     pfa_lines_t lines = {.list = NULL};
     pfa_line_t own;
     size_t from = 0;
-    pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
+    pfa_stacks_lines(&report->query->stacks, pfa_query_group_stack(report->query, number), &lines);
     bool found = pfa_place_own(&lines, &own);
     while (found && from + 1 < lines.count &&
            (lines.list[from].symbol != own.symbol || lines.list[from].address != own.address)) {
         from++;
     }
-    pfa_finding_print_calls(&lines, from);
+    pfa_finding_print_calls(to, &lines, from);
     pfa_lines_free(&lines);
 }
 
-static void print_point(pfa_report_t *report, uint32_t number, double peak)
+static void print_point(FILE *to, pfa_report_t *report, uint32_t number, double peak)
 {
     const pfa_point_t *point = &report->points[number];
     char texts[2][PFA_NUMBER_TEXT];
-    printf("  %10s  %5.1f %%  by ", pfa_text_bytes(texts[0], point->peak_bytes), 100 * point->peak_bytes / peak);
-    print_calls(report, number);
+    fprintf(to, "  %10s  %5.1f %%  by ", pfa_text_bytes(texts[0], point->peak_bytes), 100 * point->peak_bytes / peak);
+    print_calls(to, report, number);
     if (point->kept.value >= point->peak_bytes / 2) {
-        printf("; %s of it not freed until the end", pfa_text_bytes(texts[1], point->kept.value));
+        fprintf(to, "; %s of it not freed until the end", pfa_text_bytes(texts[1], point->kept.value));
     }
-    putchar('\n');
+    fputc('\n', to);
 }
 
-static void print_next(const pfa_report_t *report, double peak)
+static void print_next(FILE *to, const pfa_report_t *report, double peak)
 {
     bool kept = pfa_report_sum(report).kept.value >= peak / 2;
-    printf("  next: %s%s%s\n",
-           kept ? "profalloc leaks, which tells whether what is not freed grows"
-                : "profalloc timeline, which tells when it came",
-           kept ? "; profalloc timeline, which tells when it came" : "",
-           report->has_accesses ? "" : "; a build with profalloc-cc, which tells what of it was in use");
+    fprintf(to, "  next: %s%s%s\n",
+            kept ? "profalloc leaks, which tells whether what is not freed grows"
+                 : "profalloc timeline, which tells when it came",
+            kept ? "; profalloc timeline, which tells when it came" : "",
+            report->has_accesses ? "" : "; a build with profalloc-cc, which tells what of it was in use");
 }
 
-void pfa_held_print(pfa_report_t *report)
+void pfa_held_print(FILE *to, pfa_report_t *report)
 {
     char text[PFA_NUMBER_TEXT];
     double peak = pfa_report_peak(report).bytes;
@@ -75,12 +76,12 @@ void pfa_held_print(pfa_report_t *report)
     }
     uint32_t *numbers = pfa_report_order(report, PFA_BY_PEAK);
     size_t count = count_held(report, numbers, peak);
-    printf("\nHeld at %s, of %s:\n", pfa_report_peak_words(report), pfa_text_bytes(text, peak));
+    fprintf(to, "\nHeld at %s, of %s:\n", pfa_report_peak_words(report), pfa_text_bytes(text, peak));
     for (size_t i = 0; i < count; i++) {
-        print_point(report, numbers[i], peak);
+        print_point(to, report, numbers[i], peak);
     }
-    print_next(report, peak);
-    free(numbers);
+    print_next(to, report, peak);
+    pfa_memory_free(numbers);
 }
 
 void pfa_held_json(pfa_json_t *json, pfa_report_t *report)
@@ -93,9 +94,9 @@ void pfa_held_json(pfa_json_t *json, pfa_report_t *report)
         const pfa_point_t *point = &report->points[numbers[i]];
         pfa_json_begin(json, NULL, '{');
         pfa_json_number(json, "kept_at_peak", point->kept.value);
-        pfa_report_json_point(json, report, numbers[i]);
+        pfa_point_json(json, report, numbers[i]);
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, ']');
-    free(numbers);
+    pfa_memory_free(numbers);
 }

@@ -1,4 +1,5 @@
 /* Owns the verdicts on what was not freed, for advice. See analyze/advise/kept.h. */
+#include "analyze/advise/kept.h"
 #include "analyze/points/report.h"
 #include "analyze/base/memory.h"
 
@@ -19,7 +20,7 @@ static bool *find_wanted(const pfa_report_t *report)
         any = any || wanted[i];
     }
     if (!any) {
-        free(wanted);
+        pfa_memory_free(wanted);
         wanted = NULL;
     }
     return wanted;
@@ -38,26 +39,24 @@ static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_
                                                 .rate = survivors->rate};
 }
 
-bool pfa_kept_judge(pfa_report_t *report)
+int pfa_kept_judge(pfa_report_t *report)
 {
     bool *wanted = find_wanted(report);
     if (wanted == NULL) {
-        return true;
+        return 0;
     }
-    size_t sources = report->query.source_count;
-    pfa_leaks_t leaks = {.query = report->query,
-                         .limits = pfa_leak_limits_standard(),
-                         .wanted = wanted,
-                         .wanted_count = report->point_count};
-    bool done = pfa_leaks_collect(&leaks) && leaks.query.source_count == sources;
-    if (done) {
+    size_t sources = report->query->source_count;
+    pfa_leaks_t leaks = {.wanted = wanted, .wanted_count = report->point_count};
+    pfa_leaks_options_t options = {.limits = pfa_leak_limits_standard()};
+    int error = pfa_leaks_fill(&leaks, report->query, &options);
+    error = error == 0 && report->query->source_count != sources ? EAGAIN : error;
+    if (error == 0) {
         pfa_leaks_conclude(&leaks, "leak");
         for (size_t i = 0; i < leaks.finding_count; i++) {
             keep(report, &leaks, &leaks.findings[i]);
         }
     }
-    report->query = leaks.query;
     pfa_leaks_forget(&leaks);
-    free(wanted);
-    return done;
+    pfa_memory_free(wanted);
+    return error;
 }

@@ -14,8 +14,8 @@ typedef struct pfa_kept {
 } pfa_kept_t;
 
 struct pfa_report;
-/* Judges all points, in a walk of its own, if enough was kept at the peak to be worth it. False: a file can no longer be read, which was said;
- * all is to be collected anew. */
-bool pfa_kept_judge(struct pfa_report *report);
+/* Judges all points, in a walk of its own, if enough was kept at the peak to be worth it. 0, or an error number; EAGAIN: a file can no longer
+ * be read, which was said, and all is to be collected anew. */
+int pfa_kept_judge(struct pfa_report *report);
 
 #endif

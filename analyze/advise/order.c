@@ -41,7 +41,7 @@ void pfa_findings_link(pfa_findings_t *findings)
         }
         last[one->point] = i + 1;
     }
-    free(last);
+    pfa_memory_free(last);
 }
 
 size_t pfa_findings_points(const pfa_findings_t *findings, size_t among)

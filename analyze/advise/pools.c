@@ -13,9 +13,9 @@ typedef struct pool_key {
 
 static pool_key_t key_of(const pfa_report_t *report, uint32_t number)
 {
-    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query.stacks;
+    pfa_stacks_t *stacks = (pfa_stacks_t *)(uintptr_t)&report->query->stacks;
     pfa_line_t line;
-    if (!pfa_place_find(stacks, pfa_query_group_stack(&report->query, number), &line)) {
+    if (!pfa_place_find(stacks, pfa_query_group_stack(report->query, number), &line)) {
         return (pool_key_t){.text = NULL};
     }
     return line.symbol->function != NULL ? (pool_key_t){.text = line.symbol->function}
@@ -96,5 +96,5 @@ void pfa_findings_join(pfa_findings_t *findings, const pfa_report_t *report)
         }
     }
     findings->count = kept;
-    free(keys);
+    pfa_memory_free(keys);
 }

@@ -120,7 +120,7 @@ bool pfa_savings_weigh(pfa_report_t *report)
     pfa_look_t look = {.to = &weighing, .accesses = true, .chunk = add_chunk};
     double peak = pfa_report_peak(report).bytes;
     pick(&weighing);
-    bool done = weighing.count == 0 || pfa_query_walk(&report->query, &look, "looking at other moments") == 0;
+    bool done = weighing.count == 0 || pfa_query_walk(report->query, &look, "looking at other moments") == 0;
     for (size_t i = 0; done && i < weighing.count; i++) {
         const weighed_t *one = &weighing.list[i];
         pfa_point_t *point = &report->points[one->point];
@@ -128,7 +128,7 @@ bool pfa_savings_weigh(pfa_report_t *report)
         double saved = fmax(peak - highest(&weighing, one), 0);
         point->needed_elsewhere[one->spare] = fmax(spare - saved, 0);
     }
-    free(weighing.places);
-    free(weighing.list);
+    pfa_memory_free(weighing.places);
+    pfa_memory_free(weighing.list);
     return done;
 }

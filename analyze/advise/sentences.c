@@ -160,12 +160,13 @@ static void say_shrink(const words_t *words)
 /* Who had it last knows when it is no longer needed. */
 static void say_last(FILE *to, const pfa_idle_t *idle)
 {
+    char thread[PFA_THREAD_TEXT];
     const pfa_toucher_t *last = pfa_idle_last(idle);
     if (last == NULL) {
         fputs(idle->last != NULL ? ", last touched by many threads" : "", to);
         return;
     }
-    fprintf(to, ", last touched by %s", pfa_source_thread(last->source, last->thread));
+    fprintf(to, ", last touched by %s", pfa_source_thread(last->source, last->thread, thread));
     if (last->chunks < 0.9995 * idle->chunks) {
         fprintf(to, " (%.0f %% of them)", 100 * last->chunks / idle->chunks);
     }

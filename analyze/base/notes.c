@@ -11,24 +11,27 @@
 
 void pfa_notes_add(pfa_notes_t *notes, const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = pfa_memory_vformat(format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        pfa_memory_end(1, strlen(format));
-    }
-    pfa_text_clean(text, (size_t)length);
+    pfa_text_clean(text, strlen(text));
     notes->list = pfa_memory_grow(notes->list, &notes->room, notes->count + 1, sizeof *notes->list);
     notes->list[notes->count++] = text;
+}
+
+void pfa_notes_join(pfa_notes_t *notes, const pfa_notes_t *more)
+{
+    for (size_t i = 0; i < more->count; i++) {
+        pfa_notes_add(notes, "%s", more->list[i]);
+    }
 }
 
 void pfa_notes_free(pfa_notes_t *notes)
 {
     for (size_t i = 0; i < notes->count; i++) {
-        free(notes->list[i]);
+        pfa_memory_free(notes->list[i]);
     }
-    free(notes->list);
+    pfa_memory_free(notes->list);
     *notes = (pfa_notes_t){.list = NULL};
 }

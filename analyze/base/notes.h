@@ -12,6 +12,8 @@ typedef struct pfa_notes {
 } pfa_notes_t;
 
 __attribute__((format(printf, 2, 3))) void pfa_notes_add(pfa_notes_t *notes, const char *format, ...);
+/* Adds copies of all of another list. */
+void pfa_notes_join(pfa_notes_t *notes, const pfa_notes_t *more);
 void pfa_notes_free(pfa_notes_t *notes);
 
 #endif

@@ -1,43 +1,35 @@
-/* Owns the line that says how far the work is. See analyze/base/progress.h. */
+/* Owns the telling of progress. See analyze/base/progress.h. */
 #include "analyze/base/progress.h"
+#include "analyze/base/memory.h"
 
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
+#include <errno.h>
 
-static double now(void)
+void pfa_progress_begin(pfa_progress_t *progress, const pfa_watch_t *watch, const char *what, uint64_t total)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    bool watched = watch != NULL && watch->tell != NULL;
+    *progress = (pfa_progress_t){.watch = watched ? watch : NULL, .what = what, .total = total != 0 ? total : 1};
+    pfa_progress_step(progress, 0);
 }
 
-void pfa_progress_begin(pfa_progress_t *progress, const char *what, uint64_t total)
+bool pfa_progress_show(const pfa_progress_t *progress)
 {
-    *progress =
-        (pfa_progress_t){.what = what, .total = total != 0 ? total : 1, .begun = now(), .on = isatty(STDERR_FILENO)};
+    static const double most = 0.999; /* 1 is the end */
+    double part = (double)progress->done / (double)progress->total;
+    return progress->watch == NULL ||
+           progress->watch->tell(progress->watch->to, progress->what, part < most ? part : most);
 }
 
 void pfa_progress_step(pfa_progress_t *progress, uint64_t done)
 {
-    enum { WIDTH = 40 };
     progress->done += done;
-    double time = progress->on ? now() : 0;
-    if (!progress->on || time < progress->begun + 1 || time < progress->shown + 0.1) {
-        return;
+    if (!pfa_progress_show(progress)) {
+        pfa_memory_leave(ECANCELED);
     }
-    double part = (double)progress->done / (double)progress->total;
-    part = part > 1 ? 1 : part;
-    int full = (int)(part * WIDTH);
-    fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%", progress->what, full, "########################################",
-            WIDTH - full, "", part * 100);
-    progress->shown = time;
 }
 
-void pfa_progress_end(pfa_progress_t *progress)
+void pfa_progress_end(const pfa_progress_t *progress)
 {
-    if (progress->shown > 0) {
-        fputs("\r\033[K", stderr);
+    if (progress->watch != NULL) {
+        (void)progress->watch->tell(progress->watch->to, progress->what, 1);
     }
-    progress->on = false;
 }

@@ -1,21 +1,29 @@
-/* A line on standard error that says how far the work is, from a second on and only on a terminal. */
+/* How far long work is, told to who asked for it. */
 #ifndef PFA_ANALYZE_BASE_PROGRESS_H
 #define PFA_ANALYZE_BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Who is told. `tell` is called often, by the thread that works: with what is done and how much of it, from 0 to 1; 1 is its end. It
+ * returns false to give up the work, which then ends with ECANCELED. */
+typedef struct pfa_watch {
+    bool (*tell)(void *to, const char *what, double part); /* NULL: nobody */
+    void *to;
+} pfa_watch_t;
+
 typedef struct pfa_progress {
+    const pfa_watch_t *watch; /* NULL: nobody is told */
     const char *what;
     uint64_t total;
     uint64_t done;
-    double begun;
-    double shown;
-    bool on;
 } pfa_progress_t;
 
-void pfa_progress_begin(pfa_progress_t *progress, const char *what, uint64_t total);
+void pfa_progress_begin(pfa_progress_t *progress, const pfa_watch_t *watch, const char *what, uint64_t total);
+/* So much more is done. May leave the work (analyze/base/memory.h). */
 void pfa_progress_step(pfa_progress_t *progress, uint64_t done);
-void pfa_progress_end(pfa_progress_t *progress);
+/* The same where work cannot be left, since others have called. False: it is to be given up. */
+bool pfa_progress_show(const pfa_progress_t *progress);
+void pfa_progress_end(const pfa_progress_t *progress);
 
 #endif

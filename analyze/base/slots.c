@@ -24,7 +24,7 @@ static void grow(pfa_slots_t *slots)
             take_place(list, room, slots->list[i]);
         }
     }
-    free(slots->list);
+    pfa_memory_free(slots->list);
     slots->list = list;
     slots->room = room;
 }
@@ -40,6 +40,6 @@ void pfa_slots_put(pfa_slots_t *slots, uint64_t hash, uint32_t number)
 
 void pfa_slots_free(pfa_slots_t *slots)
 {
-    free(slots->list);
+    pfa_memory_free(slots->list);
     *slots = (pfa_slots_t){.list = NULL};
 }

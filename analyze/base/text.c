@@ -59,6 +59,23 @@ const char *pfa_text_ns(char text[PFA_NUMBER_TEXT], double ns)
     return text;
 }
 
+const char *pfa_text_moment(char text[PFA_NUMBER_TEXT], double seconds)
+{
+    static const char *const units[] = {"ns", "µs", "ms", "s"};
+    double figure = seconds * 1e9;
+    size_t unit = 0;
+    if (seconds >= 1) {
+        snprintf(text, PFA_NUMBER_TEXT, "%.3f s", seconds);
+        return text;
+    }
+    for (; figure >= 1000 * (1 - 1e-9) && unit + 1 < sizeof units / sizeof units[0]; unit++) {
+        figure /= 1000;
+    }
+    unit = seconds != 0 ? unit : 3;
+    snprintf(text, PFA_NUMBER_TEXT, fabs(figure) >= 999.5 ? "%.0f %s" : "%.3g %s", figure, units[unit]);
+    return text;
+}
+
 double pfa_half_width(double variance)
 {
     return 1.96 * sqrt(fmax(variance, 0));

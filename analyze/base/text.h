@@ -12,6 +12,8 @@ const char *pfa_text_bytes(char text[PFA_NUMBER_TEXT], double bytes);
 const char *pfa_text_count(char text[PFA_NUMBER_TEXT], double count);
 /* "123 ns", "1.23 ms", "4.5 s". */
 const char *pfa_text_ns(char text[PFA_NUMBER_TEXT], double ns);
+/* When something was: "12.345 s", as reports tell it, or in a smaller unit before the first second has gone. */
+const char *pfa_text_moment(char text[PFA_NUMBER_TEXT], double seconds);
 /* Half the width of the 95 % confidence interval of an estimate with this variance. */
 double pfa_half_width(double variance);
 /* " ±1.2 %" of an estimate with this variance: half the width of its 95 % confidence interval; "" if it is exact. */

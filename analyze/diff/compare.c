@@ -104,7 +104,7 @@ static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sum
         values[count + i] = sums[first + i].variances[metric] * scale * scale;
     }
     pfa_estimate_t found = pfa_estimate_of(values, values + count, count);
-    free(values);
+    pfa_memory_free(values);
     return found;
 }
 
@@ -151,7 +151,7 @@ static pfa_estimate_t estimate_score(const pfa_comparison_t *comparison, const p
     memset(values + known, 0, (2 * count - known) * sizeof *values);
     pfa_estimate_t found = pfa_estimate_of(values, values + known, known);
     found.mean = known != 0 ? found.mean : (double)NAN;
-    free(values);
+    pfa_memory_free(values);
     return found;
 }
 
@@ -198,7 +198,7 @@ static void fill_totals(pfa_comparison_t *comparison)
     }
     fill_changes(comparison, sums, comparison->totals);
     fill_scores(comparison, sums, comparison->scores);
-    free(sums);
+    pfa_memory_free(sums);
 }
 
 static void fill_leaks(pfa_comparison_t *comparison, pfa_pair_t *pair)

@@ -7,6 +7,7 @@
 #define PFA_ANALYZE_DIFF_COMPARE_H
 
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 #include "analyze/diff/change.h"
 #include "analyze/diff/summary.h"
@@ -46,10 +47,10 @@ typedef struct pfa_pair {
 #define PFA_SCORE_TELLING 0.1
 
 typedef struct pfa_comparison {
+    pfa_memory_t *memory;
     pfa_symbols_t *texts;
     pfa_side_t sides[PFA_SIDES];
     bool per_second; /* what flows is divided by the run's seconds */
-    bool with_leaks; /* what leaks says of traces is asked for */
     pfa_pair_t *pairs;
     size_t count;
     pfa_change_t totals[PFA_DIFF_METRICS];
@@ -66,18 +67,27 @@ typedef struct pfa_comparison {
     size_t nameless[PFA_SIDES];
 } pfa_comparison_t;
 
-/* Reads files into a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries. -1: done; else
- * the status to end with; why was said. (analyze/diff/sides.c) */
-void pfa_comparison_begin(pfa_comparison_t *comparison);
-int pfa_comparison_load(pfa_comparison_t *comparison, unsigned side, const pfa_request_t *request, char **files,
-                        size_t count);
-/* Reads both sides of a command line: the first file and the second, or those before and behind "--", of which there are
- * `behind` (SIZE_MAX: there is no such word). */
-int pfa_comparison_load_all(pfa_comparison_t *comparison, const pfa_request_t *request, size_t behind);
-size_t pfa_comparison_behind(int argc, char **argv);
-/* What --sort of a request asks for. False: there is no such metric, which was said. */
-bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric);
+typedef struct pfa_comparison_options {
+    pfa_session_options_t session; /* of the traces */
+    const pfa_question_t *question;
+    bool with_leaks; /* what leaks says of them, too */
+    bool per_second;
+} pfa_comparison_options_t;
+
+/* Files of a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries. */
+typedef struct pfa_side_files {
+    char *const *files;
+    size_t count;
+} pfa_side_files_t;
+
+/* Reads both sides and compares them; with no file in the base, the other one is only read. 0 or an error number, as of pfa_answer_make; also if
+ * a trace cannot be read; EINVAL: a file is no summary, or the sides cannot be compared. What it is was said. (analyze/diff/sides.c) */
+int pfa_comparison_collect(const pfa_comparison_options_t *options, const pfa_side_files_t sides[PFA_SIDES],
+                           pfa_comparison_t **comparison);
+/* NULL is none. */
 void pfa_comparison_free(pfa_comparison_t *comparison);
+/* Has something done with it in its arena: 0 or an error number, as of pfa_answer_write. */
+int pfa_comparison_work(pfa_comparison_t *comparison, void (*work)(void *to), void *to);
 
 /* Fills the pairs, and what changed. Both sides have a run at least. (analyze/diff/compare.c) */
 void pfa_comparison_make(pfa_comparison_t *comparison);

@@ -59,13 +59,13 @@ static void put_points(pfa_json_t *json, const pfa_comparison_t *comparison, siz
         }
     }
     pfa_json_end(json, ']');
-    free(list);
-    free(numbers);
+    pfa_memory_free(list);
+    pfa_memory_free(numbers);
 }
 
-void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric)
+static void put_all(FILE *to, const pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-diff");
     pfa_json_whole(&json, "version", VERSION);
@@ -80,4 +80,23 @@ void pfa_diff_json(const pfa_comparison_t *comparison, size_t top, pfa_diff_metr
     put_same(&json, comparison);
     put_points(&json, comparison, top, metric);
     pfa_json_end(&json, '}');
+}
+
+typedef struct writing {
+    const pfa_comparison_t *comparison;
+    size_t top;
+    pfa_diff_metric_t metric;
+    FILE *to;
+} writing_t;
+
+static void write_json(void *to)
+{
+    const writing_t *writing = to;
+    put_all(writing->to, writing->comparison, writing->top, writing->metric);
+}
+
+int pfa_diff_json(pfa_comparison_t *comparison, size_t top, pfa_diff_metric_t metric, FILE *to)
+{
+    writing_t writing = {.comparison = comparison, .top = top, .metric = metric, .to = to};
+    return pfa_comparison_work(comparison, write_json, &writing);
 }

@@ -14,83 +14,84 @@ typedef struct telling {
     bool *told; /* by pair: in a list before */
 } telling_t;
 
-static void print_total(const pfa_comparison_t *comparison, pfa_diff_metric_t metric)
+static void print_total(FILE *to, const pfa_comparison_t *comparison, pfa_diff_metric_t metric)
 {
     const pfa_change_t *change = &comparison->totals[metric];
     char texts[6][PFA_NUMBER_TEXT];
     bool rate = comparison->per_second && pfa_diff_metrics[metric].flows;
     char label[64];
     snprintf(label, sizeof label, "%s%s", pfa_diff_metrics[metric].label, rate ? " per second" : "");
-    printf("  %-32s %14s %14s %14s %10s", label, pfa_tell_value(texts[0], metric, change->of[PFA_BASE].mean),
-           pfa_tell_value(texts[1], metric, change->of[PFA_NEW].mean),
-           pfa_tell_difference(texts[2], metric, change->difference), pfa_tell_percent(texts[3], change));
+    fprintf(to, "  %-32s %14s %14s %14s %10s", label, pfa_tell_value(texts[0], metric, change->of[PFA_BASE].mean),
+            pfa_tell_value(texts[1], metric, change->of[PFA_NEW].mean),
+            pfa_tell_difference(texts[2], metric, change->difference), pfa_tell_percent(texts[3], change));
     if (change->margin > 0) {
-        printf("  +- %s%s", pfa_tell_value(texts[4], metric, change->margin),
-               change->differs && !change->significant ? ", not significant" : "");
+        fprintf(to, "  +- %s%s", pfa_tell_value(texts[4], metric, change->margin),
+                change->differs && !change->significant ? ", not significant" : "");
     }
-    putchar('\n');
+    fputc('\n', to);
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         const pfa_estimate_t *of = &change->of[side];
         if (of->runs > 1 && of->most > of->least) {
-            printf("  %-32s %s runs from %s to %s, standard deviation %s\n", "", side == PFA_BASE ? "base" : "new",
-                   pfa_tell_value(texts[0], metric, of->least), pfa_tell_value(texts[1], metric, of->most),
-                   pfa_tell_value(texts[2], metric, of->spread));
+            fprintf(to, "  %-32s %s runs from %s to %s, standard deviation %s\n", "", side == PFA_BASE ? "base" : "new",
+                    pfa_tell_value(texts[0], metric, of->least), pfa_tell_value(texts[1], metric, of->most),
+                    pfa_tell_value(texts[2], metric, of->spread));
         }
     }
 }
 
 /* "1.0 KiB -> 2.0 KiB", or one value if they are the same. */
-static void print_both(const pfa_pair_t *pair, pfa_diff_metric_t metric, const char *before, const char *behind)
+static void print_both(FILE *to, const pfa_pair_t *pair, pfa_diff_metric_t metric, const char *before,
+                       const char *behind)
 {
     char texts[2][PFA_NUMBER_TEXT];
     const pfa_change_t *change = &pair->changes[metric];
-    printf("%s%s", before, pfa_tell_value(texts[0], metric, change->of[PFA_BASE].mean));
+    fprintf(to, "%s%s", before, pfa_tell_value(texts[0], metric, change->of[PFA_BASE].mean));
     if (change->differs) {
-        printf(" -> %s", pfa_tell_value(texts[1], metric, change->of[PFA_NEW].mean));
+        fprintf(to, " -> %s", pfa_tell_value(texts[1], metric, change->of[PFA_NEW].mean));
     }
-    printf("%s", behind);
+    fprintf(to, "%s", behind);
 }
 
 /* Both, if they are known and not nearly the same. */
-static void print_scores(const pfa_pair_t *pair)
+static void print_scores(FILE *to, const pfa_pair_t *pair)
 {
     for (size_t i = 0; i < PFA_SCORES; i++) {
         const pfa_change_t *score = &pair->scores[i];
         if (score->significant && fabs(score->difference) >= PFA_SCORE_TELLING) {
-            printf("      %s score %.2f -> %.2f\n", pfa_score_names[i], score->of[PFA_BASE].mean,
-                   score->of[PFA_NEW].mean);
+            fprintf(to, "      %s score %.2f -> %.2f\n", pfa_score_names[i], score->of[PFA_BASE].mean,
+                    score->of[PFA_NEW].mean);
         }
     }
 }
 
-static void print_pair(const pfa_pair_t *pair, size_t rank, pfa_diff_metric_t metric)
+static void print_pair(FILE *to, const pfa_pair_t *pair, size_t rank, pfa_diff_metric_t metric)
 {
     char texts[3][PFA_NUMBER_TEXT];
     const pfa_change_t *change = &pair->changes[metric];
     bool both = pair->there[PFA_BASE] != 0 && pair->there[PFA_NEW] != 0;
-    printf("\n  #%zu  %s", rank, pfa_tell_difference(texts[0], metric, change->difference));
+    fprintf(to, "\n  #%zu  %s", rank, pfa_tell_difference(texts[0], metric, change->difference));
     if (both) {
-        printf("  %s", pfa_tell_percent(texts[1], change));
+        fprintf(to, "  %s", pfa_tell_percent(texts[1], change));
     }
     if (change->margin > 0) {
-        printf("  +- %s", pfa_tell_value(texts[2], metric, change->margin));
+        fprintf(to, "  +- %s", pfa_tell_value(texts[2], metric, change->margin));
     }
-    print_both(pair, PFA_DIFF_METRIC_bytes, "; ", " in ");
-    print_both(pair, PFA_DIFF_METRIC_count, "", " chunks; ");
-    print_both(pair, PFA_DIFF_METRIC_peak, "at the peak ", "; ");
-    print_both(pair, PFA_DIFF_METRIC_live, "live ", " in ");
-    print_both(pair, PFA_DIFF_METRIC_live_count, "", "\n");
-    print_scores(pair);
-    pfa_tell_stack(stdout, pair, "      ");
+    print_both(to, pair, PFA_DIFF_METRIC_bytes, "; ", " in ");
+    print_both(to, pair, PFA_DIFF_METRIC_count, "", " chunks; ");
+    print_both(to, pair, PFA_DIFF_METRIC_peak, "at the peak ", "; ");
+    print_both(to, pair, PFA_DIFF_METRIC_live, "live ", " in ");
+    print_both(to, pair, PFA_DIFF_METRIC_live_count, "", "\n");
+    print_scores(to, pair);
+    pfa_tell_stack(to, pair, "      ");
 }
 
-static void print_total_score(const pfa_change_t *score, const char *name)
+static void print_total_score(FILE *to, const pfa_change_t *score, const char *name)
 {
     char label[64];
     snprintf(label, sizeof label, "%s score", name);
     if (!isnan(score->of[PFA_BASE].mean) && !isnan(score->of[PFA_NEW].mean)) {
-        printf("  %-32s %14.2f %14.2f %+14.2f\n", label, score->of[PFA_BASE].mean, score->of[PFA_NEW].mean,
-               score->difference);
+        fprintf(to, "  %-32s %14.2f %14.2f %+14.2f\n", label, score->of[PFA_BASE].mean, score->of[PFA_NEW].mean,
+                score->difference);
     }
 }
 
@@ -114,7 +115,7 @@ static bool is_in(const pfa_pair_t *pair, const choice_t *choice)
 }
 
 /* The larger part of a list is in few points: those, and how many there are besides. */
-static void print_list(telling_t *telling, const choice_t *choice)
+static void print_list(FILE *to, telling_t *telling, const choice_t *choice)
 {
     const pfa_comparison_t *comparison = telling->comparison;
     uint32_t *numbers = pfa_comparison_order(comparison, choice->metric, choice->sign);
@@ -127,25 +128,25 @@ static void print_list(telling_t *telling, const choice_t *choice)
         told += in && telling->told[numbers[i]];
     }
     if (count > told) {
-        printf("\n%s%s: %zu point%s", choice->title,
-               choice->fate == PFA_FATE_CHANGED && !choice->worse ? pfa_diff_metrics[choice->metric].label : "", count,
-               count == 1 ? "" : "s");
-        printf(told != 0 ? ", %zu of them above\n" : "\n", told);
+        fprintf(to, "\n%s%s: %zu point%s", choice->title,
+                choice->fate == PFA_FATE_CHANGED && !choice->worse ? pfa_diff_metrics[choice->metric].label : "", count,
+                count == 1 ? "" : "s");
+        fprintf(to, told != 0 ? ", %zu of them above\n" : "\n", told);
     }
     for (size_t i = 0; i < comparison->count && rank < telling->top; i++) {
         const pfa_pair_t *pair = &comparison->pairs[numbers[i]];
         if (is_in(pair, choice) && !telling->told[numbers[i]]) {
             telling->told[numbers[i]] = true;
-            print_pair(pair, ++rank, choice->metric);
+            print_pair(to, pair, ++rank, choice->metric);
         }
     }
     if (rank + told < count) {
-        printf("\n  and %zu more\n", count - told - rank);
+        fprintf(to, "\n  and %zu more\n", count - told - rank);
     }
-    free(numbers);
+    pfa_memory_free(numbers);
 }
 
-static void print_rest(const pfa_comparison_t *comparison, pfa_fate_t fate, const char *what)
+static void print_rest(FILE *to, const pfa_comparison_t *comparison, pfa_fate_t fate, const char *what)
 {
     char texts[4][PFA_NUMBER_TEXT];
     double sums[PFA_DIFF_METRICS] = {0};
@@ -155,46 +156,68 @@ static void print_rest(const pfa_comparison_t *comparison, pfa_fate_t fate, cons
         }
     }
     if (comparison->fates[fate] != 0) {
-        printf("\n%s: %zu point%s with %s in %s chunk%s, %s at the peak, %s live at the end\n", what,
-               comparison->fates[fate], comparison->fates[fate] == 1 ? "" : "s",
-               pfa_text_bytes(texts[0], sums[PFA_DIFF_METRIC_bytes]),
-               pfa_text_count(texts[1], sums[PFA_DIFF_METRIC_count]), pfa_text_plural(sums[PFA_DIFF_METRIC_count]),
-               pfa_text_bytes(texts[2], sums[PFA_DIFF_METRIC_peak]),
-               pfa_text_bytes(texts[3], sums[PFA_DIFF_METRIC_live]));
+        fprintf(to, "\n%s: %zu point%s with %s in %s chunk%s, %s at the peak, %s live at the end\n", what,
+                comparison->fates[fate], comparison->fates[fate] == 1 ? "" : "s",
+                pfa_text_bytes(texts[0], sums[PFA_DIFF_METRIC_bytes]),
+                pfa_text_count(texts[1], sums[PFA_DIFF_METRIC_count]), pfa_text_plural(sums[PFA_DIFF_METRIC_count]),
+                pfa_text_bytes(texts[2], sums[PFA_DIFF_METRIC_peak]),
+                pfa_text_bytes(texts[3], sums[PFA_DIFF_METRIC_live]));
     }
 }
 
-void pfa_diff_text(const pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics,
-                   size_t metric_count)
+static void print_all(FILE *to, const pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics,
+                      size_t metric_count)
 {
     char grown[PFA_NUMBER_TEXT];
     telling_t telling = {
         .comparison = comparison, .top = top, .told = pfa_memory_get(comparison->count, sizeof *telling.told)};
-    pfa_tell_side(stdout, comparison, PFA_BASE);
-    pfa_tell_side(stdout, comparison, PFA_NEW);
-    printf("\n  %-32s %14s %14s %14s\n", "", "base", "new", "difference");
+    pfa_tell_side(to, comparison, PFA_BASE);
+    pfa_tell_side(to, comparison, PFA_NEW);
+    fprintf(to, "\n  %-32s %14s %14s %14s\n", "", "base", "new", "difference");
     for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
-        print_total(comparison, (pfa_diff_metric_t)i);
+        print_total(to, comparison, (pfa_diff_metric_t)i);
     }
     for (size_t i = 0; i < PFA_SCORES; i++) {
-        print_total_score(&comparison->scores[i], pfa_score_names[i]);
+        print_total_score(to, &comparison->scores[i], pfa_score_names[i]);
     }
     if (comparison->live_growth > 0) {
-        printf("  %-32s %14s %14s %14s\n", "more live at points that grew", "", "",
-               pfa_tell_difference(grown, PFA_DIFF_METRIC_live, comparison->live_growth));
+        fprintf(to, "  %-32s %14s %14s %14s\n", "more live at points that grew", "", "",
+                pfa_tell_difference(grown, PFA_DIFF_METRIC_live, comparison->live_growth));
     }
-    print_list(&telling, &(choice_t){.title = "New", .fate = PFA_FATE_NEW, .metric = metrics[0], .sign = 1});
+    print_list(to, &telling, &(choice_t){.title = "New", .fate = PFA_FATE_NEW, .metric = metrics[0], .sign = 1});
     for (size_t i = 0; i < metric_count; i++) {
         choice_t choice = {.title = "Grew, ", .fate = PFA_FATE_CHANGED, .metric = metrics[i], .sign = 1};
-        print_list(&telling, &choice);
+        print_list(to, &telling, &choice);
         choice.title = "Shrank, ";
         choice.sign = -1;
-        print_list(&telling, &choice);
+        print_list(to, &telling, &choice);
     }
-    print_list(&telling, &(choice_t){.title = "Gone", .fate = PFA_FATE_GONE, .metric = metrics[0], .sign = -1});
-    print_list(&telling, &(choice_t){.title = "Worse scores", .metric = metrics[0], .worse = true});
-    print_rest(comparison, PFA_FATE_UNSURE, "Not significant");
-    print_rest(comparison, PFA_FATE_SAME, "The same");
-    pfa_tell_notes(stdout, comparison);
-    free(telling.told);
+    print_list(to, &telling, &(choice_t){.title = "Gone", .fate = PFA_FATE_GONE, .metric = metrics[0], .sign = -1});
+    print_list(to, &telling, &(choice_t){.title = "Worse scores", .metric = metrics[0], .worse = true});
+    print_rest(to, comparison, PFA_FATE_UNSURE, "Not significant");
+    print_rest(to, comparison, PFA_FATE_SAME, "The same");
+    pfa_tell_notes(to, comparison);
+    pfa_memory_free(telling.told);
+}
+
+typedef struct writing {
+    const pfa_comparison_t *comparison;
+    size_t top;
+    const pfa_diff_metric_t *metrics;
+    size_t metric_count;
+    FILE *to;
+} writing_t;
+
+static void write_text(void *to)
+{
+    const writing_t *writing = to;
+    print_all(writing->to, writing->comparison, writing->top, writing->metrics, writing->metric_count);
+}
+
+int pfa_diff_text(pfa_comparison_t *comparison, size_t top, const pfa_diff_metric_t *metrics, size_t metric_count,
+                  FILE *to)
+{
+    writing_t writing = {
+        .comparison = comparison, .top = top, .metrics = metrics, .metric_count = metric_count, .to = to};
+    return pfa_comparison_work(comparison, write_text, &writing);
 }

@@ -1,14 +1,11 @@
-/* The parts of `profalloc gate`: its command line (gate.c), limits and whether they hold (limits.c), and the answer for people
+/* The parts of `profalloc gate`: limits and whether they hold (limits.c), and the answer for people
  * (gate_text.c), for programs (gate_json.c) and for code review (sarif.c). */
 #ifndef PFA_ANALYZE_DIFF_GATE_H
 #define PFA_ANALYZE_DIFF_GATE_H
 
 #include "analyze/diff/compare.h"
-#include "cli/commands.h"
 
 #include <stdio.h>
-
-enum { PFA_EXIT_LIMIT = 3 };
 
 typedef enum pfa_scope { PFA_SCOPE_TOTAL, PFA_SCOPE_POINT, PFA_SCOPE_GROWTH, PFA_SCOPE_LEAK } pfa_scope_t;
 
@@ -55,15 +52,11 @@ typedef struct pfa_outcome {
 } pfa_outcome_t;
 
 typedef struct pfa_gate {
-    pfa_comparison_t comparison;
+    pfa_comparison_t *comparison;
     pfa_limit_t limits[PFA_LIMITS];
     double min_bytes; /* a point that grew by less does not fail in percent */
     double min_count;
-    const char *save;
-    const char *sarif;
     const char *source_root; /* that files are told relative to; NULL: the working directory */
-    bool allow_incomplete;
-    bool per_second;
     size_t top;
     const pfa_diff_metric_t
         *sort; /* points behind limits are in the order of how much this grew; NULL: of the limit's own */
@@ -72,21 +65,18 @@ typedef struct pfa_gate {
     bool exceeded;
 } pfa_gate_t;
 
-/* "5%", "10M", "200": false if it is none of these. */
+/* "5%", and with units of analyze/base/units.h "10M", "200": false if it is none of these. */
 bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes);
-/* "64K". */
-bool pfa_limit_parse_bytes(const char *text, double *value);
-/* Fills the outcomes. */
-void pfa_gate_judge(pfa_gate_t *gate);
-void pfa_gate_free(pfa_gate_t *gate);
+/* Fills the outcomes, in the arena of the comparison. 0 or an error number, as of pfa_answer_write; so do the writers. */
+int pfa_gate_judge(pfa_gate_t *gate);
 const char *pfa_judgement_name(pfa_judgement_t verdict);
 
-void pfa_gate_text(const pfa_gate_t *gate);
-void pfa_gate_json(const pfa_gate_t *gate);
+int pfa_gate_text(const pfa_gate_t *gate, FILE *to);
+int pfa_gate_json(const pfa_gate_t *gate, FILE *to);
 /* One sentence about an outcome, and about one of its points. */
 void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate);
 void pfa_gate_point_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate, const pfa_pair_t *pair);
-/* Writes the outcomes as SARIF 2.1.0. False: it could not be written, which was said. */
-bool pfa_gate_sarif(const pfa_gate_t *gate);
+/* The outcomes as SARIF 2.1.0, of a tool that ends with `status` if a limit is exceeded. */
+int pfa_gate_sarif(const pfa_gate_t *gate, int status, FILE *to);
 
 #endif

@@ -35,7 +35,7 @@ static void put_outcome(pfa_json_t *json, const pfa_gate_t *gate, const pfa_outc
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
         pfa_json_begin(json, NULL, '{');
-        const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[i]];
+        const pfa_pair_t *pair = &gate->comparison->pairs[outcome->points[i]];
         pfa_tell_pair_json(json, pair);
         if (facts->scope == PFA_SCOPE_LEAK) {
             put_leaked(json, pair);
@@ -46,18 +46,35 @@ static void put_outcome(pfa_json_t *json, const pfa_gate_t *gate, const pfa_outc
     pfa_json_end(json, '}');
 }
 
-void pfa_gate_json(const pfa_gate_t *gate)
+static void put_all(FILE *to, const pfa_gate_t *gate)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-gate");
     pfa_json_whole(&json, "version", VERSION);
     pfa_json_bool(&json, "passed", !gate->exceeded);
-    pfa_tell_sides_json(&json, &gate->comparison);
+    pfa_tell_sides_json(&json, gate->comparison);
     pfa_json_begin(&json, "limits", '[');
     for (size_t i = 0; i < gate->outcome_count; i++) {
         put_outcome(&json, gate, &gate->outcomes[i]);
     }
     pfa_json_end(&json, ']');
     pfa_json_end(&json, '}');
+}
+
+typedef struct writing {
+    const pfa_gate_t *gate;
+    FILE *to;
+} writing_t;
+
+static void write_json(void *to)
+{
+    const writing_t *writing = to;
+    put_all(writing->to, writing->gate);
+}
+
+int pfa_gate_json(const pfa_gate_t *gate, FILE *to)
+{
+    writing_t writing = {.gate = gate, .to = to};
+    return pfa_comparison_work(gate->comparison, write_json, &writing);
 }

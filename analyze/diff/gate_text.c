@@ -27,26 +27,26 @@ static const char *tell_share(char text[PFA_NUMBER_TEXT], const pfa_outcome_t *o
     return text;
 }
 
-static void print_outcome(const pfa_gate_t *gate, const pfa_outcome_t *outcome)
+static void print_outcome(FILE *to, const pfa_gate_t *gate, const pfa_outcome_t *outcome)
 {
     const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
     const char *limit = gate->limits[outcome->number].text;
     char texts[5][PFA_NUMBER_TEXT];
     if (facts->scope == PFA_SCOPE_POINT) {
         char count[64];
-        snprintf(count, sizeof count, "%zu of %zu points", outcome->point_count, gate->comparison.count);
-        printf("  %-18s %12s %12s %23s %10s  %s\n", facts->option, "", "", count, limit, name_verdict(outcome));
+        snprintf(count, sizeof count, "%zu of %zu points", outcome->point_count, gate->comparison->count);
+        fprintf(to, "  %-18s %12s %12s %23s %10s  %s\n", facts->option, "", "", count, limit, name_verdict(outcome));
         return;
     }
-    printf("  %-18s %12s %12s %12s %10s %10s  %s", facts->option,
-           pfa_tell_value(texts[0], facts->metric, outcome->base),
-           pfa_tell_value(texts[1], facts->metric, outcome->now),
-           pfa_tell_difference(texts[2], facts->metric, outcome->difference), tell_share(texts[3], outcome), limit,
-           name_verdict(outcome));
+    fprintf(to, "  %-18s %12s %12s %12s %10s %10s  %s", facts->option,
+            pfa_tell_value(texts[0], facts->metric, outcome->base),
+            pfa_tell_value(texts[1], facts->metric, outcome->now),
+            pfa_tell_difference(texts[2], facts->metric, outcome->difference), tell_share(texts[3], outcome), limit,
+            name_verdict(outcome));
     if (outcome->margin > 0) {
-        printf(" (+- %s)", pfa_tell_value(texts[4], facts->metric, outcome->margin));
+        fprintf(to, " (+- %s)", pfa_tell_value(texts[4], facts->metric, outcome->margin));
     }
-    putchar('\n');
+    fputc('\n', to);
 }
 
 void pfa_gate_sentence(FILE *to, const pfa_outcome_t *outcome, const pfa_gate_t *gate)
@@ -88,54 +88,71 @@ typedef struct seen {
     size_t rank;
 } seen_t;
 
-static void print_point(const pfa_gate_t *gate, const pfa_outcome_t *outcome, size_t number, seen_t *seen)
+static void print_point(FILE *to, const pfa_gate_t *gate, const pfa_outcome_t *outcome, size_t number, seen_t *seen)
 {
-    const pfa_pair_t *pair = &gate->comparison.pairs[outcome->points[number]];
+    const pfa_pair_t *pair = &gate->comparison->pairs[outcome->points[number]];
     seen_t *place = &seen[outcome->points[number]];
-    printf("\n  #%zu  ", number + 1);
-    pfa_gate_point_sentence(stdout, outcome, gate, pair);
-    putchar('\n');
+    fprintf(to, "\n  #%zu  ", number + 1);
+    pfa_gate_point_sentence(to, outcome, gate, pair);
+    fputc('\n', to);
     if (place->limit != NULL) {
-        printf("      as #%zu of %s\n", place->rank, place->limit);
+        fprintf(to, "      as #%zu of %s\n", place->rank, place->limit);
         return;
     }
-    pfa_tell_stack(stdout, pair, "      ");
+    pfa_tell_stack(to, pair, "      ");
     *place = (seen_t){.limit = pfa_limits[outcome->number].option, .rank = number + 1};
 }
 
-static void print_points(const pfa_gate_t *gate, const pfa_outcome_t *outcome, seen_t *seen)
+static void print_points(FILE *to, const pfa_gate_t *gate, const pfa_outcome_t *outcome, seen_t *seen)
 {
     const pfa_limit_facts_t *facts = &pfa_limits[outcome->number];
-    printf("\n%s: %s (%s)\n", facts->option,
-           facts->scope == PFA_SCOPE_POINT  ? "points beyond it"
-           : facts->scope == PFA_SCOPE_LEAK ? "where more leaks"
-                                            : "the points that grew most",
-           pfa_diff_metrics[facts->metric].label);
+    fprintf(to, "\n%s: %s (%s)\n", facts->option,
+            facts->scope == PFA_SCOPE_POINT  ? "points beyond it"
+            : facts->scope == PFA_SCOPE_LEAK ? "where more leaks"
+                                             : "the points that grew most",
+            pfa_diff_metrics[facts->metric].label);
     for (size_t i = 0; i < outcome->point_count && i < gate->top; i++) {
-        print_point(gate, outcome, i, seen);
+        print_point(to, gate, outcome, i, seen);
     }
     if (outcome->point_count > gate->top) {
-        printf("\n  and %zu more\n", outcome->point_count - gate->top);
+        fprintf(to, "\n  and %zu more\n", outcome->point_count - gate->top);
     } else if (outcome->point_count == 0) {
-        printf("\n  none: what is more was not at one point\n");
+        fprintf(to, "\n  none: what is more was not at one point\n");
     }
 }
 
-void pfa_gate_text(const pfa_gate_t *gate)
+static void print_all(FILE *to, const pfa_gate_t *gate)
 {
-    seen_t *seen = pfa_memory_get(gate->comparison.count, sizeof *seen);
-    pfa_tell_side(stdout, &gate->comparison, PFA_BASE);
-    pfa_tell_side(stdout, &gate->comparison, PFA_NEW);
-    printf("\n  %-18s %12s %12s %23s %10s  %s\n", "limit", "base", "new", "change", "allowed", "verdict");
+    seen_t *seen = pfa_memory_get(gate->comparison->count, sizeof *seen);
+    pfa_tell_side(to, gate->comparison, PFA_BASE);
+    pfa_tell_side(to, gate->comparison, PFA_NEW);
+    fprintf(to, "\n  %-18s %12s %12s %23s %10s  %s\n", "limit", "base", "new", "change", "allowed", "verdict");
     for (size_t i = 0; i < gate->outcome_count; i++) {
-        print_outcome(gate, &gate->outcomes[i]);
+        print_outcome(to, gate, &gate->outcomes[i]);
     }
     for (size_t i = 0; i < gate->outcome_count; i++) {
         if (gate->outcomes[i].verdict == PFA_JUDGED_EXCEEDED) {
-            print_points(gate, &gate->outcomes[i], seen);
+            print_points(to, gate, &gate->outcomes[i], seen);
         }
     }
-    free(seen);
-    pfa_tell_notes(stdout, &gate->comparison);
-    printf("\n%s\n", gate->exceeded ? "A limit is exceeded." : "All limits hold.");
+    pfa_memory_free(seen);
+    pfa_tell_notes(to, gate->comparison);
+    fprintf(to, "\n%s\n", gate->exceeded ? "A limit is exceeded." : "All limits hold.");
+}
+
+typedef struct writing {
+    const pfa_gate_t *gate;
+    FILE *to;
+} writing_t;
+
+static void write_text(void *to)
+{
+    const writing_t *writing = to;
+    print_all(writing->to, writing->gate);
+}
+
+int pfa_gate_text(const pfa_gate_t *gate, FILE *to)
+{
+    writing_t writing = {.gate = gate, .to = to};
+    return pfa_comparison_work(gate->comparison, write_text, &writing);
 }

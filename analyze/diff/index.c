@@ -22,7 +22,7 @@ static void grow(pfa_index_t *index)
             *find_slot(slots, slot_count, index->slots[i].key) = index->slots[i];
         }
     }
-    free(index->slots);
+    pfa_memory_free(index->slots);
     index->slots = slots;
     index->slot_count = slot_count;
 }
@@ -48,6 +48,6 @@ uint32_t pfa_index_put(pfa_index_t *index, uint64_t key, uint32_t number)
 
 void pfa_index_free(pfa_index_t *index)
 {
-    free(index->slots);
+    pfa_memory_free(index->slots);
     *index = (pfa_index_t){.slots = NULL};
 }

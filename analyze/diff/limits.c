@@ -1,6 +1,7 @@
 /* Owns limits: how they are written, and whether they hold. See analyze/diff/gate.h. */
 #include "analyze/diff/gate.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,59 +20,16 @@ const char *pfa_judgement_name(pfa_judgement_t verdict)
     return names[verdict];
 }
 
-/* The number that a text begins with; *rest is behind it. */
-static bool parse_start(const char *text, char *number, size_t size, const char **rest)
-{
-    size_t length = strspn(text, "0123456789.");
-    if (length == 0 || length >= size) {
-        return false;
-    }
-    memcpy(number, text, length);
-    number[length] = '\0';
-    *rest = text + length;
-    return true;
-}
-
-/* K, KB and KiB are all 1024: sizes of chunks are told so everywhere. */
-static bool parse_unit(const char *unit, double *factor)
-{
-    static const char letters[] = "KMGT";
-    *factor = 1;
-    if (unit[0] == '\0' || strcmp(unit, "B") == 0) {
-        return true;
-    }
-    const char *letter = strchr(letters, unit[0] >= 'a' ? unit[0] - 'a' + 'A' : unit[0]);
-    if (letter == NULL || (unit[1] != '\0' && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "iB") != 0)) {
-        return false;
-    }
-    *factor = exp2(10.0 * (double)(letter - letters + 1));
-    return true;
-}
-
-bool pfa_limit_parse_bytes(const char *text, double *value)
-{
-    char number[64];
-    const char *rest;
-    double factor;
-    bool fine = parse_start(text, number, sizeof number, &rest) && pfa_request_number(number, 0, 1e18, value) &&
-                parse_unit(rest, &factor);
-    *value = fine ? *value * factor : 0;
-    return fine;
-}
-
 bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes)
 {
-    char number[64];
-    const char *rest;
-    *limit = (pfa_limit_t){.text = text};
-    if (!parse_start(text, number, sizeof number, &rest) || !pfa_request_number(number, 0, 1e18, &limit->value)) {
-        return false;
+    size_t length = strlen(text);
+    *limit = (pfa_limit_t){.text = text, .percent = length != 0 && text[length - 1] == '%'};
+    if (limit->percent) {
+        bool fine = pfa_units_read(PFA_UNITS_SHARE, text, 1, &limit->value);
+        limit->value *= 100;
+        return fine;
     }
-    limit->percent = strcmp(rest, "%") == 0;
-    if (limit->percent || rest[0] == '\0') {
-        return true;
-    }
-    return is_bytes && pfa_limit_parse_bytes(text, &limit->value);
+    return pfa_units_read(is_bytes ? PFA_UNITS_BYTES : PFA_UNITS_COUNT, text, 1, &limit->value);
 }
 
 static double allowed_of(const pfa_limit_t *limit, double base)
@@ -93,7 +51,7 @@ static pfa_judgement_t judge(const pfa_limit_t *limit, const pfa_change_t *chang
 /* Those that grew, the most first. */
 static void find_worst(const pfa_gate_t *gate, pfa_outcome_t *outcome, pfa_diff_metric_t metric)
 {
-    const pfa_comparison_t *comparison = &gate->comparison;
+    const pfa_comparison_t *comparison = gate->comparison;
     outcome->points = pfa_comparison_order(comparison, metric, 1);
     while (outcome->point_count < comparison->count) {
         const pfa_change_t *change = &comparison->pairs[outcome->points[outcome->point_count]].changes[metric];
@@ -108,7 +66,7 @@ static void judge_total(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
     pfa_diff_metric_t metric = pfa_limits[outcome->number].metric;
     const pfa_limit_t *limit = &gate->limits[outcome->number];
-    const pfa_change_t *change = &gate->comparison.totals[metric];
+    const pfa_change_t *change = &gate->comparison->totals[metric];
     outcome->base = change->of[PFA_BASE].mean;
     outcome->now = change->of[PFA_NEW].mean;
     outcome->difference = change->difference;
@@ -122,10 +80,10 @@ static void judge_total(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 /* Only what is sure at its point was added up: there is no margin left. */
 static void judge_growth(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
-    const pfa_change_t *live = &gate->comparison.totals[PFA_DIFF_METRIC_live];
+    const pfa_change_t *live = &gate->comparison->totals[PFA_DIFF_METRIC_live];
     outcome->base = live->of[PFA_BASE].mean;
     outcome->now = live->of[PFA_NEW].mean;
-    outcome->difference = gate->comparison.live_growth;
+    outcome->difference = gate->comparison->live_growth;
     outcome->allowed = allowed_of(&gate->limits[outcome->number], outcome->base);
     if (outcome->difference > outcome->allowed) {
         outcome->verdict = PFA_JUDGED_EXCEEDED;
@@ -146,19 +104,19 @@ static void find_leaks(const pfa_gate_t *gate, pfa_outcome_t *outcome)
     find_worst(gate, outcome, PFA_DIFF_METRIC_live);
     size_t count = 0;
     for (size_t i = 0; i < outcome->point_count; i++) {
-        if (gate->comparison.pairs[outcome->points[i]].leak_growth > 0) {
+        if (gate->comparison->pairs[outcome->points[i]].leak_growth > 0) {
             outcome->points[count++] = outcome->points[i];
         }
     }
     outcome->point_count = count;
-    qsort_r(outcome->points, count, sizeof *outcome->points, compare_leaks, gate->comparison.pairs);
+    qsort_r(outcome->points, count, sizeof *outcome->points, compare_leaks, gate->comparison->pairs);
 }
 
 static void judge_leak(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
-    outcome->base = gate->comparison.leaked[PFA_BASE];
-    outcome->now = gate->comparison.leaked[PFA_NEW];
-    outcome->difference = gate->comparison.leak_growth;
+    outcome->base = gate->comparison->leaked[PFA_BASE];
+    outcome->now = gate->comparison->leaked[PFA_NEW];
+    outcome->difference = gate->comparison->leak_growth;
     outcome->allowed = allowed_of(&gate->limits[outcome->number], outcome->base);
     if (outcome->difference > outcome->allowed) {
         outcome->verdict = PFA_JUDGED_EXCEEDED;
@@ -176,14 +134,14 @@ static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
     pfa_diff_metric_t metric = pfa_limits[outcome->number].metric;
     const pfa_limit_t *limit = &gate->limits[outcome->number];
-    uint32_t *numbers = pfa_comparison_order(&gate->comparison, metric, 1);
+    uint32_t *numbers = pfa_comparison_order(gate->comparison, metric, 1);
     size_t count = 0;
-    for (size_t i = 0; i < gate->comparison.count; i++) {
-        const pfa_change_t *change = &gate->comparison.pairs[numbers[i]].changes[metric];
+    for (size_t i = 0; i < gate->comparison->count; i++) {
+        const pfa_change_t *change = &gate->comparison->pairs[numbers[i]].changes[metric];
         double margin;
         pfa_judgement_t verdict = is_small(gate, limit, metric, change->difference)
                                       ? PFA_JUDGED_WITHIN
-                                      : judge(limit, change, gate->comparison.count, &margin);
+                                      : judge(limit, change, gate->comparison->count, &margin);
         outcome->verdict = verdict > outcome->verdict ? verdict : outcome->verdict;
         if (verdict == PFA_JUDGED_EXCEEDED) {
             numbers[count++] = numbers[i];
@@ -198,23 +156,24 @@ static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 /* The points of an outcome in the order of another metric. */
 static void sort_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 {
-    uint32_t *numbers = pfa_comparison_order(&gate->comparison, *gate->sort, 1);
-    bool *in = pfa_memory_get(gate->comparison.count, sizeof *in);
+    uint32_t *numbers = pfa_comparison_order(gate->comparison, *gate->sort, 1);
+    bool *in = pfa_memory_get(gate->comparison->count, sizeof *in);
     size_t count = 0;
     for (size_t i = 0; i < outcome->point_count; i++) {
         in[outcome->points[i]] = true;
     }
-    for (size_t i = 0; i < gate->comparison.count; i++) {
+    for (size_t i = 0; i < gate->comparison->count; i++) {
         if (in[numbers[i]]) {
             outcome->points[count++] = numbers[i];
         }
     }
-    free(numbers);
-    free(in);
+    pfa_memory_free(numbers);
+    pfa_memory_free(in);
 }
 
-void pfa_gate_judge(pfa_gate_t *gate)
+static void judge_all(void *to)
 {
+    pfa_gate_t *gate = to;
     static void (*const judges[])(const pfa_gate_t *, pfa_outcome_t *) = {[PFA_SCOPE_TOTAL] = judge_total,
                                                                           [PFA_SCOPE_POINT] = judge_points,
                                                                           [PFA_SCOPE_GROWTH] = judge_growth,
@@ -232,10 +191,7 @@ void pfa_gate_judge(pfa_gate_t *gate)
     }
 }
 
-void pfa_gate_free(pfa_gate_t *gate)
+int pfa_gate_judge(pfa_gate_t *gate)
 {
-    for (size_t i = 0; i < gate->outcome_count; i++) {
-        free(gate->outcomes[i].points);
-    }
-    pfa_comparison_free(&gate->comparison);
+    return pfa_comparison_work(gate->comparison, judge_all, gate);
 }

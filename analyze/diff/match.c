@@ -195,7 +195,7 @@ static void match_callers(matching_t *matching)
             if (left->count > 1) { /* one alone is among too many */
                 count++;
             } else {
-                free(left->functions);
+                pfa_memory_free(left->functions);
             }
         }
     }
@@ -207,9 +207,9 @@ static void match_callers(matching_t *matching)
         match_bucket(matching, &list[i], end - i);
     }
     for (size_t i = 0; i < count; i++) {
-        free(list[i].functions);
+        pfa_memory_free(list[i].functions);
     }
-    free(list);
+    pfa_memory_free(list);
 }
 
 /* Sets that are one by themselves get the numbers of pairs, in order. */
@@ -231,7 +231,7 @@ static void number_pairs(const matching_t *matching, pfa_match_t *match, const p
             }
         }
     }
-    free(numbers);
+    pfa_memory_free(numbers);
 }
 
 void pfa_match_make(pfa_match_t *match, const pfa_side_t sides[PFA_SIDES])
@@ -250,14 +250,14 @@ void pfa_match_make(pfa_match_t *match, const pfa_side_t sides[PFA_SIDES])
     match_kin(&matching);
     match_callers(&matching);
     number_pairs(&matching, match, sides);
-    free(matching.sets);
+    pfa_memory_free(matching.sets);
 }
 
 void pfa_match_free(pfa_match_t *match, const pfa_side_t sides[PFA_SIDES])
 {
     for (size_t i = 0; i < sides[PFA_BASE].count + sides[PFA_NEW].count; i++) {
-        free(match->pair_of[i]);
+        pfa_memory_free(match->pair_of[i]);
     }
-    free(match->pair_of);
-    free(match->loose);
+    pfa_memory_free(match->pair_of);
+    pfa_memory_free(match->loose);
 }

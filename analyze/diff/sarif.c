@@ -3,11 +3,11 @@
  * same one in the next build. */
 #include "analyze/diff/gate.h"
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
-#include "cli/commands.h"
-#include "cli/outfile.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,26 +19,22 @@ static const char root_name[] = "SRCROOT";
 typedef struct writing {
     const pfa_gate_t *gate;
     pfa_json_t json;
+    int status;
     char *root; /* with no / at its end; NULL: not known */
 } writing_t;
 
 /* A path as (part of) a URI; the caller frees it. */
 static char *encode(const char *before, const char *path)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        return NULL;
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     fputs(before, to);
     for (const unsigned char *at = (const unsigned char *)path; *at != '\0'; at++) {
         bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
                      strchr("/-._~+", *at) != NULL;
         fprintf(to, plain ? "%c" : "%%%02X", *at);
     }
-    fclose(to);
-    return text;
+    return pfa_memory_stream_close(stream);
 }
 
 /* Inside the root relative to it, else as it is. */
@@ -54,7 +50,7 @@ static void put_artifact(writing_t *writing, const char *file)
         pfa_json_text(&writing->json, "uriBaseId", root_name);
     }
     pfa_json_end(&writing->json, '}');
-    free(uri);
+    pfa_memory_free(uri);
 }
 
 static void put_message(pfa_json_t *json, const char *text)
@@ -130,19 +126,14 @@ static void put_stack(writing_t *writing, const pfa_pair_t *pair)
 
 static char *sentence(const pfa_gate_t *gate, const pfa_outcome_t *outcome, const pfa_pair_t *pair)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        return NULL;
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     if (pair != NULL) {
         pfa_gate_point_sentence(to, outcome, gate, pair);
     } else {
         pfa_gate_sentence(to, outcome, gate);
     }
-    fclose(to);
-    return text;
+    return pfa_memory_stream_close(stream);
 }
 
 static void put_fingerprint(pfa_json_t *json, const char *value)
@@ -164,7 +155,7 @@ static void begin_result(writing_t *writing, const pfa_outcome_t *outcome, size_
     pfa_json_whole(json, "ruleIndex", rule);
     pfa_json_text(json, "level", "error");
     put_message(json, text != NULL ? text : "a limit is exceeded");
-    free(text);
+    pfa_memory_free(text);
 }
 
 static void put_point_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule, const pfa_pair_t *pair)
@@ -183,7 +174,7 @@ static void put_point_result(writing_t *writing, const pfa_outcome_t *outcome, s
 /* A total is at no place: it is told at the point that grew most, and the others beside it. */
 static void put_total_result(writing_t *writing, const pfa_outcome_t *outcome, size_t rule)
 {
-    const pfa_pair_t *pairs = writing->gate->comparison.pairs;
+    const pfa_pair_t *pairs = writing->gate->comparison->pairs;
     size_t count = outcome->point_count < writing->gate->top ? outcome->point_count : writing->gate->top;
     begin_result(writing, outcome, rule, NULL);
     pfa_json_begin(&writing->json, "locations", '[');
@@ -196,7 +187,7 @@ static void put_total_result(writing_t *writing, const pfa_outcome_t *outcome, s
         const pfa_pair_t *pair = &pairs[outcome->points[i]];
         char *text = sentence(writing->gate, outcome, pair);
         put_pair_location(writing, pair, i + 1, text != NULL ? text : pair->shown->name);
-        free(text);
+        pfa_memory_free(text);
     }
     pfa_json_end(&writing->json, ']');
     if (count != 0) {
@@ -220,7 +211,7 @@ static void put_results(writing_t *writing)
             continue;
         }
         for (size_t j = 0; j < outcome->point_count; j++) {
-            put_point_result(writing, outcome, i, &gate->comparison.pairs[outcome->points[j]]);
+            put_point_result(writing, outcome, i, &gate->comparison->pairs[outcome->points[j]]);
         }
     }
     pfa_json_end(&writing->json, ']');
@@ -266,7 +257,7 @@ static void put_run(writing_t *writing)
     pfa_json_begin(json, "invocations", '[');
     pfa_json_begin(json, NULL, '{');
     pfa_json_bool(json, "executionSuccessful", true);
-    pfa_json_whole(json, "exitCode", writing->gate->exceeded ? PFA_EXIT_LIMIT : 0);
+    pfa_json_whole(json, "exitCode", writing->gate->exceeded ? (uint64_t)writing->status : 0);
     pfa_json_end(json, '}');
     pfa_json_end(json, ']');
     pfa_json_text(json, "columnKind", "utf16CodeUnits");
@@ -276,27 +267,28 @@ static void put_run(writing_t *writing)
 
 static char *find_root(const char *given)
 {
-    char *root = realpath(given != NULL ? given : ".", NULL);
-    if (root != NULL && strcmp(root, "/") == 0) {
-        root[0] = '\0';
-    }
-    return root;
+    char room[PATH_MAX];
+    const char *root = realpath(given != NULL ? given : ".", room);
+    bool top = root != NULL && strcmp(root, "/") == 0;
+    return root != NULL ? pfa_memory_copy(root, top ? 0 : strlen(root)) : NULL;
 }
 
-bool pfa_gate_sarif(const pfa_gate_t *gate)
+static void write_all(void *to)
 {
-    writing_t writing = {.gate = gate, .json = {.to = pfa_outfile_open("gate", gate->sarif)}};
-    if (writing.json.to == NULL) {
-        return false;
-    }
-    writing.root = find_root(gate->source_root);
-    pfa_json_begin(&writing.json, NULL, '{');
-    pfa_json_text(&writing.json, "$schema", schema);
-    pfa_json_text(&writing.json, "version", "2.1.0");
-    pfa_json_begin(&writing.json, "runs", '[');
-    put_run(&writing);
-    pfa_json_end(&writing.json, ']');
-    pfa_json_end(&writing.json, '}');
-    free(writing.root);
-    return pfa_outfile_close("gate", gate->sarif, writing.json.to);
+    writing_t *writing = to;
+    writing->root = find_root(writing->gate->source_root);
+    pfa_json_begin(&writing->json, NULL, '{');
+    pfa_json_text(&writing->json, "$schema", schema);
+    pfa_json_text(&writing->json, "version", "2.1.0");
+    pfa_json_begin(&writing->json, "runs", '[');
+    put_run(writing);
+    pfa_json_end(&writing->json, ']');
+    pfa_json_end(&writing->json, '}');
+    pfa_memory_free(writing->root);
+}
+
+int pfa_gate_sarif(const pfa_gate_t *gate, int status, FILE *to)
+{
+    writing_t writing = {.gate = gate, .json = {.to = to}, .status = status};
+    return pfa_comparison_work(gate->comparison, write_all, &writing);
 }

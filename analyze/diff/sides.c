@@ -1,32 +1,32 @@
 /* Owns the files of a comparison: which of them are of which side and of which run, and that they can be compared at all. */
 #include "analyze/diff/compare.h"
 #include "analyze/base/memory.h"
-#include "cli/commands.h"
-#include "cli/run.h"
-#include "cli/tool.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-void pfa_comparison_begin(pfa_comparison_t *comparison)
-{
-    *comparison = (pfa_comparison_t){.texts = pfa_symbols_new()};
-}
+typedef struct collecting {
+    const pfa_comparison_options_t *options;
+    const pfa_side_files_t *sides;
+    pfa_memory_t *memory;
+    pfa_comparison_t *comparison;
+    int error;
+} collecting_t;
 
-void pfa_comparison_free(pfa_comparison_t *comparison)
+__attribute__((format(printf, 2, 3))) static int refuse(const pfa_comparison_options_t *options, const char *format,
+                                                        ...)
 {
-    for (size_t i = 0; i < comparison->count; i++) {
-        free(comparison->pairs[i].sums);
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pfa_memory_vformat(format, arguments);
+    va_end(arguments);
+    if (options->session.say != NULL) {
+        options->session.say(options->session.say_to, text);
     }
-    free(comparison->pairs);
-    for (unsigned side = 0; side < PFA_SIDES; side++) {
-        for (size_t i = 0; i < comparison->sides[side].count; i++) {
-            pfa_summary_free(&comparison->sides[side].runs[i]);
-        }
-        free(comparison->sides[side].runs);
-    }
-    pfa_symbols_free(comparison->texts);
+    pfa_memory_free(text);
+    return EINVAL;
 }
 
 /* The traces that one `profalloc run` wrote, from files[0] on, are put to the front; so many. */
@@ -35,11 +35,11 @@ static size_t gather_run(char **files, size_t count)
     pfa_trace_start_t first;
     pfa_trace_start_t other;
     size_t found = 1;
-    if (!pfa_run_read_start(files[0], &first) || first.run == 0) {
+    if (!pfa_trace_read_start(files[0], &first) || first.run == 0) {
         return 1;
     }
     for (size_t i = 1; i < count; i++) {
-        if (!pfa_summary_is_file(files[i]) && pfa_run_read_start(files[i], &other) && other.run == first.run) {
+        if (!pfa_summary_is_file(files[i]) && pfa_trace_read_start(files[i], &other) && other.run == first.run) {
             char *file = files[i];
             files[i] = files[found];
             files[found++] = file;
@@ -48,77 +48,71 @@ static size_t gather_run(char **files, size_t count)
     return found;
 }
 
-static int read_summary(pfa_side_t *side, pfa_symbols_t *texts, const char *command, const char *path)
+static int read_summary(const collecting_t *collecting, pfa_side_t *side, const char *path)
 {
     char *why = NULL;
-    if (pfa_summary_read(path, &side->runs, &side->count, &side->room, texts, &why)) {
-        return -1;
+    if (pfa_summary_read(path, &side->runs, &side->count, &side->room, collecting->comparison->texts, &why)) {
+        return 0;
     }
-    pfa_tool_say(command, "%s", why != NULL ? why : path);
-    free(why);
-    return PFA_EXIT_USAGE;
+    int error = refuse(collecting->options, "%s", why != NULL ? why : path);
+    pfa_memory_free(why);
+    return error;
 }
 
-static int collect_run(pfa_comparison_t *comparison, pfa_side_t *side, const pfa_request_t *request, char **files,
-                       size_t count)
+static void close_session(void *session)
 {
+    pfa_session_close(session);
+}
+
+static int collect_run(const collecting_t *collecting, pfa_side_t *side, char **files, size_t count)
+{
+    const pfa_comparison_options_t *options = collecting->options;
+    void **held = pfa_memory_hold(close_session);
+    pfa_session_t *session;
+    int error = pfa_session_open(&session, &options->session, (const char *const *)files, count);
+    if (error != 0) {
+        return error;
+    }
+    *held = session;
     side->runs = pfa_memory_grow(side->runs, &side->room, side->count + 1, sizeof *side->runs);
-    int status =
-        pfa_summary_collect(&side->runs[side->count], request, files, count, comparison->with_leaks, comparison->texts);
-    side->count += status < 0;
-    return status;
+    error = pfa_summary_collect(&side->runs[side->count], session, options->question, options->with_leaks,
+                                collecting->comparison->texts);
+    side->count += error == 0;
+    pfa_memory_free(held);
+    return error;
 }
 
-int pfa_comparison_load(pfa_comparison_t *comparison, unsigned number, const pfa_request_t *request, char **files,
-                        size_t count)
+static int load(const collecting_t *collecting, unsigned number)
 {
-    pfa_side_t *side = &comparison->sides[number];
-    char **list = pfa_memory_get(count, sizeof *list);
-    int status = -1;
-    memcpy(list, files, count * sizeof *list);
-    for (size_t done = 0; done < count && status < 0;) {
+    const pfa_side_files_t *files = &collecting->sides[number];
+    pfa_side_t *side = &collecting->comparison->sides[number];
+    char **list = pfa_memory_copy(files->files, files->count * sizeof *list);
+    int error = 0;
+    for (size_t done = 0; done < files->count && error == 0;) {
         if (pfa_summary_is_file(list[done])) {
-            status = read_summary(side, comparison->texts, request->command, list[done++]);
+            error = read_summary(collecting, side, list[done++]);
         } else {
-            size_t run = gather_run(list + done, count - done);
-            status = collect_run(comparison, side, request, list + done, run);
+            size_t run = gather_run(list + done, files->count - done);
+            error = collect_run(collecting, side, list + done, run);
             done += run;
         }
     }
-    free(list);
-    return status;
-}
-
-bool pfa_comparison_metric(const pfa_request_t *request, pfa_diff_metric_t *metric)
-{
-    *metric = pfa_diff_metric_find(request->sort);
-    if (*metric == PFA_DIFF_METRICS) {
-        pfa_tool_say(request->command, "--sort takes bytes, count, peak, peak_count, live or live_count, not '%s'",
-                     request->sort);
-    }
-    return *metric != PFA_DIFF_METRICS;
-}
-
-size_t pfa_comparison_behind(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--") == 0) {
-            return (size_t)(argc - i - 1);
-        }
-    }
-    return SIZE_MAX;
+    pfa_memory_free(list);
+    return error;
 }
 
 /* Summaries have been made by some --by and --where; others cannot be compared with them. */
-static bool is_alike(const pfa_comparison_t *comparison, const char *command)
+static bool is_alike(const collecting_t *collecting)
 {
+    const pfa_comparison_t *comparison = collecting->comparison;
     const pfa_summary_t *one = &comparison->sides[PFA_BASE].runs[0];
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *other = &comparison->sides[side].runs[i];
             if (strcmp(one->by, other->by) != 0 || one->asked != other->asked) {
                 bool alike = strcmp(one->where, other->where) == 0 && one->asked != other->asked;
-                pfa_tool_say(command, "one side is by %s%s%s, the other by %s%s%s%s: they cannot be compared", one->by,
+                (void)refuse(collecting->options,
+                             "one side is by %s%s%s, the other by %s%s%s%s: they cannot be compared", one->by,
                              one->where[0] != '\0' ? " where " : "", one->where, other->by,
                              other->where[0] != '\0' ? " where " : "", other->where,
                              alike ? ", which asks something else now" : "");
@@ -129,24 +123,48 @@ static bool is_alike(const pfa_comparison_t *comparison, const char *command)
     return true;
 }
 
-int pfa_comparison_load_all(pfa_comparison_t *comparison, const pfa_request_t *request, size_t behind)
+/* Work in the arena of the comparison. */
+static void collect(void *to)
 {
-    size_t count = request->file_count;
-    behind = behind == SIZE_MAX && count == 2 ? 1 : behind;
-    if (behind == 0 || behind >= count) {
-        pfa_tool_say(request->command,
-                     "two files are compared, or several with -- between the two sides: A... -- B...");
-        return PFA_EXIT_USAGE;
+    collecting_t *collecting = to;
+    pfa_comparison_t *comparison = pfa_memory_get(1, sizeof *comparison);
+    collecting->comparison = comparison;
+    comparison->memory = collecting->memory;
+    comparison->texts = pfa_symbols_new();
+    comparison->per_second = collecting->options->per_second;
+    for (unsigned side = 0; side < PFA_SIDES && collecting->error == 0; side++) {
+        collecting->error = load(collecting, side);
     }
-    if (access(request->files[0], F_OK) != 0) {
-        pfa_tool_say(request->command,
-                     "there is no %s to compare with; `profalloc gate --save FILE TRACE...` makes a baseline",
-                     request->files[0]);
-        return PFA_EXIT_USAGE;
+    if (collecting->error == 0 && collecting->sides[PFA_BASE].count != 0) {
+        if (is_alike(collecting)) {
+            pfa_comparison_make(comparison);
+        } else {
+            collecting->error = EINVAL;
+        }
     }
-    int status = pfa_comparison_load(comparison, PFA_BASE, request, request->files, count - behind);
-    if (status < 0) {
-        status = pfa_comparison_load(comparison, PFA_NEW, request, request->files + count - behind, behind);
+}
+
+int pfa_comparison_collect(const pfa_comparison_options_t *options, const pfa_side_files_t sides[PFA_SIDES],
+                           pfa_comparison_t **comparison)
+{
+    collecting_t collecting = {.options = options, .sides = sides, .memory = pfa_memory_new()};
+    int error = collecting.memory != NULL ? pfa_memory_work(collecting.memory, collect, &collecting) : ENOMEM;
+    error = error != 0 ? error : collecting.error;
+    *comparison = error == 0 ? collecting.comparison : NULL;
+    if (error != 0) {
+        pfa_memory_delete(collecting.memory);
     }
-    return status < 0 && !is_alike(comparison, request->command) ? PFA_EXIT_USAGE : status;
+    return error;
+}
+
+void pfa_comparison_free(pfa_comparison_t *comparison)
+{
+    if (comparison != NULL) {
+        pfa_memory_delete(comparison->memory);
+    }
+}
+
+int pfa_comparison_work(pfa_comparison_t *comparison, void (*work)(void *to), void *to)
+{
+    return pfa_memory_work(comparison->memory, work, to);
 }

@@ -129,11 +129,11 @@ void pfa_summary_free(pfa_summary_t *summary)
 {
     for (size_t i = 0; i < summary->count; i++) {
         pfa_lines_free(&summary->points[i].lines);
-        free(summary->points[i].named);
-        free(summary->points[i].sizes);
-        free(summary->points[i].places);
+        pfa_memory_free(summary->points[i].named);
+        pfa_memory_free(summary->points[i].sizes);
+        pfa_memory_free(summary->points[i].places);
     }
-    free(summary->points);
+    pfa_memory_free(summary->points);
     pfa_index_free(&summary->index);
     pfa_notes_free(&summary->files);
     pfa_notes_free(&summary->notes);

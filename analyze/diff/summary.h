@@ -7,7 +7,7 @@
 #include "analyze/base/notes.h"
 #include "analyze/diff/index.h"
 #include "analyze/points/memoro.h"
-#include "cli/request.h"
+#include "analyze/query/answer.h"
 
 typedef enum pfa_diff_metric {
 #define PFA_DIFF_METRIC(name, is_bytes, flows, label) PFA_DIFF_METRIC_##name,
@@ -84,10 +84,10 @@ typedef struct pfa_summary {
     pfa_index_t index; /* by identity */
 } pfa_summary_t;
 
-/* Of one run's traces, by the request's --where and --by; with what leaks says of them if that is asked for, which takes another
- * walk. Texts are kept in `texts`. -1: done; else the status to end with; why was said. */
-int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
-                        bool with_leaks, pfa_symbols_t *texts);
+/* Of one run's traces, by a question; with what leaks says of them if that is asked for, which takes another walk. Texts are kept in
+ * `texts`. 0 or an error number, as of pfa_answer_make; also if one of the traces cannot be read. */
+int pfa_summary_collect(pfa_summary_t *summary, pfa_session_t *session, const pfa_question_t *question, bool with_leaks,
+                        pfa_symbols_t *texts);
 void pfa_summary_free(pfa_summary_t *summary);
 /* A point with nothing in it, or the one of this identity. */
 pfa_summary_point_t *pfa_summary_put(pfa_summary_t *summary, uint64_t identity, bool *is_new);

@@ -86,12 +86,12 @@ static char *name_group(pfa_query_t *query, uint32_t group)
 static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, pfa_lines_t *lines)
 {
     pfa_report_t *report = &collecting->report;
-    bool by_stack = report->query.key == NULL || report->query.key == &pfa_keys[0];
+    bool by_stack = report->query->key == NULL || report->query->key == &pfa_keys[0];
     bool is_new;
-    char *name = name_group(&report->query, group);
+    char *name = name_group(report->query, group);
     lines->count = 0;
     if (by_stack) {
-        pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, group), lines);
+        pfa_stacks_lines(&report->query->stacks, pfa_query_group_stack(report->query, group), lines);
     }
     uint64_t identity = by_stack ? pfa_identity_of_lines(lines) : pfa_identity_of_name(name);
     pfa_summary_point_t *point = pfa_summary_put(collecting->summary, identity, &is_new);
@@ -101,7 +101,7 @@ static pfa_summary_point_t *put_group(collecting_t *collecting, uint32_t group, 
         pfa_summary_set_lines(point, lines, collecting->texts);
     }
     pfa_summary_add_places(point, by_stack ? pfa_identity_of_places(lines) : 0);
-    free(name);
+    pfa_memory_free(name);
     return point;
 }
 
@@ -128,7 +128,7 @@ static void add_points(collecting_t *collecting)
     uint32_t *numbers = pfa_report_order(report, PFA_BY_BYTES); /* so that the largest stack of a point is the first */
     pfa_lines_t lines = {.list = NULL};
     pfa_progress_t progress;
-    pfa_progress_begin(&progress, "finding names", report->point_count);
+    pfa_progress_begin(&progress, pfa_session_watch(report->query->session), "finding names", report->point_count);
     for (size_t i = 0; i < report->point_count; i++) {
         pfa_sums_t sums = {.values = {0}};
         fill_metrics(&sums, &report->points[numbers[i]]);
@@ -147,14 +147,16 @@ static void add_points(collecting_t *collecting)
     collecting->summary->totals.values[PFA_DIFF_METRIC_peak] = pfa_report_peak(report).bytes;
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
-    free(numbers);
+    pfa_memory_free(numbers);
 }
 
 /* Its groups are those of the report, since the query is the same. */
-static void judge_leaks(collecting_t *collecting)
+static int judge_leaks(collecting_t *collecting)
 {
-    pfa_leaks_t leaks = {.query = collecting->report.query, .limits = pfa_leak_limits_standard()};
-    if (pfa_leaks_collect(&leaks)) {
+    pfa_leaks_t leaks = {.wanted = NULL};
+    pfa_leaks_options_t options = {.limits = pfa_leak_limits_standard()};
+    int error = pfa_leaks_fill(&leaks, collecting->report.query, &options);
+    if (error == 0) {
         pfa_leaks_conclude(&leaks, "leak");
         for (size_t i = 0; i < leaks.finding_count; i++) {
             const pfa_leak_finding_t *finding = &leaks.findings[i];
@@ -163,49 +165,31 @@ static void judge_leaks(collecting_t *collecting)
             collecting->leaked[finding->group] = finding->fails ? finding->leaked : 0;
         }
     }
-    collecting->report.query = leaks.query;
     pfa_leaks_forget(&leaks);
+    return error;
 }
 
 static void take_notes(pfa_summary_t *summary, pfa_query_t *query)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        return;
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     pfa_query_tell(query, to);
-    fclose(to);
+    char *text = pfa_memory_stream_close(stream);
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         if (line[0] != '\0') {
             pfa_notes_add(&summary->notes, "%s", line);
         }
     }
-    free(text);
+    pfa_memory_free(text);
 }
 
-/* As it was written. */
-static char *join_wheres(const pfa_request_t *request)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    for (size_t i = 0; to != NULL && i < request->where_count; i++) {
-        fprintf(to, "%s%s", i != 0 ? " --where " : "", request->wheres[i]);
-    }
-    return to != NULL && fclose(to) == 0 ? text : pfa_memory_text("", 0);
-}
-
-static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
+static void fill_facts(collecting_t *collecting)
 {
     pfa_summary_t *summary = collecting->summary;
-    pfa_query_t *query = &collecting->report.query;
+    pfa_query_t *query = collecting->report.query;
     summary->by = query->key != NULL ? query->key->name : pfa_keys[0].name;
-    char *where = join_wheres(request);
-    summary->where = pfa_symbols_text(collecting->texts, where);
-    free(where);
+    summary->where = pfa_symbols_text(collecting->texts, query->question != NULL ? query->question->text : "");
     summary->asked = pfa_where_identity(query->where);
     summary->complete = pfa_query_complete(query);
     pfa_query_missing(query, &summary->missing);
@@ -219,30 +203,35 @@ static void fill_facts(collecting_t *collecting, const pfa_request_t *request)
     take_notes(summary, query);
 }
 
-int pfa_summary_collect(pfa_summary_t *summary, const pfa_request_t *request, char **files, size_t count,
-                        bool with_leaks, pfa_symbols_t *texts)
+/* A file that could not be read, at first or later, would make what is compared mean nothing. */
+static int error_of(pfa_trouble_t trouble)
 {
-    pfa_request_t one = *request;
+    return trouble == PFA_TROUBLE_NO_TRACE  ? PFA_ANSWER_NO_TRACE
+           : trouble == PFA_TROUBLE_READING ? PFA_ANSWER_READING
+                                            : 0;
+}
+
+int pfa_summary_collect(pfa_summary_t *summary, pfa_session_t *session, const pfa_question_t *question, bool with_leaks,
+                        pfa_symbols_t *texts)
+{
     pfa_query_t query;
     collecting_t collecting = {.summary = summary, .texts = texts};
-    one.files = files;
-    one.file_count = count;
+    pfa_points_options_t options = {.thresholds = pfa_thresholds_standard(), .sizes = true};
     *summary = (pfa_summary_t){.sample = 1};
-    int status = pfa_request_open(&one, &query);
-    if (status >= 0) {
-        return status;
+    if (pfa_session_traces(session) == 0) {
+        return PFA_ANSWER_NO_TRACE;
     }
-    pfa_thresholds_t thresholds = pfa_thresholds_standard();
-    pfa_report_collect_sized(&collecting.report, &query, &thresholds);
-    if (with_leaks && collecting.report.query.status == 0) {
-        judge_leaks(&collecting);
-    }
-    status = collecting.report.query.status != 0 ? collecting.report.query.status : -1;
-    if (status < 0) {
+    pfa_query_open(&query, session, question);
+    int error = pfa_points_fill(&collecting.report, &query, &options);
+    error = error != 0 ? error : error_of(query.trouble);
+    error = error == 0 && with_leaks ? judge_leaks(&collecting) : error;
+    error = error != 0 ? error : error_of(query.trouble);
+    if (error == 0) {
         add_points(&collecting);
-        fill_facts(&collecting, request);
+        fill_facts(&collecting);
     }
-    free(collecting.leaked);
-    pfa_report_free(&collecting.report);
-    return status;
+    pfa_memory_free(collecting.leaked);
+    pfa_points_forget(&collecting.report);
+    pfa_query_close(&query);
+    return error;
 }

@@ -18,9 +18,8 @@ enum { LINE_MAX_SIZE = 1 << 20, FRAMES_MAX = 1 << 16 };
 
 typedef struct reading {
     const char *path;
-    FILE *from;
-    char *line;
-    size_t room;
+    pfa_memory_file_t *from;
+    char *line; /* of `from` */
     size_t number;
     pfa_symbols_t *texts;
     pfa_summary_t *run; /* that is read; NULL: none */
@@ -307,13 +306,14 @@ static const word_t words[] = {{"by", read_by},         {"where", read_where},
 /* A line without its end; false: there is none, or it is wrong. */
 static bool next_line(reading_t *reading)
 {
-    errno = 0;
-    ssize_t length = getline(&reading->line, &reading->room, reading->from);
+    size_t length;
+    bool there = pfa_memory_file_line(reading->from, &length);
+    reading->line = reading->from->line;
     reading->number++;
-    if (length < 0) {
+    if (!there) {
         return fail(reading, errno != 0 ? strerror(errno) : "the file ends before its last line");
     }
-    if (length > LINE_MAX_SIZE || strlen(reading->line) != (size_t)length) {
+    if (length > LINE_MAX_SIZE || strlen(reading->line) != length) {
         return fail(reading, "this is no line of text");
     }
     if (reading->line[length - 1] != '\n') {
@@ -344,7 +344,7 @@ static bool read_runs(reading_t *reading, pfa_summary_t **runs, size_t *count, s
             reading->ended = pfa_words_whole(rest + 5, 10, UINT64_MAX, &reading->runs) &&
                              reading->runs == *count - first && reading->runs != 0;
             return (reading->ended || fail(reading, "the file does not have as many runs as its end tells")) &&
-                   (getc(reading->from) == EOF || fail(reading, "there is more behind this line"));
+                   (getc(reading->from->file) == EOF || fail(reading, "there is more behind this line"));
         }
         if (strncmp(rest, "run ", 4) != 0) {
             return fail(reading, "a run is expected to begin here");
@@ -381,37 +381,30 @@ static bool read_head(reading_t *reading)
 bool pfa_summary_is_file(const char *path)
 {
     char start[sizeof PFA_SUMMARY_MAGIC - 1];
-    FILE *from = fopen(path, "re");
-    bool is = from != NULL && fread(start, 1, sizeof start, from) == sizeof start &&
+    pfa_memory_file_t *from = pfa_memory_file_open(path);
+    bool is = from != NULL && fread(start, 1, sizeof start, from->file) == sizeof start &&
               memcmp(start, PFA_SUMMARY_MAGIC, sizeof start) == 0;
-    if (from != NULL) {
-        fclose(from);
-    }
+    pfa_memory_file_close(from);
     return is;
 }
 
 bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
                       char **why)
 {
-    reading_t reading = {.path = path, .from = fopen(path, "re"), .texts = texts};
+    reading_t reading = {.path = path, .from = pfa_memory_file_open(path), .texts = texts};
     bool fine = reading.from != NULL && read_head(&reading) && read_runs(&reading, runs, count, room);
     if (!fine && reading.from == NULL) {
-        *why = asprintf(why, "cannot read %s: %s", path, strerror(errno)) < 0 ? NULL : *why;
+        *why = pfa_memory_format("cannot read %s: %s", path, strerror(errno));
     } else if (!fine) {
-        *why = asprintf(why, "%s is no summary, or damaged: line %zu: %s", path, reading.number,
-                        reading.wrong != NULL ? reading.wrong : "it is wrong") < 0
-                   ? NULL
-                   : *why;
+        *why = pfa_memory_format("%s is no summary, or damaged: line %zu: %s", path, reading.number,
+                                 reading.wrong != NULL ? reading.wrong : "it is wrong");
     }
-    if (reading.from != NULL) {
-        fclose(reading.from);
-    }
+    pfa_memory_file_close(reading.from);
     if (reading.has_point) {
-        free(reading.point.sizes);
-        free(reading.point.places);
+        pfa_memory_free(reading.point.sizes);
+        pfa_memory_free(reading.point.places);
     }
     pfa_lines_free(&reading.lines);
-    free(reading.named);
-    free(reading.line);
+    pfa_memory_free(reading.named);
     return fine;
 }

@@ -1,6 +1,7 @@
 /* Owns the writing of summaries as a file. Lines of text, each a word and what it says; docs/gate.md tells all of them. */
 #include "analyze/diff/summary.h"
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/names/place.h"
 
 #include <errno.h>
@@ -128,7 +129,6 @@ static int put_in_place(const char *path, const pfa_summary_t *runs, size_t coun
 /* Under another name until it is whole. "-" is standard output, to which nothing was written before. */
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
 {
-    char *part = NULL;
     struct stat there;
     if (strcmp(path, "-") == 0) {
         return put_all(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), runs, count);
@@ -138,9 +138,7 @@ int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
     }
     mode_t mask = umask(0);
     (void)umask(mask);
-    if (asprintf(&part, "%s.XXXXXX", path) < 0) {
-        return ENOMEM;
-    }
+    char *part = pfa_memory_format("%s.XXXXXX", path);
     int fd = mkostemp(part, O_CLOEXEC);
     int error = fd < 0 || fchmod(fd, 0666 & ~mask) != 0 ? errno : 0;
     if (fd >= 0) {
@@ -151,6 +149,6 @@ int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
             (void)unlink(part);
         }
     }
-    free(part);
+    pfa_memory_free(part);
     return error;
 }

@@ -76,4 +76,8 @@ typedef struct pfa_bars {
     double limit;
 } pfa_bars_t;
 
+struct pfa_query;
+/* "WHAT: the program", or how many traces there are; the caller frees it. (analyze/draw/title.c) */
+char *pfa_chart_title(const struct pfa_query *query, const char *what);
+
 #endif

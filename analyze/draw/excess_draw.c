@@ -1,5 +1,5 @@
 /* Owns the two pictures of the paper: the frequency-lifetime diagram and the ratio chart, as SVG files and on the terminal. */
-#include "cli/outfile.h"
+#include "analyze/draw/excess_draw.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 #include "analyze/draw/svg.h"
@@ -27,11 +27,11 @@ typedef struct picture {
 static void free_picture(picture_t *picture)
 {
     for (size_t i = 0; i < picture->text_count; i++) {
-        free(picture->texts[i]);
+        pfa_memory_free(picture->texts[i]);
     }
-    free(picture->texts);
-    free(picture->dots);
-    free(picture->bars);
+    pfa_memory_free(picture->texts);
+    pfa_memory_free(picture->dots);
+    pfa_memory_free(picture->bars);
 }
 
 static const char *keep(picture_t *picture, char *text)
@@ -51,22 +51,19 @@ static char *name_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     char *caller = name_caller(excess, object->caller);
     char text[PFA_SIZES_TEXT];
-    char *name = NULL;
-    int length = asprintf(&name, "%s, %s", caller, pfa_text_sizes(text, object->low, object->high));
-    free(caller);
-    return length >= 0 ? name : pfa_memory_copy("?", 1);
+    char *name = pfa_memory_format("%s, %s", caller, pfa_text_sizes(text, object->low, object->high));
+    pfa_memory_free(caller);
+    return name;
 }
 
 static char *title_of(const pfa_excess_t *excess, const pfa_object_t *object)
 {
     char sizes[PFA_SIZES_TEXT];
     char texts[2][PFA_NUMBER_TEXT];
-    char *title = NULL;
-    int length = asprintf(
-        &title, "%s, %s, freed by %s: %s times, %s on average", pfa_callers_name(&excess->callers, object->caller),
+    return pfa_memory_format(
+        "%s, %s, freed by %s: %s times, %s on average", pfa_callers_name(&excess->callers, object->caller),
         pfa_text_sizes(sizes, object->low, object->high), excess->callers.routines.list[object->destroyer].name,
         pfa_text_count(texts[0], round(object->sum.chunks)), pfa_text_duration(texts[1], object->lifetime));
-    return length >= 0 ? title : pfa_memory_copy("?", 1);
 }
 
 static void add_dot(const pfa_excess_t *excess, picture_t *picture, size_t number, bool label)
@@ -101,8 +98,8 @@ static picture_t make_diagram(const pfa_excess_t *excess)
     }
     snprintf(picture.note, sizeof picture.note, "%zu of %zu allocation objects; excessive ones are named",
              picture.count, count);
-    free(chosen);
-    free(named);
+    pfa_memory_free(chosen);
+    pfa_memory_free(named);
     return picture;
 }
 
@@ -148,7 +145,7 @@ static picture_t make_chart(const pfa_excess_t *excess, size_t most)
                                                   .marked = excess->reported[order[picture.count]]};
     }
     snprintf(picture.note, sizeof picture.note, "the largest %zu of %zu", most, count);
-    free(order);
+    pfa_memory_free(order);
     return picture;
 }
 
@@ -165,60 +162,48 @@ static pfa_bars_t chart_of(const pfa_excess_t *excess, const picture_t *picture,
                         .limit = excess->threshold};
 }
 
-static int draw_diagram(const pfa_excess_t *excess, const char *path)
+static void put_diagram(void *answer, void *to)
 {
-    FILE *file = pfa_outfile_open("excess", path);
-    if (file == NULL) {
-        return EIO;
-    }
-    picture_t picture = make_diagram(excess);
+    picture_t picture = make_diagram(answer);
     pfa_scatter_t chart = diagram_of(&picture);
-    pfa_svg_scatter(file, &chart);
+    pfa_svg_scatter(to, &chart);
     free_picture(&picture);
-    return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
-static int draw_chart(const pfa_excess_t *excess, const char *path)
+int pfa_excess_diagram(pfa_excess_t *excess, FILE *to)
+{
+    return pfa_answer_write(excess, put_diagram, to);
+}
+
+static void put_chart(void *answer, void *to)
 {
     char name[NOTE];
-    FILE *file = pfa_outfile_open("excess", path);
-    if (file == NULL) {
-        return EIO;
-    }
-    picture_t picture = make_chart(excess, BARS_MOST);
-    pfa_bars_t chart = chart_of(excess, &picture, name);
-    pfa_svg_bars(file, &chart);
+    picture_t picture = make_chart(answer, BARS_MOST);
+    pfa_bars_t chart = chart_of(answer, &picture, name);
+    pfa_svg_bars(to, &chart);
     free_picture(&picture);
-    return pfa_outfile_close("excess", path, file) ? 0 : EIO;
 }
 
-bool pfa_excess_is_output(const char *path)
+int pfa_excess_chart(pfa_excess_t *excess, FILE *to)
 {
-    return path != NULL && strcmp(path, "-") == 0;
+    return pfa_answer_write(excess, put_chart, to);
 }
 
-int pfa_excess_draw(const pfa_excess_t *excess)
-{
-    int error = excess->options->diagram != NULL ? draw_diagram(excess, excess->options->diagram) : 0;
-    int other = excess->options->chart != NULL ? draw_chart(excess, excess->options->chart) : 0;
-    return error != 0 ? error : other;
-}
-
-void pfa_excess_show(const pfa_excess_t *excess)
+void pfa_excess_charts(FILE *to, const pfa_excess_t *excess)
 {
     char name[NOTE];
-    pfa_term_t term = pfa_term_of(stdout);
+    pfa_term_t term = pfa_term_of(to);
     picture_t dots = make_diagram(excess);
     pfa_scatter_t diagram = diagram_of(&dots);
-    putchar('\n');
-    pfa_term_scatter(stdout, &term, &diagram);
+    fputc('\n', to);
+    pfa_term_scatter(to, &term, &diagram);
     free_picture(&dots);
     picture_t bars = make_chart(excess, TERM_BARS);
     pfa_bars_t chart = chart_of(excess, &bars, name);
     char note[3 * NOTE]; /* bars on a terminal have no axis to tell that */
     snprintf(note, sizeof note, "%s; %s; logarithmic", bars.note, name);
     chart.note = note;
-    putchar('\n');
-    pfa_term_bars(stdout, &term, &chart);
+    fputc('\n', to);
+    pfa_term_bars(to, &term, &chart);
     free_picture(&bars);
 }

@@ -71,14 +71,14 @@ pfa_flame_t *pfa_flame_new(void)
 void pfa_flame_free(pfa_flame_t *flame)
 {
     for (size_t i = 0; i < flame->text_count; i++) {
-        free(flame->texts[i]);
+        pfa_memory_free(flame->texts[i]);
     }
-    free(flame->texts);
+    pfa_memory_free(flame->texts);
     pfa_slots_free(&flame->text_slots);
-    free(flame->nodes);
+    pfa_memory_free(flame->nodes);
     pfa_slots_free(&flame->slots);
-    free(flame->path);
-    free(flame);
+    pfa_memory_free(flame->path);
+    pfa_memory_free(flame);
 }
 
 static bool is_same(const void *path, size_t left, size_t right)

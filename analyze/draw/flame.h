@@ -7,20 +7,11 @@
 #define PFA_ANALYZE_DRAW_FLAME_H
 
 #include "analyze/draw/chart.h"
+#include "analyze/flame/path.h"
 
 #include <stdio.h>
 
 typedef struct pfa_flame pfa_flame_t;
-
-/* What frames are coloured by. */
-typedef enum pfa_tone { PFA_TONE_OWN, PFA_TONE_LIBRARY, PFA_TONE_RUNTIME, PFA_TONE_UNKNOWN, PFA_TONES } pfa_tone_t;
-
-typedef struct pfa_flame_step {
-    const char *name;
-    const char *extra; /* more about it, told where it is pointed at: that of the first path counts; NULL: nothing */
-    pfa_tone_t tone;
-    bool alone; /* no function: not folded with those behind it, whatever they are called */
-} pfa_flame_step_t;
 
 typedef struct pfa_flame_look {
     const char *title;

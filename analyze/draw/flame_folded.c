@@ -91,8 +91,8 @@ void pfa_flame_folded(const pfa_flame_t *flame, FILE *to)
             put_path(flame, to, node, &path, &room);
         }
     }
-    free(path);
-    free(place);
-    free(first);
+    pfa_memory_free(path);
+    pfa_memory_free(place);
+    pfa_memory_free(first);
     pfa_flame_layout_free(&layout);
 }

@@ -94,8 +94,8 @@ static void put_in_order(const pfa_flame_t *flame, pfa_flame_layout_t *layout)
         layout->starts[node] = layout->starts[parent] + used[parent];
         used[parent] += layout->totals[node];
     }
-    free(used);
-    free(ranks);
+    pfa_memory_free(used);
+    pfa_memory_free(ranks);
 }
 
 /* The last level in which there is something to see. */
@@ -141,7 +141,7 @@ static void choose(const pfa_flame_t *flame, double width, pfa_flame_layout_t *l
         layout->is_drawn[ranks[i].node] = true;
         layout->deepest = ranks[i].group > layout->deepest ? ranks[i].group : layout->deepest;
     }
-    free(ranks);
+    pfa_memory_free(ranks);
 }
 
 void pfa_flame_lay(const pfa_flame_t *flame, double width, pfa_flame_layout_t *layout)
@@ -159,10 +159,10 @@ void pfa_flame_lay(const pfa_flame_t *flame, double width, pfa_flame_layout_t *l
 
 void pfa_flame_layout_free(pfa_flame_layout_t *layout)
 {
-    free(layout->totals);
-    free(layout->variances);
-    free(layout->starts);
-    free(layout->levels);
-    free(layout->order);
-    free(layout->is_drawn);
+    pfa_memory_free(layout->totals);
+    pfa_memory_free(layout->variances);
+    pfa_memory_free(layout->starts);
+    pfa_memory_free(layout->levels);
+    pfa_memory_free(layout->order);
+    pfa_memory_free(layout->is_drawn);
 }

@@ -238,7 +238,7 @@ static void put_texts(const drawing_t *drawing)
         put_literal(drawing->to, drawing->flame->texts[texts[i]]);
     }
     fputs("];\n", drawing->to);
-    free(texts);
+    pfa_memory_free(texts);
 }
 
 static void put_frames(drawing_t *drawing)
@@ -277,6 +277,6 @@ void pfa_flame_svg(const pfa_flame_t *flame, FILE *to, const pfa_flame_look_t *l
             SIDE, INNER, glyph_width, LABEL_LEAST, EDGE_LEAST);
     pfa_flame_script(to);
     fputs("]]>\n</script>\n</svg>\n", to);
-    free(drawing.number);
+    pfa_memory_free(drawing.number);
     pfa_flame_layout_free(&drawing.layout);
 }

@@ -171,12 +171,3 @@ const char *pfa_unit_text(pfa_unit_t unit, double value, char text[PFA_NUMBER_TE
                                         : "");
     return text;
 }
-
-const char *pfa_moment_text(double seconds, char text[PFA_NUMBER_TEXT])
-{
-    if (seconds < 1) {
-        return pfa_unit_text(PFA_UNIT_SECONDS, seconds, text);
-    }
-    snprintf(text, PFA_NUMBER_TEXT, "%.3f s", seconds);
-    return text;
-}

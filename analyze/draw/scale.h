@@ -38,7 +38,4 @@ const char *pfa_scale_tick(const pfa_scale_t *scale, unsigned tick, char text[PF
 /* A single figure: "1.5 MiB", "20 ms", "1,234". */
 const char *pfa_unit_text(pfa_unit_t unit, double value, char text[PFA_NUMBER_TEXT]);
 
-/* When something was: "12.345 s", as reports tell it, or in a smaller unit before the first second has gone. */
-const char *pfa_moment_text(double seconds, char text[PFA_NUMBER_TEXT]);
-
 #endif

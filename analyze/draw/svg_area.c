@@ -124,7 +124,7 @@ static void put_strip_text(const drawing_t *drawing, size_t at)
         pfa_svg_put_cut(drawing->plot.to, chart->series[next].name, 60);
     }
     fputs("</title>", drawing->plot.to);
-    free(told);
+    pfa_memory_free(told);
 }
 
 /* Each reaches to the middle between its time and the next. */
@@ -158,5 +158,5 @@ void pfa_svg_area(FILE *to, const pfa_area_t *chart)
     }
     put_strips(&drawing);
     pfa_plot_end(&drawing.plot);
-    free(drawing.floor);
+    pfa_memory_free(drawing.floor);
 }

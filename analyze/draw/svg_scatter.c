@@ -70,7 +70,7 @@ static void put_plain_dots(const pfa_plot_t *plot, const pfa_scatter_t *chart)
         double radius = fmin(3 + log2((double)(next - i)) / 2, 8);
         put_circle(plot, "dot c0", spots[i].x, spots[i].y, radius, &chart->dots[spots[i].dot], next - i - 1);
     }
-    free(spots);
+    pfa_memory_free(spots);
 }
 
 static bool is_free(const box_t *box, const box_t *taken, size_t count)

@@ -99,7 +99,7 @@ pfa_canvas_t pfa_canvas_new(FILE *to, const pfa_term_t *term)
 
 void pfa_canvas_free(pfa_canvas_t *canvas)
 {
-    free(canvas->cells);
+    pfa_memory_free(canvas->cells);
 }
 
 pfa_cell_t *pfa_canvas_at(pfa_canvas_t *canvas, unsigned column, unsigned row)

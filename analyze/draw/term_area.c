@@ -172,6 +172,6 @@ void pfa_term_area(FILE *to, const pfa_term_t *term, const pfa_area_t *chart)
         fprintf(to, "\n%12s\n", "peak of each");
         put_legend(&drawing);
     }
-    free(drawing.tops);
+    pfa_memory_free(drawing.tops);
     pfa_canvas_free(&drawing.canvas);
 }

@@ -30,7 +30,7 @@ static void mark_plain(pfa_canvas_t *canvas, const pfa_scatter_t *chart)
             canvas->cells[i] = (pfa_cell_t){.glyph = glyph_of(canvas->term, counts[i]), .front = 1};
         }
     }
-    free(counts);
+    pfa_memory_free(counts);
 }
 
 /* Of those that fall together, the first is seen. */

@@ -1,5 +1,5 @@
 /* Owns timelines as charts. See analyze/timeline/timeline.h. */
-#include "cli/drawn.h"
+#include "analyze/draw/timeline_chart.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 #include "analyze/draw/scale.h"
@@ -33,14 +33,10 @@ static size_t highest_bucket(const pfa_timeline_t *timeline)
 
 static char *make_note(const pfa_timeline_t *timeline, bool chunks)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     char number[PFA_NUMBER_TEXT];
     const pfa_summit_result_t *peak = &timeline->peak;
-    if (to == NULL) {
-        return pfa_memory_copy("", 0);
-    }
     fprintf(to, "peak %s", pfa_text_bytes(number, peak->bytes));
     if (timeline->query->sampled) {
         fprintf(to, " +- %s (an estimate; 95 %%)",
@@ -50,13 +46,12 @@ static char *make_note(const pfa_timeline_t *timeline, bool chunks)
         fprintf(to, ", %s at most", pfa_text_bytes(number, peak->at_most));
     }
     if (peak->one && peak->bytes > 0) {
-        fprintf(to, " at %s", pfa_moment_text(peak->seconds, number));
+        fprintf(to, " at %s", pfa_text_moment(number, peak->seconds));
     }
     if (!chunks && peak->bytes > 0) {
         fputs("; line above: at most", to);
     }
-    fclose(to);
-    return text;
+    return pfa_memory_stream_close(stream);
 }
 
 static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_t number, const pfa_strand_t *strand,
@@ -79,7 +74,7 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
         .times = pfa_memory_get(count, sizeof *charted.times),
         .values = pfa_memory_get(strands * count, sizeof *charted.values),
         .most = pfa_memory_get(count, sizeof *charted.most),
-        .title = pfa_drawn_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
+        .title = pfa_chart_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
         .note = make_note(timeline, chunks)};
     for (size_t i = 1; i < count; i++) {
         charted.times[i] = pfa_timeline_end(timeline, i - 1);
@@ -107,25 +102,44 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
 
 static void free_chart(charted_t *charted)
 {
-    free(charted->series);
-    free(charted->times);
-    free(charted->values);
-    free(charted->most);
-    free(charted->title);
-    free(charted->note);
+    pfa_memory_free(charted->series);
+    pfa_memory_free(charted->times);
+    pfa_memory_free(charted->values);
+    pfa_memory_free(charted->most);
+    pfa_memory_free(charted->title);
+    pfa_memory_free(charted->note);
 }
 
-void pfa_timeline_term(const pfa_timeline_t *timeline, FILE *to, bool chunks)
+typedef struct drawing {
+    FILE *to;
+    bool chunks;
+} drawing_t;
+
+static void draw_term(void *answer, void *to)
 {
-    pfa_term_t term = pfa_term_of(to);
-    charted_t charted = make_chart(timeline, chunks);
-    pfa_term_area(to, &term, &charted.area);
+    const drawing_t *drawing = to;
+    pfa_term_t term = pfa_term_of(drawing->to);
+    charted_t charted = make_chart(answer, drawing->chunks);
+    pfa_term_area(drawing->to, &term, &charted.area);
     free_chart(&charted);
 }
 
-void pfa_timeline_svg(const pfa_timeline_t *timeline, FILE *to, bool chunks)
+int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks)
 {
-    charted_t charted = make_chart(timeline, chunks);
-    pfa_svg_area(to, &charted.area);
+    drawing_t drawing = {.to = to, .chunks = chunks};
+    return pfa_answer_write(timeline, draw_term, &drawing);
+}
+
+static void draw_svg(void *answer, void *to)
+{
+    const drawing_t *drawing = to;
+    charted_t charted = make_chart(answer, drawing->chunks);
+    pfa_svg_area(drawing->to, &charted.area);
     free_chart(&charted);
+}
+
+int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks)
+{
+    drawing_t drawing = {.to = to, .chunks = chunks};
+    return pfa_answer_write(timeline, draw_svg, &drawing);
 }

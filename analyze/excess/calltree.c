@@ -74,7 +74,7 @@ static void link_calls(pfa_calltree_t *tree, pfa_cells_t *calls)
             tree->list[callee].child = order[i];
         }
     }
-    free(order);
+    pfa_memory_free(order);
 }
 
 void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit_t *hit)
@@ -92,7 +92,7 @@ void pfa_calltree_make(pfa_calltree_t *tree, pfa_excess_t *excess, const pfa_hit
 
 void pfa_calltree_free(pfa_calltree_t *tree)
 {
-    free(tree->list);
+    pfa_memory_free(tree->list);
     *tree = (pfa_calltree_t){.list = NULL};
 }
 
@@ -122,6 +122,6 @@ size_t pfa_calltree_walk(const pfa_calltree_t *tree, size_t lines, pfa_calltree_
             waiting[count++] = (place_t){.call = call->child, .level = now.level + several};
         }
     }
-    free(waiting);
+    pfa_memory_free(waiting);
     return tree->count - 1 - told;
 }

@@ -62,7 +62,7 @@ static uint32_t *find_slot(const pfa_cells_t *cells, const pfa_cell_key_t *key)
 
 static void grow_slots(pfa_cells_t *cells)
 {
-    free(cells->slots);
+    pfa_memory_free(cells->slots);
     cells->slot_count = cells->slot_count != 0 ? 2 * cells->slot_count : 1024;
     cells->slots = pfa_memory_get(cells->slot_count, sizeof *cells->slots);
     for (size_t i = 0; i < cells->count; i++) {
@@ -109,7 +109,7 @@ void pfa_cells_coarsen(pfa_cells_t *cells, uint64_t (*size_of)(void *to, uint64_
 
 void pfa_cells_free(pfa_cells_t *cells)
 {
-    free(cells->list);
-    free(cells->slots);
+    pfa_memory_free(cells->list);
+    pfa_memory_free(cells->slots);
     *cells = (pfa_cells_t){.list = NULL};
 }

@@ -74,9 +74,9 @@ static unsigned choose_k(pfa_excess_t *excess, const pfa_spot_t *points, size_t 
         excess->silhouettes[k] = pfa_silhouette(some, few, labels, k);
         best = best == 1 || excess->silhouettes[k] > excess->silhouettes[best] ? k : best;
     }
-    free(labels);
-    free(some);
-    free(chosen);
+    pfa_memory_free(labels);
+    pfa_memory_free(some);
+    pfa_memory_free(chosen);
     return best;
 }
 
@@ -144,6 +144,6 @@ void pfa_excess_cluster(pfa_excess_t *excess)
         excess->suspect[i] = excess->most_frequent == excess->shortest && labels[i] == excess->shortest &&
                              pfa_excess_may_be(excess, &objects->list[i]);
     }
-    free(labels);
-    free(points);
+    pfa_memory_free(labels);
+    pfa_memory_free(points);
 }

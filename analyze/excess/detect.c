@@ -51,7 +51,7 @@ double pfa_excess_alive(const pfa_excess_t *excess, const pfa_hit_t *hit)
         double time = presences[i].last - presences[i].first;
         alive = time > 0 ? fmax(alive, presences[i].life / time) : alive;
     }
-    free(presences);
+    pfa_memory_free(presences);
     return alive;
 }
 

@@ -1,17 +1,16 @@
-/* Owns `profalloc excess`: the walk through the chunks, and what is said of it. */
+/* Owns the finding of excessive allocation: the walk through the chunks, and what is remarked on it. */
 #include "analyze/excess/excess.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
 #include "analyze/points/memoro.h"
 #include "analyze/points/spent.h"
-#include "cli/commands.h"
-#include "cli/tool.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
+enum { USUAL_LINES = 12, USUAL_OBJECTS = 1 << 20, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 
 /* Of a pair in a usual allocator, where none was measured. Recording costs more; that is not the program's fault. */
 #define USUAL_PAIR_NS 50.0
@@ -19,7 +18,7 @@ enum { EXIT_EXCESSIVE = 3, COUNTED_CALLS = 32, MOMENT_NS = 2000 };
 /* Of a silhouette below this, Kaufman and Rousseeuw (1990) say that no structure was found. */
 #define APART 0.25
 
-static void begin_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void begin_source(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     pfa_excess_t *excess = to;
     if (begins) {
@@ -44,18 +43,18 @@ static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
     pfa_excess_t *excess = to;
     uint32_t destroyer =
         kind->live ? PFA_ROUTINE_NEVER : pfa_routines_of_stack(&excess->callers.routines, kind->free_stack);
-    pfa_taken_t taken = {.key = {.size = kind->size,
-                                 .from = kind->stack,
-                                 .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
-                                 .to = destroyer,
-                                 .source = kind->source->number},
-                         .weight = kind->weight,
-                         .born = chunk->born,
-                         .died = chunk->died,
-                         .life = chunk->life,
-                         .step = kind->live ? 0 : step_of(excess, chunk->row),
-                         .run = kind->source->end_ns - kind->source->start_ns,
-                         .moved = pfa_memoro_is_moved(kind)};
+    pfa_object_chunk_t taken = {.key = {.size = kind->size,
+                                        .from = kind->stack,
+                                        .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
+                                        .to = destroyer,
+                                        .source = kind->source->number},
+                                .weight = kind->weight,
+                                .born = chunk->born,
+                                .died = chunk->died,
+                                .life = chunk->life,
+                                .step = kind->live ? 0 : step_of(excess, chunk->row),
+                                .run = kind->source->end_ns - kind->source->start_ns,
+                                .moved = pfa_memoro_is_moved(kind)};
     pfa_objects_take(&excess->objects, excess->query, &taken);
 }
 
@@ -69,18 +68,21 @@ static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint
     excess->folded += chunks;
 }
 
-/* A file that can no longer be read is no longer in the query: then all is collected anew. */
-static void collect(pfa_excess_t *excess)
+/* What was taken of a file that can no longer be read cannot be taken away again: all is collected anew. */
+static int collect(pfa_excess_t *excess)
 {
     pfa_look_t look = {.to = excess, .chunk = take_chunk, .source = begin_source, .fold = take_fold};
-    size_t before;
-    do {
-        before = excess->query->source_count;
+    int error = 0;
+    for (size_t sources = excess->query->source_count; error == 0; sources = excess->query->source_count) {
         pfa_objects_free(&excess->objects);
         excess->objects = (pfa_objects_t){.most = excess->options->most_objects};
         excess->folded = 0;
-    } while (before != 0 && pfa_query_walk(excess->query, &look, "excess") != 0 &&
-             excess->query->source_count < before);
+        if (pfa_query_walk(excess->query, &look, "excess") == 0) {
+            return 0;
+        }
+        error = pfa_answer_again(excess->query, sources);
+    }
+    return error;
 }
 
 static double least_lifetime(const pfa_query_t *query)
@@ -185,52 +187,44 @@ static void choose_pair(pfa_excess_t *excess)
     }
 }
 
-static int analyze(const pfa_excess_options_t *options, pfa_query_t *query, bool json)
+static int fill(void *answer, const void *options)
 {
-    pfa_excess_t excess = {.options = options, .query = query, .callers = {.query = query}};
-    pfa_routines_begin(&excess.callers.routines, &query->stacks, &options->wrappers);
-    collect(&excess);
-    excess.run_ns = query->run_ns - pfa_spent_recording_ns(query);
-    choose_pair(&excess);
-    int status = query->status;
-    if (query->source_count != 0) {
-        pfa_objects_finish(&excess.objects, &excess.callers, least_lifetime(query));
-        pfa_excess_detect(&excess);
-        remark_chunks(&excess);
-        remark_objects(&excess);
-        remark_busiest(&excess);
-        if (pfa_excess_is_output(options->diagram) || pfa_excess_is_output(options->chart)) {
-            pfa_query_tell(query, stderr);
-        } else {
-            (json ? pfa_excess_json : pfa_excess_text)(&excess);
-        }
-        int error = pfa_excess_draw(&excess);
-        status = status != 0 ? status : error != 0 ? PFA_EXIT_FAILED : 0;
-        status = status == 0 && excess.hit_count != 0 && options->fail ? EXIT_EXCESSIVE : status;
+    pfa_excess_t *excess = answer;
+    pfa_query_t *query = &excess->answer.query;
+    excess->options = options;
+    excess->query = query;
+    excess->callers.query = query;
+    pfa_routines_begin(&excess->callers.routines, &query->stacks, &excess->options->wrappers);
+    int error = collect(excess);
+    if (error != 0) {
+        return error;
     }
-    free(excess.hits);
-    free(excess.members);
-    free(excess.reported);
-    free(excess.suspect);
-    pfa_objects_free(&excess.objects);
-    pfa_routines_free(&excess.callers.routines);
-    return status;
+    excess->run_ns = query->run_ns - pfa_spent_recording_ns(query);
+    choose_pair(excess);
+    pfa_objects_finish(&excess->objects, &excess->callers, least_lifetime(query));
+    pfa_excess_detect(excess);
+    remark_chunks(excess);
+    remark_objects(excess);
+    remark_busiest(excess);
+    return 0;
 }
 
-int pfa_command_excess(int argc, char **argv)
+int pfa_excess_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_excess_options_t *options,
+                       pfa_excess_t **excess)
 {
-    pfa_request_t request;
-    pfa_excess_options_t options;
-    pfa_query_t query;
-    int status = pfa_excess_read(&options, &request, argc, argv);
-    if (status < 0) {
-        status = pfa_request_open(&request, &query);
-    }
-    if (status < 0) {
-        status = analyze(&options, &query, request.json);
-        pfa_query_close(&query);
-    }
-    pfa_request_free(&request);
-    pfa_wrappers_free(&options.wrappers);
-    return pfa_tool_finish("excess", status);
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **excess, session, question, fill, options);
+    *excess = answer;
+    return error;
+}
+
+pfa_excess_options_t pfa_excess_options_standard(void)
+{
+    return (pfa_excess_options_t){.order = PFA_EXCESS_BY_frequency,
+                                  .seed = 1,
+                                  .mu = -1,
+                                  .min_share = 0.03,
+                                  .max_life = 0.1,
+                                  .lines = USUAL_LINES,
+                                  .most_objects = USUAL_OBJECTS};
 }

@@ -10,7 +10,8 @@
 #include "analyze/excess/kmeans.h"
 #include "analyze/excess/objects.h"
 #include "analyze/excess/quartiles.h"
-#include "cli/request.h"
+#include "analyze/excess/wrappers.h"
+#include "analyze/query/answer.h"
 
 #include <stdio.h>
 
@@ -49,16 +50,10 @@ typedef struct pfa_excess_options {
     size_t lines;                /* of each call tree */
     size_t most_objects;         /* of more, sizes are put into classes */
     pfa_wrappers_t wrappers;
-    uint32_t given;      /* options, by bits: those of one method are not of the other */
-    bool all_objects;    /* in JSON */
-    bool plain;          /* no charts on the terminal */
-    bool fail;           /* an exit status of its own if there are hits */
-    const char *diagram; /* files for pictures; NULL: none */
-    const char *chart;
+    bool all_objects; /* in JSON */
 } pfa_excess_options_t;
 
-/* Reads the command line. -1: go on; else the status to end with. */
-int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv);
+pfa_excess_options_t pfa_excess_options_standard(void);
 
 /* A cluster on the unscaled values, of which the two conditions speak. */
 typedef struct pfa_excess_cluster {
@@ -98,7 +93,8 @@ typedef enum pfa_verdict {
 typedef enum pfa_pair_from { PFA_PAIR_ASSUMED, PFA_PAIR_MEASURED, PFA_PAIR_GIVEN } pfa_pair_from_t;
 
 typedef struct pfa_excess {
-    const pfa_excess_options_t *options;
+    pfa_answer_t answer;
+    const pfa_excess_options_t *options; /* the caller's, which stay as long as the answer */
     pfa_query_t *query;
     pfa_callers_t callers;
     pfa_objects_t objects;
@@ -168,13 +164,14 @@ char *pfa_excess_advice(const pfa_excess_t *excess, const pfa_hit_t *hit);
 /* One sentence of why the verdict is so; the caller frees it. */
 char *pfa_excess_reason(const pfa_excess_t *excess);
 
-void pfa_excess_text(pfa_excess_t *excess);
-void pfa_excess_json(pfa_excess_t *excess);
-/* Whether a picture goes to standard output, where there is no place for anything else: "-". */
-bool pfa_excess_is_output(const char *path);
-/* Files of pictures; and the same on the terminal. 0, or an error number that was said. */
-int pfa_excess_draw(const pfa_excess_t *excess);
-void pfa_excess_show(const pfa_excess_t *excess);
+/* What is excessive of the chunks that a question asks for. 0 or an error number, as of pfa_answer_make. */
+int pfa_excess_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_excess_options_t *options,
+                       pfa_excess_t **excess);
+/* 0 or an error number, as of pfa_answer_write. `charts` draws where the text has a place for charts, if objects were freed; NULL: nothing. */
+int pfa_excess_text(pfa_excess_t *excess, void (*charts)(FILE *to, const pfa_excess_t *excess), FILE *to);
+int pfa_excess_json(pfa_excess_t *excess, FILE *to);
+/* What is missing, and remarks. */
+int pfa_excess_notes(pfa_excess_t *excess, FILE *to);
 
 /* "48 bytes", "16 to 1,024 bytes" */
 enum { PFA_SIZES_TEXT = 2 * PFA_NUMBER_TEXT + 16 };

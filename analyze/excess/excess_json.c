@@ -1,7 +1,8 @@
 /* Owns the answer of `profalloc excess` as JSON. docs/excess.md tells what it means. */
 #include "analyze/excess/calltree.h"
-#include "analyze/excess/excess.h"
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
+#include "analyze/excess/excess.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,7 +162,7 @@ static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit
     pfa_json_whole(json, "calls_left_out", left);
     pfa_json_end(json, '}');
     pfa_calltree_free(&tree);
-    free(advice);
+    pfa_memory_free(advice);
 }
 
 static void put_lists(pfa_excess_t *excess, pfa_json_t *json)
@@ -193,7 +194,7 @@ static void put_verdict(const pfa_excess_t *excess, pfa_json_t *json)
     pfa_json_bool(json, "excessive", excess->verdict == PFA_EXCESS_FOUND);
     pfa_json_text(json, "verdict", verdicts[excess->verdict]);
     pfa_json_text(json, "reason", reason);
-    free(reason);
+    pfa_memory_free(reason);
 }
 
 static void put_sums(const pfa_excess_t *excess, pfa_json_t *json)
@@ -217,9 +218,10 @@ static void put_sums(const pfa_excess_t *excess, pfa_json_t *json)
     pfa_json_number(json, "suspects_ns", excess->suspect_ns);
 }
 
-void pfa_excess_json(pfa_excess_t *excess)
+static void put_all(void *answer, void *to)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_excess_t *excess = answer;
+    pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-excess");
     pfa_json_whole(&json, "version", 2);
@@ -236,4 +238,9 @@ void pfa_excess_json(pfa_excess_t *excess)
     put_lists(excess, &json);
     pfa_query_tell_json(excess->query, &json);
     pfa_json_end(&json, '}');
+}
+
+int pfa_excess_json(pfa_excess_t *excess, FILE *to)
+{
+    return pfa_answer_write(excess, put_all, to);
 }

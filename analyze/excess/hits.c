@@ -97,7 +97,7 @@ bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest)
         *busiest = hit.sum.chunks > busiest->sum.chunks ? hit : *busiest;
     }
     busiest->members = NULL;
-    free(members.list);
+    pfa_memory_free(members.list);
     return busiest->count != 0;
 }
 

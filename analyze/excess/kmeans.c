@@ -180,8 +180,8 @@ static void fit_few(const pfa_spot_t *points, size_t count, unsigned wanted, uin
             memcpy(labels, tried, count * sizeof *labels);
         }
     }
-    free(tried);
-    free(nearest);
+    pfa_memory_free(tried);
+    pfa_memory_free(nearest);
 }
 
 void pfa_kmeans_fit(const pfa_spot_t *points, size_t count, unsigned wanted, uint64_t seed, uint32_t *labels,
@@ -200,6 +200,6 @@ void pfa_kmeans_fit(const pfa_spot_t *points, size_t count, unsigned wanted, uin
     }
     fit_few(some, few, wanted, seed, labels, clusters);
     settle(points, count, labels, clusters, ROUNDS_OF_ALL);
-    free(some);
-    free(chosen);
+    pfa_memory_free(some);
+    pfa_memory_free(chosen);
 }

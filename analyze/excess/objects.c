@@ -30,7 +30,7 @@ static void coarsen(pfa_objects_t *objects, pfa_query_t *query)
     }
 }
 
-void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken)
+void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_object_chunk_t *taken)
 {
     uint64_t size = taken->key.size;
     pfa_cell_key_t key = taken->key;
@@ -108,7 +108,7 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double l
 {
     pfa_cells_t joined = {.list = NULL};
     objects->least = least;
-    free(objects->cells.slots);
+    pfa_memory_free(objects->cells.slots);
     objects->cells.slots = NULL;
     objects->cells.slot_count = 0;
     join_cells(&objects->cells, callers, &joined);
@@ -128,5 +128,5 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double l
 void pfa_objects_free(pfa_objects_t *objects)
 {
     pfa_cells_free(&objects->cells);
-    free(objects->list);
+    pfa_memory_free(objects->list);
 }

@@ -41,7 +41,7 @@ typedef struct pfa_objects {
 } pfa_objects_t;
 
 /* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`. */
-typedef struct pfa_taken {
+typedef struct pfa_object_chunk {
     pfa_cell_key_t key; /* with its own size */
     double weight;
     double born;
@@ -50,9 +50,9 @@ typedef struct pfa_taken {
     double step;
     double run; /* of its recording */
     bool moved;
-} pfa_taken_t;
+} pfa_object_chunk_t;
 
-void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_taken_t *taken);
+void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_object_chunk_t *taken);
 /* Makes the list of the cells; `least` as above. */
 void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double least);
 void pfa_objects_free(pfa_objects_t *objects);

@@ -56,7 +56,7 @@ static pfa_quartiles_t quartiles_by_ns(const pfa_objects_t *objects)
         ratios[i] = objects->list[i].ratio;
     }
     pfa_quartiles_t quartiles = pfa_quartiles_of(ratios, objects->freed);
-    free(ratios);
+    pfa_memory_free(ratios);
     return quartiles;
 }
 

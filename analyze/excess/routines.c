@@ -31,11 +31,11 @@ void pfa_routines_begin(pfa_routines_t *routines, pfa_stacks_t *stacks, const pf
 void pfa_routines_free(pfa_routines_t *routines)
 {
     for (size_t i = 0; i < routines->count; i++) {
-        free(routines->list[i].name);
+        pfa_memory_free(routines->list[i].name);
     }
-    free(routines->list);
-    free(routines->slots);
-    free(routines->of_stack);
+    pfa_memory_free(routines->list);
+    pfa_memory_free(routines->slots);
+    pfa_memory_free(routines->of_stack);
     pfa_lines_free(&routines->lines);
 }
 
@@ -58,7 +58,7 @@ static uint32_t *find_slot(const pfa_routines_t *routines, const char *name, con
 
 static void grow_slots(pfa_routines_t *routines)
 {
-    free(routines->slots);
+    pfa_memory_free(routines->slots);
     routines->slot_count *= 2;
     routines->slots = pfa_memory_get(routines->slot_count, sizeof *routines->slots);
     for (size_t i = PFA_ROUTINE_FIRST; i < routines->count; i++) {
@@ -73,10 +73,7 @@ uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
     if (name == NULL) {
         const char *slash = line->module != NULL ? strrchr(line->module, '/') : NULL;
         const char *base = slash != NULL ? slash + 1 : line->module != NULL ? line->module : "?";
-        if (asprintf(&made, "%s+0x%" PRIx64, base, line->address) < 0) {
-            return PFA_ROUTINE_UNKNOWN;
-        }
-        name = made;
+        name = made = pfa_memory_format("%s+0x%" PRIx64, base, line->address);
     }
     if (2 * routines->count > routines->slot_count) {
         grow_slots(routines);
@@ -88,7 +85,7 @@ uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
                                                .file = line->symbol->file,
                                                .wrapper = pfa_wrappers_has(routines->wrappers, line)});
     }
-    free(made);
+    pfa_memory_free(made);
     return *slot;
 }
 

@@ -29,7 +29,7 @@ static sample_t take(const pfa_spot_t *points, size_t count, const uint32_t *lab
         sample.labels[i] = labels[chosen[i]];
         sample.members[sample.labels[i]]++;
     }
-    free(chosen);
+    pfa_memory_free(chosen);
     return sample;
 }
 
@@ -63,7 +63,7 @@ double pfa_silhouette(const pfa_spot_t *points, size_t count, const uint32_t *la
     for (size_t i = 0; i < sample.count; i++) {
         sum += silhouette_of(&sample, i);
     }
-    free(sample.points);
-    free(sample.labels);
+    pfa_memory_free(sample.points);
+    pfa_memory_free(sample.labels);
     return sample.count != 0 ? sum / (double)sample.count : 0;
 }

@@ -36,12 +36,11 @@ const char *pfa_text_sizes(char text[PFA_SIZES_TEXT], uint64_t low, uint64_t hig
 
 __attribute__((format(printf, 1, 2))) static char *make_text(const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = pfa_memory_vformat(format, arguments);
     va_end(arguments);
-    return length >= 0 ? text : pfa_memory_copy("", 0);
+    return text;
 }
 
 /* Room for a pool: twice the mean, and some. */

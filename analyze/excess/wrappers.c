@@ -24,17 +24,14 @@ void pfa_wrappers_add(pfa_wrappers_t *wrappers, const char *pattern, size_t size
 
 int pfa_wrappers_read(pfa_wrappers_t *wrappers, const char *path)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t size;
+    pfa_memory_file_t *file = pfa_memory_file_open(path);
+    size_t size;
     if (file == NULL) {
         return errno;
     }
-    errno = 0;
-    while ((size = getline(&line, &room, file)) > 0) {
-        const char *start = line + strspn(line, " \t");
-        const char *end = line + size;
+    while (pfa_memory_file_line(file, &size)) {
+        const char *start = file->line + strspn(file->line, " \t");
+        const char *end = file->line + size;
         while (end > start && isspace((unsigned char)end[-1])) {
             end--;
         }
@@ -42,18 +39,17 @@ int pfa_wrappers_read(pfa_wrappers_t *wrappers, const char *path)
             pfa_wrappers_add(wrappers, start, (size_t)(end - start));
         }
     }
-    int error = ferror(file) ? errno != 0 ? errno : EIO : 0;
-    free(line);
-    fclose(file);
+    int error = ferror(file->file) ? errno != 0 ? errno : EIO : 0;
+    pfa_memory_file_close(file);
     return error;
 }
 
 void pfa_wrappers_free(pfa_wrappers_t *wrappers)
 {
     for (size_t i = 0; i < wrappers->count; i++) {
-        free(wrappers->patterns[i]);
+        pfa_memory_free(wrappers->patterns[i]);
     }
-    free(wrappers->patterns);
+    pfa_memory_free(wrappers->patterns);
 }
 
 /* Behind the name of an operator, which may be of brackets and of several words: "operator()", "operator new". */
@@ -145,6 +141,6 @@ bool pfa_wrappers_has(const pfa_wrappers_t *wrappers, const pfa_line_t *line)
     /* Debug information tells some functions of the C++ library without their namespace. */
     bool library = strstr(name, "::") == NULL && symbol->file != NULL && strstr(symbol->file, "/include/c++/") != NULL;
     bool found = library || matches_any(wrappers, name);
-    free(name);
+    pfa_memory_free(name);
     return found;
 }

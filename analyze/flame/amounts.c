@@ -1,7 +1,9 @@
 /* Owns the amounts of a flame graph: sums by call stack. See analyze/flame/flame.h. */
 #include "analyze/flame/flame.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 #include "analyze/base/slots.h"
+#include "analyze/base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +96,7 @@ static void add_alive(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     }
 }
 
-static void see_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void see_source(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     collecting_t *collecting = to;
     pfa_summit_source(collecting->summit, source, trace, begins);
@@ -149,30 +151,92 @@ static bool collect(pfa_amounts_t *amounts)
     return pfa_query_walk(amounts->query, &look, "reading") == 0;
 }
 
-bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_t metric, double at_ns)
+static void forget(pfa_amounts_t *amounts)
 {
-    const pfa_amounts_t none = {.query = query,
-                                .sights = {.stacks = &query->stacks},
-                                .metric = metric,
-                                .at_ns = at_ns,
-                                .seconds = at_ns * 1e-9,
-                                .has_moment = metric == PFA_METRIC_AT};
-    size_t before = query->source_count;
-    for (*amounts = none; !collect(amounts); before = query->source_count) {
-        pfa_amounts_free(amounts);
-        *amounts = none;
-        if (query->source_count == before || query->source_count == 0) {
-            return false; /* without a source less it would fail again */
-        }
-    }
-    return true;
-}
-
-void pfa_amounts_free(pfa_amounts_t *amounts)
-{
-    free(amounts->list);
+    pfa_memory_free(amounts->list);
     pfa_slots_free(&amounts->slots);
     pfa_sights_free(&amounts->sights);
     amounts->list = NULL;
     amounts->count = amounts->room = 0;
+}
+
+const char *const pfa_metric_names[] = {
+    [PFA_METRIC_BYTES] = "bytes", [PFA_METRIC_COUNT] = "count",   [PFA_METRIC_LIVE] = "live",
+    [PFA_METRIC_PEAK] = "peak",   [PFA_METRIC_WASTED] = "wasted", [PFA_METRIC_AT] = "at"};
+
+static void remark(const pfa_amounts_t *amounts)
+{
+    char text[PFA_NUMBER_TEXT];
+    pfa_query_t *query = amounts->query;
+    pfa_query_remark(query, amounts->folded_chunks, amounts->folded_bytes, amounts->metric == PFA_METRIC_AT);
+    if (amounts->without > 0 && amounts->has_accesses) {
+        pfa_notes_add(&query->remarks, "of %s chunks it is not known what was done with them; they are not in this",
+                      pfa_text_count(text, amounts->without));
+    }
+    if (amounts->blind > 0) {
+        pfa_notes_add(&query->remarks, "code that is not instrumented allocated %s chunk%s, which %s not in this",
+                      pfa_text_count(text, amounts->blind), pfa_text_plural(amounts->blind),
+                      amounts->blind < 1.5 ? "is" : "are");
+    }
+}
+
+/* What was not recorded is no answer of nothing. */
+static int refuse(const pfa_amounts_t *amounts)
+{
+    if (amounts->metric != PFA_METRIC_WASTED || amounts->has_accesses || amounts->query->has_accesses) {
+        return 0;
+    }
+    pfa_session_say(
+        amounts->query->session,
+        "what was done with the chunks was not recorded, so that nobody knows which were wasted; build the\n"
+        "program with profalloc-cc or profalloc-c++ in place of the compiler (profalloc-cc(1)) and run it "
+        "again");
+    return ENOTSUP;
+}
+
+static int refuse_moment(const pfa_query_t *query)
+{
+    char *text = pfa_memory_format("--metric at=: the recording ends at %.6f s", query->end_ns * 1e-9);
+    pfa_session_say(query->session, text);
+    pfa_memory_free(text);
+    return ERANGE;
+}
+
+static int fill(void *answer, const void *given)
+{
+    pfa_amounts_t *amounts = answer;
+    const pfa_amounts_options_t *options = given;
+    pfa_query_t *query = &amounts->answer.query;
+    int error = 0;
+    if (options->metric == PFA_METRIC_AT && options->at_ns > query->end_ns) {
+        return refuse_moment(query);
+    }
+    for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
+        *amounts = (pfa_amounts_t){.answer = amounts->answer,
+                                   .query = query,
+                                   .sights = {.stacks = &query->stacks},
+                                   .metric = options->metric,
+                                   .at_ns = options->at_ns,
+                                   .seconds = options->at_ns * 1e-9,
+                                   .has_moment = options->metric == PFA_METRIC_AT};
+        if (collect(amounts)) {
+            error = refuse(amounts);
+            if (error == 0) {
+                remark(amounts);
+            }
+            return error;
+        }
+        forget(amounts);
+        error = pfa_answer_again(query, sources);
+    }
+    return error;
+}
+
+int pfa_amounts_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_amounts_options_t *options,
+                        pfa_amounts_t **amounts)
+{
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **amounts, session, question, fill, options);
+    *amounts = answer;
+    return error;
 }

@@ -2,9 +2,8 @@
 #ifndef PFA_ANALYZE_FLAME_FLAME_H
 #define PFA_ANALYZE_FLAME_FLAME_H
 
-#include "analyze/draw/flame.h"
 #include "analyze/names/sight.h"
-#include "analyze/query/query.h"
+#include "analyze/query/answer.h"
 #include "analyze/points/summit.h"
 #include "analyze/base/slots.h"
 
@@ -27,6 +26,7 @@ typedef struct pfa_amount {
 } pfa_amount_t;
 
 typedef struct pfa_amounts {
+    pfa_answer_t answer;
     pfa_query_t *query;
     pfa_metric_t metric;
     double at_ns;
@@ -47,13 +47,20 @@ typedef struct pfa_amounts {
     double folded_bytes;
 } pfa_amounts_t;
 
-/* One walk; of the peak two or three. False: a walk failed for good. */
-bool pfa_amounts_collect(pfa_amounts_t *amounts, pfa_query_t *query, pfa_metric_t metric, double at_ns);
-void pfa_amounts_free(pfa_amounts_t *amounts);
+typedef struct pfa_amounts_options {
+    pfa_metric_t metric;
+    double at_ns; /* of PFA_METRIC_AT */
+} pfa_amounts_options_t;
 
-/* A graph of them; `inverted`: from the function that allocates to those that called it. With a key, the first frame of each
- * path is the group. (analyze/draw/flame_paths.c) */
-pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted);
-void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric);
+extern const char *const pfa_metric_names[];
+
+/* One walk; of the peak two or three. 0 or an error number, as of pfa_answer_make; ENOTSUP: what is asked for was not recorded; ERANGE: the
+ * recording ends before that moment. Both were said. */
+int pfa_amounts_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_amounts_options_t *options,
+                        pfa_amounts_t **amounts);
+/* 0 or an error number, as of pfa_answer_write. (analyze/flame/flame_json.c) */
+int pfa_amounts_json(pfa_amounts_t *amounts, FILE *to);
+/* "12.3 MiB +- 0.1 MiB (an estimate; 95 %)" */
+void pfa_amounts_put_total(const pfa_amounts_t *amounts, FILE *to);
 
 #endif

@@ -49,7 +49,7 @@ static uint64_t name_thread(pfa_leaks_t *leaks, const pfa_source_t *source, uint
         snprintf(name, sizeof name, "%.16s", source->threads[thread].name);
         pfa_text_clean(name, strlen(name));
     }
-    return (uint64_t)(uintptr_t)pfa_symbols_text(leaks->query.symbols, name);
+    return (uint64_t)(uintptr_t)pfa_symbols_text(leaks->query->symbols, name);
 }
 
 static uint64_t find_thread(adding_t *adding, const pfa_source_t *source, uint32_t thread)
@@ -133,7 +133,7 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
         return;
     }
     pfa_suppression_t *suppression =
-        kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query.stacks, kind->stack) : NULL;
+        kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack) : NULL;
     double chunks = kind->weight * rows;
     pfa_family_t *family = find_family(leaks, kind->group);
     family->per_ns += chunks * adding->per_run;
@@ -237,16 +237,16 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
         family->lives[pfa_lives_bin(chunk->life)] += kind->weight;
         family->shortest = chunk->life < family->shortest ? chunk->life : family->shortest;
         family->longest = chunk->life > family->longest ? chunk->life : family->longest;
-    } else if (kind->live && pfa_suppressions_find(&leaks->suppressions, &leaks->query.stacks, kind->stack) == NULL) {
+    } else if (kind->live && pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack) == NULL) {
         add_survivor(adding, find_survivors(family), kind, chunk);
     }
 }
 
-static void see_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void see_source(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     adding_t *adding = to;
     (void)trace;
-    free(adding->threads);
+    pfa_memory_free(adding->threads);
     adding->threads = NULL;
     adding->thread_room = 0;
     if (begins) {
@@ -260,10 +260,10 @@ static void see_source(void *to, const pfa_source_t *source, pfa_trace_t *trace,
 static void forget(pfa_leaks_t *leaks)
 {
     for (size_t i = 0; i < leaks->family_count; i++) {
-        free(leaks->families[i].survivors);
+        pfa_memory_free(leaks->families[i].survivors);
     }
-    free(leaks->families);
-    free(leaks->functions);
+    pfa_memory_free(leaks->families);
+    pfa_memory_free(leaks->functions);
     pfa_cousins_free(leaks);
     pfa_counts_free(&leaks->counts);
     pfa_sights_free(&leaks->sights);
@@ -272,41 +272,79 @@ static void forget(pfa_leaks_t *leaks)
     }
 }
 
-bool pfa_leaks_collect(pfa_leaks_t *leaks)
+/* Anew: what was added cannot be taken away again. */
+static void restart(pfa_leaks_t *leaks)
+{
+    forget(leaks);
+    *leaks = (pfa_leaks_t){.answer = leaks->answer,
+                           .query = leaks->query,
+                           .limits = leaks->limits,
+                           .suppressions = leaks->suppressions,
+                           .wanted = leaks->wanted,
+                           .wanted_count = leaks->wanted_count,
+                           .sights = {.stacks = &leaks->query->stacks}};
+}
+
+static int read_suppressions(pfa_leaks_t *leaks, const pfa_leaks_options_t *options)
+{
+    for (size_t i = 0; i < options->suppression_count; i++) {
+        char *why = NULL;
+        if (!pfa_suppressions_read(&leaks->suppressions, options->suppressions[i], &why)) {
+            char *text = pfa_memory_format("--suppressions: %s", why);
+            pfa_session_say(leaks->query->session, text);
+            pfa_memory_free(text);
+            pfa_memory_free(why);
+            return EINVAL;
+        }
+    }
+    return 0;
+}
+
+int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options)
 {
     adding_t adding = {.leaks = leaks};
     pfa_look_t look = {
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_source, .fold = add_fold};
-    size_t sources = leaks->query.source_count;
-    bool done = false;
-    leaks->sights.stacks = &leaks->query.stacks;
-    while (sources != 0 && !(done = pfa_query_walk(&leaks->query, &look, "reading") == 0)) {
-        forget(leaks); /* what is added cannot be taken away again */
-        *leaks = (pfa_leaks_t){.query = leaks->query,
-                               .limits = leaks->limits,
-                               .suppressions = leaks->suppressions,
-                               .sights = {.stacks = &leaks->query.stacks}};
-        if (leaks->query.source_count == sources) { /* it is not a source that is to blame */
-            leaks->query.status = leaks->query.status != 0 ? leaks->query.status : 1;
+    leaks->query = query;
+    leaks->limits = options->limits;
+    leaks->sights.stacks = &query->stacks;
+    int error = read_suppressions(leaks, options);
+    for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
+        if (pfa_query_walk(query, &look, "reading") == 0) {
             break;
         }
-        sources = leaks->query.source_count;
+        restart(leaks);
+        error = pfa_answer_again(query, sources);
     }
-    free(adding.threads);
+    pfa_memory_free(adding.threads);
     pfa_counts_sort(&leaks->counts);
-    leaks->siblings_asked = leaks->query.where == NULL || pfa_where_is_of_stacks(leaks->query.where);
-    return done;
+    leaks->siblings_asked = query->where == NULL || pfa_where_is_of_stacks(query->where);
+    return error;
+}
+
+static int fill(void *answer, const void *given)
+{
+    pfa_leaks_t *leaks = answer;
+    const pfa_leaks_options_t *options = given;
+    int error = pfa_leaks_fill(leaks, &leaks->answer.query, options);
+    if (error == 0) {
+        pfa_leaks_conclude(leaks, options->order != NULL ? options->order : "leak");
+    }
+    return error;
+}
+
+int pfa_leaks_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_leaks_options_t *options,
+                      pfa_leaks_t **leaks)
+{
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **leaks, session, question, fill, options);
+    *leaks = answer;
+    return error;
 }
 
 void pfa_leaks_forget(pfa_leaks_t *leaks)
 {
     forget(leaks);
-    free(leaks->findings);
+    pfa_memory_free(leaks->findings);
     pfa_suppressions_free(&leaks->suppressions);
-}
-
-void pfa_leaks_free(pfa_leaks_t *leaks)
-{
-    pfa_leaks_forget(leaks);
-    pfa_query_close(&leaks->query);
 }

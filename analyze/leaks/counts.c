@@ -91,6 +91,6 @@ const pfa_count_t *pfa_counts_of(const pfa_counts_t *counts, uint32_t group, pfa
 void pfa_counts_free(pfa_counts_t *counts)
 {
     pfa_slots_free(&counts->slots);
-    free(counts->list);
+    pfa_memory_free(counts->list);
     *counts = (pfa_counts_t){.list = NULL};
 }

@@ -4,8 +4,10 @@
 
 #include "analyze/leaks/leaks.h"
 
+#include <stdio.h>
+
 /* Lines of text: how survivors grow, how siblings end, what is overdue, what is used. */
-void pfa_evidence_print(pfa_leaks_t *leaks, const pfa_leak_finding_t *finding);
+void pfa_evidence_print(FILE *to, pfa_leaks_t *leaks, const pfa_leak_finding_t *finding);
 /* Adds to the query's remarks what all evidence suffers from. */
 void pfa_evidence_note(pfa_leaks_t *leaks);
 

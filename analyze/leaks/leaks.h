@@ -14,7 +14,9 @@
 #include "analyze/leaks/lives.h"
 #include "analyze/leaks/suppress.h"
 #include "analyze/names/sight.h"
-#include "analyze/query/query.h"
+#include "analyze/query/answer.h"
+
+#include <stdio.h>
 
 typedef enum pfa_leak_verdict {
 #define PFA_LEAK_VERDICT(name, key, title) PFA_LEAK_VERDICT_##name,
@@ -118,7 +120,8 @@ typedef struct pfa_leak_finding {
 } pfa_leak_finding_t;
 
 typedef struct pfa_leaks {
-    pfa_query_t query;
+    pfa_answer_t answer;
+    pfa_query_t *query;
     pfa_leak_limits_t limits;
     pfa_suppressions_t suppressions;
     const bool *wanted; /* by group: whether there is to be a verdict; NULL: on all */
@@ -145,11 +148,20 @@ typedef struct pfa_leaks {
     bool siblings_asked; /* --where left none of them out */
 } pfa_leaks_t;
 
-/* Collects what is known of the chunks of the query, with the limits and suppressions that were set; it owns these. False: it
- * could not be done, which was said. */
-bool pfa_leaks_collect(pfa_leaks_t *leaks);
-void pfa_leaks_free(pfa_leaks_t *leaks);
-/* The same, but for the query. */
+typedef struct pfa_leaks_options {
+    pfa_leak_limits_t limits;
+    const char *const *suppressions; /* files, whose lines are as LeakSanitizer has them */
+    size_t suppression_count;
+    const char *order; /* of findings, one of pfa_leaks_orders; NULL: "leak" */
+} pfa_leaks_options_t;
+
+/* What is known of the chunks that a question asks for, with all findings. 0 or an error number, as of pfa_answer_make; EINVAL: a file of
+ * suppressions is wrong, and the session was told why. */
+int pfa_leaks_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_leaks_options_t *options,
+                      pfa_leaks_t **leaks);
+/* The same in the arena of the caller, of a query that it has opened, into a struct whose `wanted` may be set, without findings. */
+int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options);
+/* All that was collected. */
 void pfa_leaks_forget(pfa_leaks_t *leaks);
 
 /* What is to be said of a group with survivors. (analyze/leaks/judge.c) */
@@ -196,7 +208,8 @@ void pfa_cousins_free(pfa_leaks_t *leaks);
 void pfa_siblings_free(pfa_siblings_t *siblings);
 double pfa_siblings_quantile(const pfa_siblings_t *siblings, double share);
 
-void pfa_leaks_text(pfa_leaks_t *leaks, size_t top);
-void pfa_leaks_json(pfa_leaks_t *leaks, size_t top);
+/* Both begin with so many findings. 0 or an error number, as of pfa_answer_write. */
+int pfa_leaks_text(pfa_leaks_t *leaks, size_t top, FILE *to);
+int pfa_leaks_json(pfa_leaks_t *leaks, size_t top, FILE *to);
 
 #endif

@@ -172,22 +172,22 @@ static void put_survival(pfa_json_t *json, const pfa_family_t *family)
 
 static void put_stack(pfa_json_t *json, pfa_leaks_t *leaks, uint32_t stack, pfa_lines_t *lines)
 {
-    pfa_stacks_lines(&leaks->query.stacks, stack, lines);
+    pfa_stacks_lines(&leaks->query->stacks, stack, lines);
     pfa_place_json(json, lines);
 }
 
 static void put_finding(pfa_json_t *json, pfa_leaks_t *leaks, const pfa_leak_finding_t *finding, pfa_lines_t *lines)
 {
     const pfa_family_t *family = &leaks->families[finding->group];
-    uint32_t stack = pfa_query_group_stack(&leaks->query, finding->group);
-    bool by_stack = leaks->query.key == NULL || leaks->query.key == &pfa_keys[0];
+    uint32_t stack = pfa_query_group_stack(leaks->query, finding->group);
+    bool by_stack = leaks->query->key == NULL || leaks->query->key == &pfa_keys[0];
     pfa_siblings_t siblings;
     char id[24];
-    snprintf(id, sizeof id, "%016" PRIx64, leaks->query.stacks.frames[stack].hash);
+    snprintf(id, sizeof id, "%016" PRIx64, leaks->query->stacks.frames[stack].hash);
     pfa_siblings_find(&siblings, leaks, finding->group);
     pfa_json_begin(json, NULL, '{');
     pfa_json_text(json, "id", by_stack ? id : NULL);
-    pfa_json_text(json, "name", pfa_query_group_name(&leaks->query, finding->group));
+    pfa_json_text(json, "name", pfa_query_group_name(leaks->query, finding->group));
     pfa_json_text(json, "verdict", pfa_leak_verdict_key(finding->verdict));
     pfa_json_text(json, "reason", pfa_leak_reason_key(finding->reason));
     pfa_json_text(json, "sentence", pfa_leak_reason_sentence(finding->reason));
@@ -233,12 +233,12 @@ static void put_totals(pfa_json_t *json, const pfa_leaks_t *leaks)
     pfa_json_end(json, '}');
 }
 
-void pfa_leaks_json(pfa_leaks_t *leaks, size_t top)
+static void put_all(FILE *to, pfa_leaks_t *leaks, size_t top)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_json_t json = {.to = to};
     pfa_lines_t lines = {.list = NULL};
     pfa_progress_t progress;
-    pfa_progress_begin(&progress, "finding names", leaks->finding_count);
+    pfa_progress_begin(&progress, pfa_session_watch(leaks->query->session), "finding names", leaks->finding_count);
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-leaks");
     pfa_json_whole(&json, "version", VERSION);
@@ -253,7 +253,24 @@ void pfa_leaks_json(pfa_leaks_t *leaks, size_t top)
     pfa_json_end(&json, ']');
     pfa_progress_end(&progress);
     pfa_evidence_note(leaks);
-    pfa_query_tell_json(&leaks->query, &json);
+    pfa_query_tell_json(leaks->query, &json);
     pfa_json_end(&json, '}');
     pfa_lines_free(&lines);
+}
+
+typedef struct writing {
+    FILE *to;
+    size_t top;
+} writing_t;
+
+static void write_json(void *answer, void *to)
+{
+    const writing_t *writing = to;
+    put_all(writing->to, answer, writing->top);
+}
+
+int pfa_leaks_json(pfa_leaks_t *leaks, size_t top, FILE *to)
+{
+    writing_t writing = {.to = to, .top = top};
+    return pfa_answer_write(leaks, write_json, &writing);
 }

@@ -49,7 +49,7 @@ typedef struct ordering {
 
 static uint64_t hash_of(const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
 {
-    return leaks->query.stacks.frames[pfa_query_group_stack(&leaks->query, finding->group)].hash;
+    return leaks->query->stacks.frames[pfa_query_group_stack(leaks->query, finding->group)].hash;
 }
 
 /* Equal ones by verdict, bytes and stack, so that two runs print the same. */

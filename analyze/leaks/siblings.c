@@ -21,7 +21,7 @@ typedef struct enders {
 static const char *function_of(pfa_leaks_t *leaks, uint32_t group)
 {
     static const char none[] = "";
-    pfa_query_t *query = &leaks->query;
+    pfa_query_t *query = leaks->query;
     if (leaks->functions == NULL) {
         leaks->functions = pfa_memory_get(leaks->family_count, sizeof *leaks->functions);
     }
@@ -36,15 +36,10 @@ static const char *function_of(pfa_leaks_t *leaks, uint32_t group)
 
 static char *place_of(pfa_query_t *query, uint32_t stack)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        return pfa_memory_text("?", 1);
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     pfa_place_print(to, &query->stacks, stack);
-    fclose(to);
-    return text;
+    return pfa_memory_stream_close(stream);
 }
 
 /* Different stacks with the same place are told as one; the name is taken over. */
@@ -58,7 +53,7 @@ static void add_ender(enders_t *enders, char *name, const pfa_count_t *count)
         enders->list = pfa_memory_grow(enders->list, &enders->room, enders->count + 1, sizeof *enders->list);
         enders->list[enders->count++].name = name;
     } else {
-        free(name);
+        pfa_memory_free(name);
     }
     enders->list[at].freed += count->freed;
     enders->list[at].live += count->live;
@@ -86,10 +81,10 @@ static void add_enders(enders_t *enders, pfa_leaks_t *leaks, uint32_t group, pfa
     for (size_t i = 0; i < count && i < MOST; i++) {
         const char *thread = role != PFA_ROLE_SITE ? (const char *)(uintptr_t)sorted[i].value : NULL;
         char *name = thread != NULL ? pfa_memory_text(thread, strlen(thread))
-                                    : place_of(&leaks->query, (uint32_t)sorted[i].value);
+                                    : place_of(leaks->query, (uint32_t)sorted[i].value);
         add_ender(enders, name, &sorted[i]);
     }
-    free(sorted);
+    pfa_memory_free(sorted);
 }
 
 /* Equal ones by name, so that two runs print the same. */
@@ -174,7 +169,7 @@ void pfa_siblings_find(pfa_siblings_t *siblings, pfa_leaks_t *leaks, uint32_t gr
 {
     enders_t owners = {.list = NULL};
     bool own = leaks->families[group].freed > 0;
-    bool by_stack = pfa_query_group_stack(&leaks->query, group) != PFA_NODE_UNKNOWN;
+    bool by_stack = pfa_query_group_stack(leaks->query, group) != PFA_NODE_UNKNOWN;
     const char *function = own || !by_stack ? NULL : function_of(leaks, group);
     *siblings = (pfa_siblings_t){.shortest = INFINITY};
     if (function != NULL) {
@@ -190,9 +185,9 @@ void pfa_siblings_find(pfa_siblings_t *siblings, pfa_leaks_t *leaks, uint32_t gr
 static void free_enders(pfa_ender_t *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        free(list[i].name);
+        pfa_memory_free(list[i].name);
     }
-    free(list);
+    pfa_memory_free(list);
 }
 
 void pfa_siblings_free(pfa_siblings_t *siblings)
@@ -210,7 +205,7 @@ void pfa_cousins_free(pfa_leaks_t *leaks)
         free_enders(leaks->cousins[i].sums.sites, leaks->cousins[i].sums.site_count);
         free_enders(leaks->cousins[i].sums.freers, leaks->cousins[i].sums.freer_count);
     }
-    free(leaks->cousins);
+    pfa_memory_free(leaks->cousins);
 }
 
 double pfa_siblings_quantile(const pfa_siblings_t *siblings, double share)

@@ -110,37 +110,32 @@ static bool take_line(pfa_suppressions_t *to, char *line)
 
 bool pfa_suppressions_read(pfa_suppressions_t *to, const char *path, char **why)
 {
-    FILE *from = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0;
+    pfa_memory_file_t *from = pfa_memory_file_open(path);
+    size_t length;
     unsigned number = 0;
     bool good = from != NULL;
-    while (good && getline(&line, &room, from) >= 0) {
+    while (good && pfa_memory_file_line(from, &length)) {
         number++;
-        good = take_line(to, line);
+        good = take_line(to, from->line);
     }
-    if (from == NULL || ferror(from)) {
+    if (from == NULL || ferror(from->file)) {
         good = false;
-        *why = asprintf(why, "%s: %s", path, strerror(errno)) < 0 ? NULL : *why;
+        *why = pfa_memory_format("%s: %s", path, strerror(errno));
     } else if (!good) {
-        pfa_text_clean(line, strlen(line));
-        *why = asprintf(why, "%s:%u: lines are leak:PATTERN or begin with #, not '%s'", path, number, line) < 0 ? NULL
-                                                                                                                : *why;
+        pfa_text_clean(from->line, strlen(from->line));
+        *why = pfa_memory_format("%s:%u: lines are leak:PATTERN or begin with #, not '%s'", path, number, from->line);
     }
-    if (from != NULL) {
-        fclose(from);
-    }
-    free(line);
+    pfa_memory_file_close(from);
     return good;
 }
 
 void pfa_suppressions_free(pfa_suppressions_t *suppressions)
 {
     for (size_t i = 0; i < suppressions->count; i++) {
-        free(suppressions->list[i].pattern);
+        pfa_memory_free(suppressions->list[i].pattern);
     }
-    free(suppressions->list);
-    free(suppressions->of_stack);
+    pfa_memory_free(suppressions->list);
+    pfa_memory_free(suppressions->of_stack);
     pfa_lines_free(&suppressions->lines);
     *suppressions = (pfa_suppressions_t){.list = NULL};
 }

@@ -75,7 +75,7 @@ static void find_types(pfa_mprof_t *mprof)
     pfa_query_t *query = mprof->query;
     pfa_progress_t progress;
     uint32_t count = count_modules(&query->stacks);
-    pfa_progress_begin(&progress, "types", count);
+    pfa_progress_begin(&progress, pfa_session_watch(mprof->query->session), "types", count);
     for (uint32_t i = 1; i < count; i++) {
         const char *path = pfa_symbols_path(query->symbols, i);
         bool program = is_program(query, path);

@@ -25,13 +25,13 @@ void pfa_callgraph_begin(pfa_callgraph_t *graph)
 
 void pfa_callgraph_free(pfa_callgraph_t *graph)
 {
-    free(graph->nodes);
-    free(graph->arcs);
+    pfa_memory_free(graph->nodes);
+    pfa_memory_free(graph->arcs);
     pfa_slots_free(&graph->slots);
-    free(graph->members);
-    free(graph->arcs_in);
-    free(graph->arcs_out);
-    free(graph->order);
+    pfa_memory_free(graph->members);
+    pfa_memory_free(graph->arcs_in);
+    pfa_memory_free(graph->arcs_out);
+    pfa_memory_free(graph->order);
     *graph = (pfa_callgraph_t){.nodes = NULL};
 }
 

@@ -94,8 +94,8 @@ void pfa_callchain_take(pfa_callchain_t *chain, pfa_functions_t *functions, pfa_
 
 void pfa_callchain_free(pfa_callchain_t *chain)
 {
-    free(chain->functions);
-    free(chain->offsets);
+    pfa_memory_free(chain->functions);
+    pfa_memory_free(chain->offsets);
     pfa_lines_free(&chain->lines);
     *chain = (pfa_callchain_t){.functions = NULL};
 }

@@ -9,9 +9,11 @@
 
 #include <stdlib.h>
 
-void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_query_t *query)
+static void begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options)
 {
-    *mprof = (pfa_mprof_t){.options = *options,
+    pfa_query_t *query = &mprof->answer.query;
+    *mprof = (pfa_mprof_t){.answer = mprof->answer,
+                           .options = *options,
                            .query = query,
                            .by_stack = {.naming = PFA_NAMED_STACK},
                            .by_size = {.naming = PFA_NAMED_SIZE},
@@ -23,20 +25,20 @@ void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa
     pfa_types_begin(&mprof->types, mprof->wanted, PFA_BIN_LARGEST + 1);
 }
 
-void pfa_mprof_free(pfa_mprof_t *mprof)
+static void forget(pfa_mprof_t *mprof)
 {
     pfa_mprof_table_t *tables[] = {&mprof->by_stack, &mprof->by_size, &mprof->by_path, &mprof->by_caller,
                                    &mprof->leaks,    &mprof->bins,    &mprof->direct};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        free(tables[i]->rows);
+        pfa_memory_free(tables[i]->rows);
     }
     pfa_types_free(&mprof->types);
     pfa_callgraph_free(&mprof->graph);
     pfa_functions_free(&mprof->functions);
     pfa_slots_free(&mprof->path_slots);
-    free(mprof->point_of);
-    free(mprof->paths);
-    free(mprof->modules);
+    pfa_memory_free(mprof->point_of);
+    pfa_memory_free(mprof->paths);
+    pfa_memory_free(mprof->modules);
 }
 
 static pfa_mprof_row_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
@@ -59,7 +61,7 @@ static void add(pfa_mprof_row_t *row, const pfa_kind_t *kind, double rows)
     }
 }
 
-void pfa_mprof_kind(void *to, const pfa_kind_t *kind, double rows)
+static void take_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     pfa_mprof_t *mprof = to;
     add(find_point(mprof, kind->stack), kind, rows);
@@ -78,7 +80,7 @@ static void add_fold(pfa_mprof_row_t *row, double chunks, double bytes)
     row->all.classes[pfa_sum_class(chunks > 0 ? bytes / chunks : 0)] += bytes;
 }
 
-void pfa_mprof_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
+static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
 {
     pfa_mprof_t *mprof = to;
     (void)source;
@@ -108,11 +110,11 @@ static void add_point(pfa_mprof_t *mprof, const pfa_callchain_t *chain, const pf
     }
 }
 
-void pfa_mprof_make(pfa_mprof_t *mprof)
+static void make(pfa_mprof_t *mprof)
 {
     pfa_callchain_t chain = {.functions = NULL};
     pfa_progress_t progress;
-    pfa_progress_begin(&progress, "names", mprof->by_stack.count);
+    pfa_progress_begin(&progress, pfa_session_watch(mprof->query->session), "names", mprof->by_stack.count);
     for (size_t i = 0; i < mprof->by_stack.count; i++) {
         const pfa_mprof_row_t *point = &mprof->by_stack.rows[i];
         pfa_callchain_take(&chain, &mprof->functions, &mprof->query->stacks, point->what);
@@ -138,4 +140,33 @@ bool pfa_mprof_is_listed(const pfa_mprof_t *mprof, double part, double whole)
 {
     static const double least[] = {[PFA_TERSE] = 0.01, [PFA_NORMAL] = 0.005, [PFA_VERBOSE] = 0};
     return mprof->options.verbosity == PFA_VERBOSE || part > least[mprof->options.verbosity] * whole;
+}
+
+/* What was added of a file that can no longer be read cannot be taken away again: all is read anew without it. */
+static int fill(void *answer, const void *options)
+{
+    pfa_mprof_t *mprof = answer;
+    pfa_look_t look = {.to = mprof, .kind = take_kind, .fold = take_fold};
+    for (;;) {
+        size_t sources = mprof->answer.query.source_count;
+        begin(mprof, options);
+        if (pfa_query_walk(mprof->query, &look, "reading") == 0) {
+            make(mprof);
+            return 0;
+        }
+        forget(mprof);
+        int error = pfa_answer_again(mprof->query, sources);
+        if (error != 0) {
+            return error;
+        }
+    }
+}
+
+int pfa_mprof_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_mprof_options_t *options,
+                      pfa_mprof_t **mprof)
+{
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **mprof, session, question, fill, options);
+    *mprof = answer;
+    return error;
 }

@@ -106,12 +106,12 @@ uint32_t pfa_callgraph_components(const pfa_callgraph_t *graph, uint32_t *compon
             search_from(&search, i);
         }
     }
-    free(search.first);
-    free(search.callees);
-    free(search.found);
-    free(search.low);
-    free(search.path);
-    free(search.visits);
+    pfa_memory_free(search.first);
+    pfa_memory_free(search.callees);
+    pfa_memory_free(search.found);
+    pfa_memory_free(search.low);
+    pfa_memory_free(search.path);
+    pfa_memory_free(search.visits);
     return search.components;
 }
 
@@ -133,8 +133,8 @@ static void make_cycles(pfa_callgraph_t *graph, const uint32_t *component, uint3
     for (uint32_t i = 0; i < graph->cycle_count; i++) {
         graph->nodes[graph->function_count + i] = (pfa_callnode_t){.cycle = PFA_NO_CYCLE};
     }
-    free(sizes);
-    free(cycles);
+    pfa_memory_free(sizes);
+    pfa_memory_free(cycles);
 }
 
 /* Callers first: arcs in the order of their callers' components, the last one first. */
@@ -166,9 +166,9 @@ static void find_levels(pfa_callgraph_t *graph, const uint32_t *component, uint3
             graph->nodes[node->cycle].level = node->level;
         }
     }
-    free(levels);
-    free(first);
-    free(arcs);
+    pfa_memory_free(levels);
+    pfa_memory_free(first);
+    pfa_memory_free(arcs);
 }
 
 static void count_call(pfa_callgraph_t *graph, uint32_t caller, uint32_t callee, const pfa_sum_t *sum)
@@ -223,5 +223,5 @@ void pfa_callgraph_merge(pfa_callgraph_t *graph)
             pfa_sum_join(&graph->nodes[node->cycle].all, &node->begun);
         }
     }
-    free(component);
+    pfa_memory_free(component);
 }

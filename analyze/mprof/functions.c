@@ -20,10 +20,10 @@ void pfa_functions_begin(pfa_functions_t *functions)
 void pfa_functions_free(pfa_functions_t *functions)
 {
     for (size_t i = 0; i < functions->count; i++) {
-        free(functions->list[i].name);
-        free(functions->list[i].module);
+        pfa_memory_free(functions->list[i].name);
+        pfa_memory_free(functions->list[i].module);
     }
-    free(functions->list);
+    pfa_memory_free(functions->list);
     pfa_slots_free(&functions->slots);
 }
 
@@ -70,5 +70,5 @@ void pfa_functions_finish(pfa_functions_t *functions)
             one->ambiguous = other->ambiguous = true;
         }
     }
-    free(order);
+    pfa_memory_free(order);
 }

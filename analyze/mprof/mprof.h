@@ -14,7 +14,7 @@
 #include "analyze/mprof/callgraph.h"
 #include "analyze/mprof/functions.h"
 #include "analyze/names/types.h"
-#include "analyze/query/query.h"
+#include "analyze/query/answer.h"
 
 #include <stdio.h>
 
@@ -61,6 +61,7 @@ typedef struct pfa_mprof_options {
 } pfa_mprof_options_t;
 
 typedef struct pfa_mprof {
+    pfa_answer_t answer;
     pfa_mprof_options_t options;
     pfa_query_t *query;
 
@@ -95,14 +96,12 @@ typedef struct pfa_mprof {
     pfa_mprof_table_t direct;
 } pfa_mprof_t;
 
-void pfa_mprof_begin(pfa_mprof_t *mprof, const pfa_mprof_options_t *options, pfa_query_t *query);
-void pfa_mprof_free(pfa_mprof_t *mprof);
-
-/* What walks through traces call, with a pfa_mprof_t. (analyze/mprof/collect.c) */
-void pfa_mprof_kind(void *to, const pfa_kind_t *kind, double rows);
-void pfa_mprof_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
-/* Makes all tables of what was collected. */
-void pfa_mprof_make(pfa_mprof_t *mprof);
+/* All tables. 0 or an error number, as of pfa_answer_make. */
+int pfa_mprof_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_mprof_options_t *options,
+                      pfa_mprof_t **mprof);
+/* 0 or an error number, as of pfa_answer_write. */
+int pfa_mprof_text(pfa_mprof_t *mprof, FILE *to);
+int pfa_mprof_json(pfa_mprof_t *mprof, FILE *to);
 
 /* A row of a table in which they stand by their numbers, made if there was none. (analyze/mprof/tables.c) */
 pfa_mprof_row_t *pfa_mprof_row(pfa_mprof_table_t *table, uint32_t what);
@@ -129,10 +128,8 @@ void pfa_mprof_bins_finish(pfa_mprof_t *mprof);
 bool pfa_mprof_is_listed(const pfa_mprof_t *mprof, double part, double whole);
 bool pfa_mprof_bin_is_listed(const pfa_mprof_t *mprof, const pfa_mprof_row_t *bin);
 
-void pfa_mprof_text(const pfa_mprof_t *mprof);
-void pfa_mprof_json(const pfa_mprof_t *mprof);
 /* A part of it. (analyze/mprof/graph_text.c) */
-void pfa_callgraph_text(const pfa_mprof_t *mprof);
+void pfa_callgraph_text(FILE *to, const pfa_mprof_t *mprof);
 
 /* Percentages as the tables have them: see analyze/mprof/percent.c. */
 enum { PFA_PERCENT_TEXT = 16, PFA_BREAKDOWN_TEXT = 16 };

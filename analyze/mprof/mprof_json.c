@@ -228,9 +228,9 @@ static void put_entry(pfa_json_t *json, const pfa_mprof_t *mprof, uint32_t numbe
     pfa_json_end(json, '}');
 }
 
-void pfa_mprof_json(const pfa_mprof_t *mprof)
+static void put_all(FILE *to, const pfa_mprof_t *mprof)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-mprof");
     pfa_json_whole(&json, "version", VERSION);
@@ -248,4 +248,14 @@ void pfa_mprof_json(const pfa_mprof_t *mprof)
     }
     pfa_json_end(&json, ']');
     pfa_json_end(&json, '}');
+}
+
+static void write_json(void *answer, void *to)
+{
+    put_all(to, answer);
+}
+
+int pfa_mprof_json(pfa_mprof_t *mprof, FILE *to)
+{
+    return pfa_answer_write(mprof, write_json, to);
 }

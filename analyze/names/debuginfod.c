@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /* Seconds without a byte; DEBUGINFOD_TIMEOUT chooses others. libdebuginfod has 90, for each try of each file. */
-enum { PATIENCE = 10, PATIENCE_MAX = 1000000, LOOK_MS = 100 };
+enum { PATIENCE = 10, LOOK_MS = 100 };
 
 /* As in <elfutils/debuginfod.h>, which comes with a package that nothing else here needs. */
 typedef struct debuginfod_client client_t;
@@ -43,11 +43,14 @@ typedef struct told {
     char path[PATH_MAX];
 } told_t;
 
-static char *urls; /* NULL: none are configured */
-static told_t *told;
-static double wait_most; /* seconds in vain, for all files */
-static double waited;
-static char *trouble;
+struct pfa_debuginfod {
+    char *urls;
+    const pfa_watch_t *watch;
+    told_t *told;     /* shared with the child; NULL: not asked yet */
+    double wait_most; /* seconds in vain, for all files */
+    double waited;
+    char trouble[128]; /* "": none */
+};
 
 static double now(void)
 {
@@ -56,39 +59,47 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-void pfa_debuginfod_hide(void)
+static void unmap(void *object)
 {
-    const char *named = getenv("DEBUGINFOD_URLS");
-    const char *seconds = getenv("DEBUGINFOD_TIMEOUT");
-    if (named != NULL && urls == NULL && named[strspn(named, " ")] != '\0') {
-        urls = pfa_memory_copy(named, strlen(named));
-        long chosen = seconds != NULL ? strtol(seconds, NULL, 10) : PATIENCE;
-        wait_most = chosen <= 0 || chosen > PATIENCE_MAX ? PATIENCE_MAX : (double)chosen;
+    const pfa_debuginfod_t *servers = object;
+    if (servers->told != NULL) {
+        munmap(servers->told, sizeof *servers->told);
     }
-    unsetenv("DEBUGINFOD_URLS");
 }
+
+pfa_debuginfod_t *pfa_debuginfod_new(const char *urls, double seconds, const pfa_watch_t *watch)
+{
+    pfa_debuginfod_t *servers = pfa_memory_object(sizeof *servers, unmap);
+    servers->urls = pfa_memory_text(urls, strlen(urls));
+    servers->watch = watch;
+    servers->wait_most = seconds > 0 ? seconds : PATIENCE;
+    return servers;
+}
+
+static told_t *told_to; /* in the child, which has one thread */
 
 static int show_progress(client_t *client, long done, long total)
 {
     (void)client;
-    told->done = done;
-    told->total = total;
+    told_to->done = done;
+    told_to->total = total;
     return 0;
 }
 
-static answer_t ask(const uint8_t *build_id, size_t size)
+static answer_t ask(const pfa_debuginfod_t *servers, const uint8_t *build_id, size_t size)
 {
     void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
     begin_t *begin = library != NULL ? (begin_t *)dlsym(library, "debuginfod_begin") : NULL;
     find_t *find = library != NULL ? (find_t *)dlsym(library, "debuginfod_find_debuginfo") : NULL;
     set_progress_t *progress = library != NULL ? (set_progress_t *)dlsym(library, "debuginfod_set_progressfn") : NULL;
-    if (begin == NULL || find == NULL || progress == NULL || setenv("DEBUGINFOD_URLS", urls, 1) != 0) {
+    if (begin == NULL || find == NULL || progress == NULL || setenv("DEBUGINFOD_URLS", servers->urls, 1) != 0) {
         return UNUSABLE;
     }
     client_t *client = begin();
     if (client == NULL) {
         return UNUSABLE;
     }
+    told_t *told = told_to = servers->told;
     progress(client, show_progress);
     char *path = NULL;
     int fd = find(client, build_id, (int)size, &path);
@@ -100,13 +111,13 @@ static answer_t ask(const uint8_t *build_id, size_t size)
 }
 
 /* Until the child has ended, which closes the pipe, or sent nothing for as long as there is patience. */
-static void wait_for(int pipe_end)
+static void wait_for(pfa_debuginfod_t *servers, int pipe_end)
 {
     struct pollfd end = {.fd = pipe_end};
-    pfa_progress_t shown;
+    told_t *told = servers->told;
+    pfa_progress_t shown = {.watch = servers->watch, .what = "asking debuginfod"};
     double heard = now();
     long before = 0;
-    pfa_progress_begin(&shown, "asking debuginfod", 1);
     for (;;) {
         int ready = poll(&end, 1, LOOK_MS);
         long total = told->total;
@@ -116,35 +127,38 @@ static void wait_for(int pipe_end)
             before = done;
             heard = time;
         }
-        if (ready > 0 || time - heard >= wait_most - waited) {
+        if (ready > 0 || time - heard >= servers->wait_most - servers->waited) {
             break;
         }
-        shown.total = (uint64_t)(total > 0 ? total : (long)wait_most);
+        shown.total = (uint64_t)(total > 0 ? (double)total : servers->wait_most + 1);
         shown.done = (uint64_t)(total > 0 ? done : (long)(time - heard));
-        pfa_progress_step(&shown, 0);
+        if (!pfa_progress_show(&shown)) {
+            break;
+        }
     }
     pfa_progress_end(&shown);
-    waited += now() - heard;
+    servers->waited += now() - heard;
 }
 
-static void note_trouble(void)
+static void note_trouble(pfa_debuginfod_t *servers)
 {
-    char text[128];
+    const told_t *told = servers->told;
+    char *text = servers->trouble;
+    size_t size = sizeof servers->trouble;
     if (told->answer == UNUSABLE) {
-        waited = wait_most;
-        snprintf(text, sizeof text, "libdebuginfod.so.1 cannot be loaded (Debian has it in libdebuginfod1)");
+        servers->waited = servers->wait_most;
+        snprintf(text, size, "libdebuginfod.so.1 cannot be loaded (Debian has it in libdebuginfod1)");
     } else if (told->answer == SILENT) {
-        snprintf(text, sizeof text, "no answer within %.0f second%s", wait_most, pfa_text_plural(wait_most));
+        snprintf(text, size, "no answer within %.0f second%s", servers->wait_most, pfa_text_plural(servers->wait_most));
     } else {
-        snprintf(text, sizeof text, "%s", strerror(told->error));
+        snprintf(text, size, "%s", strerror(told->error));
     }
-    free(trouble);
-    trouble = pfa_memory_text(text, strlen(text));
 }
 
 /* Leaves what the child told in `told`. */
-static void ask_in_child(const uint8_t *build_id, size_t size)
+static void ask_in_child(pfa_debuginfod_t *servers, const uint8_t *build_id, size_t size)
 {
+    told_t *told = servers->told;
     int ends[2];
     memset(told, 0, sizeof *told);
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -153,12 +167,12 @@ static void ask_in_child(const uint8_t *build_id, size_t size)
     }
     pid_t child = fork();
     if (child == 0) {
-        told->answer = ask(build_id, size);
+        told->answer = ask(servers, build_id, size);
         _exit(0);
     }
     (void)close(ends[1]);
     if (child > 0) {
-        wait_for(ends[0]);
+        wait_for(servers, ends[0]);
         (void)kill(child, SIGKILL);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
         }
@@ -168,35 +182,36 @@ static void ask_in_child(const uint8_t *build_id, size_t size)
     (void)close(ends[0]);
 }
 
-int pfa_debuginfod_find(const uint8_t *build_id, size_t size, char **path)
+int pfa_debuginfod_find(pfa_debuginfod_t *servers, const uint8_t *build_id, size_t size, char **path)
 {
-    if (urls == NULL || size == 0 || size > 64 || waited >= wait_most) {
+    if (servers == NULL || size == 0 || size > 64 || servers->waited >= servers->wait_most) {
         return -1;
     }
-    if (told == NULL) {
-        void *shared = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (servers->told == NULL) {
+        void *shared = mmap(NULL, sizeof *servers->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED) {
             return -1;
         }
-        told = shared;
+        servers->told = shared;
     }
-    double before = waited;
-    ask_in_child(build_id, size);
+    const told_t *told = servers->told;
+    double before = servers->waited;
+    ask_in_child(servers, build_id, size);
     int fd = told->answer == ANSWERED && told->error == 0 ? open(told->path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        *path = pfa_memory_copy(told->path, strlen(told->path));
+        *path = strdup(told->path);
     } else if (told->answer != ANSWERED || told->error != ENOENT) {
-        note_trouble();
+        note_trouble(servers);
     }
     if (told->answer == ANSWERED && (fd >= 0 || told->error == ENOENT)) {
-        waited = before; /* not in vain */
+        servers->waited = before; /* not in vain */
     }
     return fd;
 }
 
-void pfa_debuginfod_tell(pfa_notes_t *remarks)
+void pfa_debuginfod_tell(const pfa_debuginfod_t *servers, pfa_notes_t *remarks)
 {
-    if (trouble != NULL) {
-        pfa_notes_add(remarks, "debuginfod at %s: %s, so names may be missing", urls, trouble);
+    if (servers != NULL && servers->trouble[0] != '\0') {
+        pfa_notes_add(remarks, "debuginfod at %s: %s, so names may be missing", servers->urls, servers->trouble);
     }
 }

@@ -1,22 +1,25 @@
-/* Debug information from the servers that DEBUGINFOD_URLS names, through libdebuginfod: loaded when it is needed, so that
- * the tool works without it.
+/* Debug information from debuginfod servers, through libdebuginfod: loaded when it is needed, so that the tool works without it.
  *
- * libdwfl would ask them itself, and wait for each module as long as libdebuginfod does: minutes, if a server is silent.
- * Here waiting is bounded for all modules together, it shows on a terminal, and the report says if it was in vain. For this
- * DEBUGINFOD_URLS is hidden from libdwfl. One thread. */
+ * libdwfl would ask the servers that DEBUGINFOD_URLS names itself, and wait for each module as long as libdebuginfod does: minutes,
+ * if a server is silent. Here waiting is bounded for all modules together, it shows, and the report says if it was in vain. Who uses this
+ * takes DEBUGINFOD_URLS out of the environment. One thread at a time. */
 #ifndef PFA_ANALYZE_NAMES_DEBUGINFOD_H
 #define PFA_ANALYZE_NAMES_DEBUGINFOD_H
 
 #include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes DEBUGINFOD_URLS out of the environment; to be called before libdwfl is asked for anything. */
-void pfa_debuginfod_hide(void);
-/* A descriptor of the debug information with that build-id, and its path, which the caller frees; or -1. */
-int pfa_debuginfod_find(const uint8_t *build_id, size_t size, char **path);
+typedef struct pfa_debuginfod pfa_debuginfod_t;
+
+/* `urls` as in DEBUGINFOD_URLS, which are copied; so many seconds are waited in vain, for all files together; 0: the usual. */
+pfa_debuginfod_t *pfa_debuginfod_new(const char *urls, double seconds, const pfa_watch_t *watch);
+/* A descriptor of the debug information with that build-id, and its path, which the caller frees as malloc's; or -1. Never leaves the
+ * work: libdwfl calls it. */
+int pfa_debuginfod_find(pfa_debuginfod_t *servers, const uint8_t *build_id, size_t size, char **path);
 /* Why servers could not be asked, if they could not. */
-void pfa_debuginfod_tell(pfa_notes_t *remarks);
+void pfa_debuginfod_tell(const pfa_debuginfod_t *servers, pfa_notes_t *remarks);
 
 #endif

@@ -35,10 +35,10 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
     GElf_Addr place;
     int fd = dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
     int size = fd < 0 ? dwfl_module_build_id(module, &bits, &place) : 0;
-    return size > 0 ? pfa_debuginfod_find(bits, (size_t)size, found) : fd;
+    return size > 0 ? pfa_debuginfod_find(*user, bits, (size_t)size, found) : fd;
 }
 
-static char *debug_path; /* the standard places */
+static char *debug_path; /* NULL, always: the standard places */
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                          .find_debuginfo = find_debuginfo,
                                          .section_address = dwfl_offline_section_address,
@@ -58,7 +58,7 @@ static bool same_build(Dwfl_Module *module, const uint8_t *build_id, size_t size
 
 /* Asks the standard places and servers for the program of that build-id: it may be kept there though the path holds another
  * now. */
-static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t size)
+static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t size, pfa_debuginfod_t *servers)
 {
     static const char hex[] = "0123456789abcdef";
     char path[32 + 2 * 64] = "/usr/lib/debug/.build-id/";
@@ -78,7 +78,7 @@ static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t siz
         return dwfl_report_elf(dwfl, "module", path, -1, 0, true);
     }
     char *fetched = NULL;
-    int fd = pfa_debuginfod_find(build_id, size, &fetched);
+    int fd = pfa_debuginfod_find(servers, build_id, size, &fetched);
     Dwfl_Module *module = fd >= 0 ? dwfl_report_elf(dwfl, "module", fetched, fd, 0, true) : NULL;
     if (module == NULL && fd >= 0) {
         (void)close(fd);
@@ -87,7 +87,8 @@ static Dwfl_Module *report_by_id(Dwfl *dwfl, const uint8_t *build_id, size_t siz
     return module;
 }
 
-static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id, size_t size, const char **why)
+static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id, size_t size,
+                           pfa_debuginfod_t *servers, const char **why)
 {
     struct stat status;
     bool file = path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
@@ -100,19 +101,31 @@ static Dwfl_Module *report(Dwfl *dwfl, const char *path, const uint8_t *build_id
         module = NULL;
     }
     if (module == NULL) {
-        module = report_by_id(dwfl, build_id, size);
+        module = report_by_id(dwfl, build_id, size, servers);
     }
     (void)dwfl_report_end(dwfl, NULL, NULL);
+    void **user;
+    if (module != NULL && dwfl_module_info(module, &user, NULL, NULL, NULL, NULL, NULL, NULL) != NULL) {
+        *user = servers; /* for find_debuginfo */
+    }
     return module;
 }
 
-pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
+static void end_dwfl(void *object)
 {
-    pfa_dwarf_t *dwarf = pfa_memory_get(1, sizeof *dwarf);
-    pfa_debuginfod_hide();
+    const pfa_dwarf_t *dwarf = object;
+    if (dwarf->dwfl != NULL) {
+        dwfl_end(dwarf->dwfl);
+    }
+}
+
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, pfa_debuginfod_t *servers,
+                            const char **why)
+{
+    pfa_dwarf_t *dwarf = pfa_memory_object(sizeof *dwarf, end_dwfl);
     dwarf->dwfl = dwfl_begin(&callbacks);
     if (dwarf->dwfl != NULL) {
-        dwarf->module = report(dwarf->dwfl, path, build_id, build_id_size, why);
+        dwarf->module = report(dwarf->dwfl, path, build_id, build_id_size, servers, why);
     }
     if (dwarf->module == NULL) {
         pfa_dwarf_close(dwarf);
@@ -129,10 +142,7 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf)
     pfa_elfsymbols_free(&dwarf->symbols);
     pfa_dwarf_functions_free(&dwarf->functions);
     pfa_dwarf_entries_free(&dwarf->units);
-    if (dwarf->dwfl != NULL) {
-        dwfl_end(dwarf->dwfl);
-    }
-    free(dwarf);
+    pfa_memory_free(dwarf);
 }
 
 Dwfl_Module *pfa_dwarf_module(const pfa_dwarf_t *dwarf)
@@ -146,11 +156,12 @@ static void visit_named(void (*visit)(void *, const pfa_symbol_t *), void *to, c
     const char *version = name != NULL ? strchr(name, '@') : NULL; /* of the symbol, as in "read@@GLIBC_2.17" */
     char *cut = version != NULL && version != name ? pfa_memory_text(name, (size_t)(version - name)) : NULL;
     name = cut != NULL ? cut : name;
-    char *plain = name != NULL && name[0] == '_' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    symbol->function = status == 0 && plain != NULL ? plain : name;
+    void **plain = pfa_memory_hold(free);
+    *plain = name != NULL && name[0] == '_' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    symbol->function = status == 0 && *plain != NULL ? *plain : name;
     visit(to, symbol);
-    free(plain);
-    free(cut);
+    pfa_memory_free(plain);
+    pfa_memory_free(cut);
 }
 
 /* The linkage name tells arguments and scopes; the plain one is what C has. */
@@ -214,7 +225,7 @@ static bool visit_inlined(pfa_dwarf_functions_t *functions, Dwarf_Die *unit, Dwa
         }
         *symbol = (pfa_symbol_t){.file = call_file(unit, die), .line = call_line(die)};
     }
-    free(chain.list);
+    pfa_memory_free(chain.list);
     return found;
 }
 

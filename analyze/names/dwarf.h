@@ -2,12 +2,14 @@
 #ifndef PFA_ANALYZE_NAMES_DWARF_H
 #define PFA_ANALYZE_NAMES_DWARF_H
 
+#include "analyze/names/debuginfod.h"
 #include "analyze/names/symbols.h"
 
 typedef struct pfa_dwarf pfa_dwarf_t;
 
-/* NULL: there is none that can be asked, and *why says so (a constant text). */
-pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why);
+/* NULL: there is none that can be asked, and *why says so (a constant text). `servers` are asked for what is not here; NULL: nobody. */
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, pfa_debuginfod_t *servers,
+                            const char **why);
 void pfa_dwarf_close(pfa_dwarf_t *dwarf);
 /* Calls `visit` for each function at the address, the innermost first. Texts last for the call only. */
 void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to, const pfa_symbol_t *symbol),

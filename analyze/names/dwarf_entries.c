@@ -30,7 +30,7 @@ void pfa_dwarf_entries_sort(pfa_dwarf_entries_t *entries)
 
 void pfa_dwarf_entries_free(pfa_dwarf_entries_t *entries)
 {
-    free(entries->list);
+    pfa_memory_free(entries->list);
     pfa_spans_free(&entries->spans);
     *entries = (pfa_dwarf_entries_t){.list = NULL};
 }

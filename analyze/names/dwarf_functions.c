@@ -168,7 +168,7 @@ void pfa_dwarf_functions_free(pfa_dwarf_functions_t *functions)
         pfa_dwarf_entries_free(&functions->units[i].outermost.entries);
         pfa_dwarf_entries_free(&functions->units[i].all.entries);
     }
-    free(functions->units);
+    pfa_memory_free(functions->units);
     pfa_slots_free(&functions->slots);
     *functions = (pfa_dwarf_functions_t){.units = NULL};
 }

@@ -70,15 +70,17 @@ static const char *scope_name(Dwarf_Die *die)
 /* A nested type that is defined elsewhere than it is declared has its scopes there. */
 static void push_declared(scope_t *scope, Dwarf_Die *declaration)
 {
+    void **held = pfa_memory_hold(free);
     Dwarf_Die *scopes = NULL;
     int count = dwarf_getscopes_die(declaration, &scopes);
+    *held = scopes;
     for (int i = count; i-- > 1;) {
         const char *name = scope_name(&scopes[i]);
         if (name != NULL) {
             push(scope, name);
         }
     }
-    free(scopes);
+    pfa_memory_free(held);
 }
 
 static void tell(looking_t *looking, Dwarf_Die *die, const char *name, uint64_t size, bool record)
@@ -96,7 +98,7 @@ static void tell(looking_t *looking, Dwarf_Die *die, const char *name, uint64_t 
     scope->text[scope->size - 2] = '\0';
     looking->visit(looking->to, scope->text, size, record);
     cut(scope, outer);
-    free(elsewhere.text);
+    pfa_memory_free(elsewhere.text);
 }
 
 static bool is_declaration(Dwarf_Die *die)
@@ -192,6 +194,6 @@ bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to
     bool all = information == NULL || look_at_units(&looking, information);
     Dwarf *shared = information != NULL ? dwarf_getalt(information) : NULL; /* what dwz took out of several */
     all = all && (shared == NULL || look_at_units(&looking, shared));
-    free(looking.scope.text);
+    pfa_memory_free(looking.scope.text);
     return all;
 }

@@ -148,6 +148,6 @@ const char *pfa_elfsymbols_find(pfa_elfsymbols_t *symbols, Dwfl_Module *module, 
     if (best != NULL) {
         *offset = address - best->start;
     }
-    free(search.list);
+    pfa_memory_free(search.list);
     return name;
 }

@@ -164,6 +164,6 @@ uint64_t pfa_identity_kin(const pfa_lines_t *lines)
     for (size_t i = 0; i < count; i++) {
         hash = pfa_checksum_mix(hash, functions[i]);
     }
-    free(functions);
+    pfa_memory_free(functions);
     return count != 0 ? hash | 1 : 0;
 }

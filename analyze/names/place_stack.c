@@ -94,7 +94,7 @@ void pfa_place_print_lines(FILE *to, const pfa_lines_t *lines, const char *inden
     size_t count;
     told_t *told = fold_lines(lines, &count);
     print_all(to, told, count, indent);
-    free(told);
+    pfa_memory_free(told);
     if (lines->root < PFA_NODE_FIRST && ends[lines->root] != NULL) {
         fprintf(to, "%s%s\n", indent, ends[lines->root]);
     } else if (lines->count == 0) {

@@ -95,5 +95,5 @@ bool pfa_sight_is_whole(const pfa_trace_t *trace)
 
 void pfa_sights_free(pfa_sights_t *sights)
 {
-    free(sights->known);
+    pfa_memory_free(sights->known);
 }

@@ -48,7 +48,7 @@ void pfa_spans_sort(pfa_spans_t *spans)
 
 void pfa_spans_free(pfa_spans_t *spans)
 {
-    free(spans->list);
+    pfa_memory_free(spans->list);
     *spans = (pfa_spans_t){.list = NULL};
 }
 

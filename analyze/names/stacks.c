@@ -23,8 +23,8 @@ void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols)
 
 void pfa_stacks_free(pfa_stacks_t *stacks)
 {
-    free(stacks->slots);
-    free(stacks->frames);
+    pfa_memory_free(stacks->slots);
+    pfa_memory_free(stacks->frames);
 }
 
 static uint32_t *find_slot(const pfa_stacks_t *stacks, uint32_t *slots, size_t slot_count, const pfa_frame_t *frame)
@@ -47,7 +47,7 @@ static uint32_t add_frame(pfa_stacks_t *stacks, const pfa_frame_t *frame)
         for (size_t i = PFA_NODE_FIRST; i < stacks->count; i++) {
             *find_slot(stacks, slots, slot_count, &stacks->frames[i]) = (uint32_t)i;
         }
-        free(stacks->slots);
+        pfa_memory_free(stacks->slots);
         stacks->slots = slots;
         stacks->slot_count = slot_count;
     }
@@ -96,7 +96,7 @@ uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t
         uint32_t parent = trace->parents[path[count]];
         known[path[count]] = add_node(stacks, trace, path[count], parent < PFA_NODE_FIRST ? parent : known[parent]);
     }
-    free(path);
+    pfa_memory_free(path);
     return node < PFA_NODE_FIRST ? node : known[node];
 }
 
@@ -146,6 +146,6 @@ void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
 
 void pfa_lines_free(pfa_lines_t *lines)
 {
-    free(lines->list);
+    pfa_memory_free(lines->list);
     *lines = (pfa_lines_t){.list = NULL};
 }

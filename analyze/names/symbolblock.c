@@ -50,7 +50,7 @@ static void make_room(building_t *building)
             *find_kept(kept, slots, building->kept[i].text) = building->kept[i];
         }
     }
-    free(building->kept);
+    pfa_memory_free(building->kept);
     building->kept = kept;
     building->kept_slots = slots;
 }
@@ -105,7 +105,7 @@ static void finish(building_t *building, pfa_tracefile_t *writer, uint64_t time)
     memcpy(payload + sizeof head + addresses + frames, building->texts, building->texts_size);
     memcpy(payload + size - offsets, building->offsets, offsets);
     pfa_tracefile_block(writer, PFA_BLOCK_SYMBOLS, time, payload, size);
-    free(payload);
+    pfa_memory_free(payload);
     begin(building);
 }
 
@@ -168,12 +168,12 @@ void pfa_symbolblock_write(pfa_tracefile_t *writer, uint64_t time, pfa_stacks_t 
         }
     }
     finish(&building, writer, time);
-    free(order);
-    free(building.addresses);
-    free(building.frames);
-    free(building.offsets);
-    free(building.texts);
-    free(building.kept);
+    pfa_memory_free(order);
+    pfa_memory_free(building.addresses);
+    pfa_memory_free(building.frames);
+    pfa_memory_free(building.offsets);
+    pfa_memory_free(building.texts);
+    pfa_memory_free(building.kept);
 }
 
 typedef struct reading {
@@ -183,6 +183,7 @@ typedef struct reading {
     const uint8_t *offsets; /* NULL: there are none */
     const char *texts;
     uint64_t *texts_left; /* characters that may still be read of texts */
+    pfa_symbol_t *list;   /* room for those of an address */
     uint64_t frames_read; /* each address has its own: never more than there are */
 } reading_t;
 
@@ -202,7 +203,7 @@ static const char *text_at(reading_t *reading, uint32_t at)
 
 static bool read_address(reading_t *reading, uint32_t number, pfa_symbols_t *symbols)
 {
-    static pfa_symbol_t list[CHAIN_MAX];
+    pfa_symbol_t *list = reading->list;
     pfa_symbolblock_address_t address;
     memcpy(&address, reading->addresses + number * sizeof address, sizeof address);
     const char *module = text_at(reading, address.module);
@@ -228,10 +229,10 @@ static bool read_address(reading_t *reading, uint32_t number, pfa_symbols_t *sym
     return true;
 }
 
-static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols, uint64_t *texts_left)
+static bool read_block(const pfa_bytes_t *payload, pfa_symbols_t *symbols, pfa_symbol_t *room, uint64_t *texts_left)
 {
     pfa_cursor_t cursor = {.at = payload->bytes, .left = payload->size};
-    reading_t reading = {.texts_left = texts_left};
+    reading_t reading = {.texts_left = texts_left, .list = room};
     if (!pfa_cursor_copy(&cursor, &reading.head, sizeof reading.head)) {
         return false;
     }
@@ -259,17 +260,22 @@ bool pfa_symbolblock_read(const pfa_trace_t *trace, pfa_symbols_t *symbols)
     pfa_bytes_t payload = {.bytes = NULL};
     uint64_t budget = RATIO_MAX * trace->blocks.size + RATIO_FREE;
     uint64_t texts_left = TEXTS_RATIO * trace->blocks.size + TEXTS_FREE;
+    pfa_symbol_t *room = NULL;
+    pfa_loader_t *loader = pfa_loader_new(trace->fd);
     bool fine = true;
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
         if (block->kind != PFA_BLOCK_SYMBOLS) {
             continue;
         }
+        room = room != NULL ? room : pfa_memory_get(CHAIN_MAX, sizeof *room);
         bool affordable = block->raw_size <= budget;
         budget -= affordable ? block->raw_size : 0;
-        fine = affordable && pfa_block_load(trace->fd, block, &payload) == 0 &&
-               read_block(&payload, symbols, &texts_left) && fine;
+        fine = affordable && pfa_block_load(loader, block, &payload) == 0 &&
+               read_block(&payload, symbols, room, &texts_left) && fine;
     }
     pfa_bytes_free(&payload);
+    pfa_memory_free(room);
+    pfa_loader_free(loader);
     return fine;
 }

@@ -5,6 +5,8 @@
 #include "analyze/names/debuginfod.h"
 #include "analyze/names/dwarf.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,10 @@ typedef struct entry {
 } entry_t;
 
 struct pfa_symbols {
+    pfa_memory_t *memory; /* of all below */
+    pthread_mutex_t lock; /* of all below; libdw allocates and reads files under it, nothing of ours is locked */
+    int error;            /* what a call was left with: all is left then */
+    pfa_debuginfod_t *servers;
     module_t *modules; /* number 0 is none */
     size_t module_count;
     size_t module_room;
@@ -77,7 +83,7 @@ static const char *keep_text(pfa_symbols_t *symbols, const char *text)
                 *text_slot(texts, slots, symbols->texts[i]) = symbols->texts[i];
             }
         }
-        free(symbols->texts);
+        pfa_memory_free(symbols->texts);
         symbols->texts = texts;
         symbols->text_slots = slots;
     }
@@ -87,11 +93,6 @@ static const char *keep_text(pfa_symbols_t *symbols, const char *text)
         symbols->text_count++;
     }
     return *slot;
-}
-
-const char *pfa_symbols_text(pfa_symbols_t *symbols, const char *text)
-{
-    return keep_text(symbols, text);
 }
 
 static entry_t *entry_slot(entry_t *entries, size_t slots, uint32_t module, uint64_t address)
@@ -115,7 +116,7 @@ static entry_t *make_entry(pfa_symbols_t *symbols, uint32_t module, uint64_t add
                 *entry_slot(entries, slots, old->module, old->address) = *old;
             }
         }
-        free(symbols->entries);
+        pfa_memory_free(symbols->entries);
         symbols->entries = entries;
         symbols->entry_slots = slots;
     }
@@ -140,7 +141,7 @@ static void grow_module_slots(pfa_symbols_t *symbols)
     if (2 * (symbols->module_count + 1) <= symbols->module_slot_count) {
         return;
     }
-    free(symbols->module_slots);
+    pfa_memory_free(symbols->module_slots);
     symbols->module_slot_count = symbols->module_slot_count != 0 ? 2 * symbols->module_slot_count : 1024;
     symbols->module_slots = pfa_memory_get(symbols->module_slot_count, sizeof *symbols->module_slots);
     for (size_t i = 0; i < symbols->module_count; i++) {
@@ -164,65 +165,135 @@ static uint32_t find_module(pfa_symbols_t *symbols, const char *identity)
     return *slot - 1;
 }
 
-pfa_symbols_t *pfa_symbols_new(void)
+/* Does work under the lock, in the arena of the names. */
+static void do_locked(pfa_symbols_t *symbols, void (*work)(void *to), void *to)
 {
-    pfa_symbols_t *symbols = pfa_memory_get(1, sizeof *symbols);
+    pthread_mutex_lock(&symbols->lock);
+    int error = symbols->error != 0 ? symbols->error : pfa_memory_work(symbols->memory, work, to);
+    symbols->error = error;
+    pthread_mutex_unlock(&symbols->lock);
+    if (error != 0) {
+        pfa_memory_leave(error);
+    }
+}
+
+static void end_symbols(void *object)
+{
+    pfa_symbols_t *symbols = object;
+    pfa_memory_delete(symbols->memory);
+    pthread_mutex_destroy(&symbols->lock);
+}
+
+static void begin(void *to)
+{
+    pfa_symbols_t *symbols = to;
     (void)find_module(symbols, "");
     symbols->modules[0].asked = true;
+}
+
+pfa_symbols_t *pfa_symbols_new(void)
+{
+    pfa_symbols_t *symbols = pfa_memory_object(sizeof *symbols, end_symbols);
+    pthread_mutex_init(&symbols->lock, NULL);
+    symbols->memory = pfa_memory_new();
+    if (symbols->memory == NULL) {
+        pfa_memory_leave(ENOMEM);
+    }
+    do_locked(symbols, begin, symbols);
     return symbols;
 }
 
 void pfa_symbols_free(pfa_symbols_t *symbols)
 {
-    for (size_t i = 0; i < symbols->module_count; i++) {
-        pfa_dwarf_close(symbols->modules[i].dwarf);
-        free(symbols->modules[i].identity);
-        free(symbols->modules[i].path);
-        free(symbols->modules[i].build_id);
-    }
-    for (size_t i = 0; i < symbols->entry_slots; i++) {
-        free(symbols->entries[i].list);
-    }
-    for (size_t i = 0; i < symbols->text_slots; i++) {
-        free(symbols->texts[i]);
-    }
-    free(symbols->modules);
-    free(symbols->module_slots);
-    free(symbols->entries);
-    free(symbols->texts);
-    free(symbols);
+    pfa_memory_free(symbols);
 }
 
-uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module)
+/* What a call is about, and its answer. */
+typedef struct asked {
+    pfa_symbols_t *symbols;
+    const pfa_module_t *module;
+    const char *text;
+    uint32_t number;
+    uint64_t address;
+    const pfa_symbol_t *list;
+    size_t count;
+    double seconds;
+    const pfa_watch_t *watch;
+} asked_t;
+
+static void serve(void *to)
 {
+    asked_t *asked = to;
+    asked->symbols->servers = pfa_debuginfod_new(asked->text, asked->seconds, asked->watch);
+}
+
+void pfa_symbols_serve(pfa_symbols_t *symbols, const char *urls, double seconds, const pfa_watch_t *watch)
+{
+    asked_t asked = {.symbols = symbols, .text = urls, .seconds = seconds, .watch = watch};
+    do_locked(symbols, serve, &asked);
+}
+
+static void take_text(void *to)
+{
+    asked_t *asked = to;
+    asked->text = keep_text(asked->symbols, asked->text);
+}
+
+const char *pfa_symbols_text(pfa_symbols_t *symbols, const char *text)
+{
+    asked_t asked = {.symbols = symbols, .text = text};
+    do_locked(symbols, take_text, &asked);
+    return asked.text;
+}
+
+static void take_module(void *to)
+{
+    asked_t *asked = to;
+    pfa_symbols_t *symbols = asked->symbols;
+    const pfa_module_t *module = asked->module;
     char id[2 * 64 + 1] = "";
     for (size_t i = 0; i < module->build_id_size && i < 64; i++) {
         snprintf(id + 2 * i, 3, "%02x", module->build_id[i]);
     }
-    uint32_t number = find_module(symbols, id[0] != '\0' ? id : module->path);
-    module_t *known = &symbols->modules[number];
-    if (number != 0 && known->path == NULL) {
+    asked->number = find_module(symbols, id[0] != '\0' ? id : module->path);
+    module_t *known = &symbols->modules[asked->number];
+    if (asked->number != 0 && known->path == NULL) {
         known->path = pfa_memory_text(module->path, strlen(module->path));
         known->build_id = pfa_memory_copy(module->build_id, module->build_id_size);
         known->build_id_size = module->build_id_size;
     }
     known->flags |= module->flags;
-    return number;
 }
 
-uint32_t pfa_symbols_flags(const pfa_symbols_t *symbols, uint32_t module)
+uint32_t pfa_symbols_module(pfa_symbols_t *symbols, const pfa_module_t *module)
 {
-    return symbols->modules[module].flags;
+    asked_t asked = {.symbols = symbols, .module = module};
+    do_locked(symbols, take_module, &asked);
+    return asked.number;
 }
 
-const char *pfa_symbols_path(const pfa_symbols_t *symbols, uint32_t module)
+/* A module as it is now: what it points to stays. */
+static module_t module_at(pfa_symbols_t *symbols, uint32_t number)
 {
-    return symbols->modules[module].path;
+    pthread_mutex_lock(&symbols->lock);
+    module_t module = symbols->modules[number];
+    pthread_mutex_unlock(&symbols->lock);
+    return module;
 }
 
-const char *pfa_symbols_identity(const pfa_symbols_t *symbols, uint32_t module)
+uint32_t pfa_symbols_flags(pfa_symbols_t *symbols, uint32_t module)
 {
-    return symbols->modules[module].identity;
+    return module_at(symbols, module).flags;
+}
+
+const char *pfa_symbols_path(pfa_symbols_t *symbols, uint32_t module)
+{
+    return module_at(symbols, module).path;
+}
+
+const char *pfa_symbols_identity(pfa_symbols_t *symbols, uint32_t module)
+{
+    return module_at(symbols, module).identity;
 }
 
 typedef struct found {
@@ -251,65 +322,122 @@ static void store(pfa_symbols_t *symbols, uint32_t module, uint64_t address, fou
     }
     entry_t *entry = make_entry(symbols, module, address);
     if (entry->list != NULL) {
-        free(found->list);
+        pfa_memory_free(found->list);
         return;
     }
     *entry = (entry_t){.address = address, .module = module, .count = (uint32_t)found->count, .list = found->list};
     symbols->entry_count++;
 }
 
-static void open_module(module_t *module)
+static void open_module(pfa_symbols_t *symbols, module_t *module)
 {
     if (!module->asked && module->path != NULL) {
-        module->dwarf = pfa_dwarf_open(module->path, module->build_id, module->build_id_size, &module->why);
+        module->dwarf =
+            pfa_dwarf_open(module->path, module->build_id, module->build_id_size, symbols->servers, &module->why);
         module->asked = true;
     }
 }
 
-pfa_dwarf_t *pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module)
+/* In the arena of who asks, and under the lock. */
+typedef struct looking {
+    pfa_dwarf_t *dwarf;
+    void (*look)(void *to, pfa_dwarf_t *dwarf);
+    void *to;
+    pfa_memory_t *arena;
+    pfa_symbols_t *symbols;
+    uint32_t module;
+    int error;
+} looking_t;
+
+static void look(void *to)
 {
-    open_module(&symbols->modules[module]);
-    return symbols->modules[module].dwarf;
+    const looking_t *looking = to;
+    looking->look(looking->to, looking->dwarf);
+}
+
+static void look_locked(void *to)
+{
+    looking_t *looking = to;
+    module_t *module = &looking->symbols->modules[looking->module];
+    open_module(looking->symbols, module);
+    looking->dwarf = module->dwarf;
+    looking->error = module->dwarf != NULL ? pfa_memory_work(looking->arena, look, looking) : 0;
+}
+
+bool pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module, void (*called)(void *to, pfa_dwarf_t *dwarf), void *to)
+{
+    looking_t looking = {.look = called, .to = to, .arena = pfa_memory_arena(), .symbols = symbols, .module = module};
+    do_locked(symbols, look_locked, &looking);
+    if (looking.error != 0) {
+        pfa_memory_leave(looking.error);
+    }
+    return looking.dwarf != NULL;
+}
+
+static void find(void *to)
+{
+    asked_t *asked = to;
+    pfa_symbols_t *symbols = asked->symbols;
+    entry_t *entry = make_entry(symbols, asked->number, asked->address);
+    module_t *module = &symbols->modules[asked->number];
+    if (entry->list == NULL) {
+        found_t found = {.symbols = symbols};
+        open_module(symbols, module);
+        module->missed = module->missed || module->dwarf == NULL;
+        if (module->dwarf != NULL) {
+            pfa_dwarf_find(module->dwarf, asked->address - 1, add_symbol, &found);
+        }
+        store(symbols, asked->number, asked->address, &found);
+        entry = make_entry(symbols, asked->number, asked->address);
+    }
+    asked->list = entry->list;
+    asked->count = entry->count;
 }
 
 const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t number, uint64_t address, size_t *count)
 {
-    entry_t *entry = make_entry(symbols, number, address);
-    module_t *module = &symbols->modules[number];
-    if (entry->list == NULL) {
-        found_t found = {.symbols = symbols};
-        open_module(module);
-        module->missed = module->missed || module->dwarf == NULL;
-        if (module->dwarf != NULL) {
-            pfa_dwarf_find(module->dwarf, address - 1, add_symbol, &found);
-        }
-        store(symbols, number, address, &found);
-        entry = make_entry(symbols, number, address);
+    asked_t asked = {.symbols = symbols, .number = number, .address = address};
+    do_locked(symbols, find, &asked);
+    *count = asked.count;
+    return asked.list;
+}
+
+static void put(void *to)
+{
+    const asked_t *asked = to;
+    found_t found = {.symbols = asked->symbols};
+    if (asked->symbols->module_count == MODULES_MAX) {
+        return;
     }
-    *count = entry->count;
-    return entry->list;
+    for (size_t i = 0; i < asked->count; i++) {
+        add_symbol(&found, &asked->list[i]);
+    }
+    store(asked->symbols, find_module(asked->symbols, asked->text), asked->address, &found);
 }
 
 void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t address, const pfa_symbol_t *list,
                      size_t count)
 {
-    found_t found = {.symbols = symbols};
-    if (symbols->module_count == MODULES_MAX) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        add_symbol(&found, &list[i]);
-    }
-    store(symbols, find_module(symbols, identity), address, &found);
+    asked_t asked = {.symbols = symbols, .text = identity, .address = address, .list = list, .count = count};
+    do_locked(symbols, put, &asked);
 }
 
-void pfa_symbols_tell(const pfa_symbols_t *symbols, pfa_notes_t *remarks)
+size_t pfa_symbols_modules(pfa_symbols_t *symbols)
 {
-    for (size_t i = 1; i < symbols->module_count; i++) {
-        const module_t *module = &symbols->modules[i];
-        if (module->missed && module->path != NULL) {
-            pfa_notes_add(remarks, "no names for %s: %s", module->path, module->why != NULL ? module->why : "unknown");
+    pthread_mutex_lock(&symbols->lock);
+    size_t count = symbols->module_count;
+    pthread_mutex_unlock(&symbols->lock);
+    return count;
+}
+
+void pfa_symbols_tell(pfa_symbols_t *symbols, pfa_notes_t *remarks)
+{
+    size_t count = pfa_symbols_modules(symbols);
+    for (uint32_t i = 1; i < count; i++) {
+        module_t module = module_at(symbols, i);
+        if (module.missed && module.path != NULL) {
+            pfa_notes_add(remarks, "no names for %s: %s", module.path, module.why != NULL ? module.why : "unknown");
         }
     }
-    pfa_debuginfod_tell(remarks);
+    pfa_debuginfod_tell(symbols->servers, remarks);
 }

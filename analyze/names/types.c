@@ -22,9 +22,9 @@ void pfa_types_begin(pfa_types_t *types, bool *wanted, uint32_t sizes)
 void pfa_types_free(pfa_types_t *types)
 {
     for (size_t i = 0; i < types->count; i++) {
-        free(types->list[i].name);
+        pfa_memory_free(types->list[i].name);
     }
-    free(types->list);
+    pfa_memory_free(types->list);
     pfa_slots_free(&types->slots);
 }
 
@@ -69,16 +69,17 @@ static void add_type(void *to, const char *name, uint64_t size, bool record)
     type->rank = rank < type->rank ? rank : type->rank;
 }
 
+static void look(void *to, pfa_dwarf_t *dwarf)
+{
+    pfa_types_t *types = to;
+    types->cut = !pfa_dwarf_types(dwarf, add_type, types, &types->left) || types->cut;
+}
+
 bool pfa_types_add(pfa_types_t *types, pfa_symbols_t *symbols, uint32_t module, bool main_module)
 {
-    pfa_dwarf_t *dwarf = pfa_symbols_dwarf(symbols, module);
     uint64_t before = types->left;
-    if (dwarf == NULL) {
-        return false;
-    }
     types->main_module = main_module;
-    types->cut = !pfa_dwarf_types(dwarf, add_type, types, &types->left) || types->cut;
-    return types->left != before;
+    return pfa_symbols_dwarf(symbols, module, look, types) && types->left != before;
 }
 
 static int compare_types(const void *a, const void *b)

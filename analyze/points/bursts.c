@@ -108,15 +108,16 @@ void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold)
     bursts->recent = 0;
     if (bursts->count > kept + 1) {
         bursts->count = kept + 1;
-        pfa_burst_t *list = realloc(bursts->list, bursts->count * sizeof *list);
-        bursts->room = list != NULL ? bursts->count : bursts->room;
-        bursts->list = list != NULL ? list : bursts->list;
+        pfa_burst_t *list = pfa_memory_copy(bursts->list, bursts->count * sizeof *list);
+        pfa_memory_free(bursts->list);
+        bursts->room = bursts->count;
+        bursts->list = list;
     }
 }
 
 void pfa_bursts_free(pfa_bursts_t *bursts)
 {
-    free(bursts->list);
+    pfa_memory_free(bursts->list);
 }
 
 /* Took it no longer than a step? */

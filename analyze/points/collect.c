@@ -1,5 +1,5 @@
 /* Owns the collecting of a report: two to four walks through the chunks of a query. */
-#include "analyze/advise/findings.h"
+#include "analyze/points/report.h"
 #include "analyze/base/memory.h"
 #include "analyze/query/keys.h"
 
@@ -146,9 +146,9 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
     for (size_t i = 0; i < trace->maps.count; i++) {
         pfa_kind_t kind = {
             .source = source,
-            .stack = pfa_stacks_add(&report->query.stacks, trace, trace->maps.list[i].stack, source->stack_of)};
-        uint32_t number = report->query.where != NULL ? pfa_query_stack_group(&report->query, kind.stack)
-                                                      : pfa_groups_find(&report->query, &kind, true);
+            .stack = pfa_stacks_add(&report->query->stacks, trace, trace->maps.list[i].stack, source->stack_of)};
+        uint32_t number = report->query->where != NULL ? pfa_query_stack_group(report->query, kind.stack)
+                                                       : pfa_groups_find(report->query, &kind, true);
         if (number == UINT32_MAX || pfa_sight_of(&report->memoro.sights, kind.stack) == PFA_SIGHT_BLIND) {
             continue;
         }
@@ -161,7 +161,7 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
 static void add_threads(adding_t *adding, const pfa_source_t *source)
 {
     pfa_report_t *report = adding->report;
-    bool all = report->query.where == NULL;
+    bool all = report->query->where == NULL;
     for (uint32_t i = 0; all && i < source->thread_count; i++) {
         (void)find_thread(adding, i);
     }
@@ -179,12 +179,12 @@ static void add_threads(adding_t *adding, const pfa_source_t *source)
             report->threads[report->thread_count++] = *thread;
         }
     }
-    free(adding->threads);
+    pfa_memory_free(adding->threads);
     adding->threads = NULL;
     adding->thread_room = 0;
 }
 
-static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void see_first(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     adding_t *adding = to;
     pfa_report_t *report = adding->report;
@@ -212,7 +212,7 @@ static void see_first(void *to, const pfa_source_t *source, pfa_trace_t *trace, 
     adding->peak = NULL;
 }
 
-static void see_again(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void see_again(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     adding_t *adding = to;
     pfa_file_total_t *file = &adding->report->files[source->number];
@@ -232,14 +232,14 @@ static pfa_together_t *begin_together(const pfa_query_t *query)
     }
     bool wanted = query->source_count > 1 && query->comparable;
     pfa_together_t *together = wanted ? pfa_together_new(starts, query->source_count) : NULL;
-    free(starts);
+    pfa_memory_free(starts);
     return together;
 }
 
 static void end_peak(pfa_report_t *report, size_t number)
 {
     pfa_file_total_t *file = &report->files[number];
-    const pfa_source_t *source = &report->query.sources[number];
+    const pfa_source_t *source = &report->query->sources[number];
     file->peak = pfa_peak_finish(file->finder);
     pfa_peak_free(file->finder);
     file->finder = NULL;
@@ -254,13 +254,13 @@ static bool walk_again(adding_t *adding)
     pfa_look_t look = {.to = adding, .chunk = add_to_peak, .source = see_again};
     bool again = false;
     adding->together = report->together != NULL && pfa_together_again(report->together);
-    for (size_t i = 0; i < report->query.source_count; i++) {
+    for (size_t i = 0; i < report->query->source_count; i++) {
         again = again || report->files[i].again;
     }
-    if ((again || adding->together) && pfa_query_walk(&report->query, &look, "finding the peak") != 0) {
+    if ((again || adding->together) && pfa_query_walk(report->query, &look, "finding the peak") != 0) {
         return false;
     }
-    for (size_t i = 0; i < report->query.source_count; i++) {
+    for (size_t i = 0; i < report->query->source_count; i++) {
         end_peak(report, i);
     }
     if (report->together != NULL) {
@@ -269,48 +269,34 @@ static bool walk_again(adding_t *adding)
     return true;
 }
 
-/* As advice is told. */
-static bool is_by_stack(const pfa_report_t *report)
-{
-    return report->query.key == NULL || report->query.key == &pfa_keys[0];
-}
-
-/* Of a sum of peaks, there is no moment to compare others with. */
-static bool has_savings(const pfa_report_t *report)
-{
-    return report->wants_advice && is_by_stack(report) && report->memoro.has_accesses && pfa_report_peak_is_one(report);
-}
-
 static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
 {
     adding_t adding = {.report = report};
     pfa_look_t first = {
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
     pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
-    report->files = pfa_memory_get(report->query.source_count, sizeof *report->files);
-    report->together = begin_together(&report->query);
-    pfa_memoro_begin(&report->memoro, &report->query, thresholds);
+    report->file_count = report->query->source_count;
+    report->files = pfa_memory_get(report->file_count, sizeof *report->files);
+    report->together = begin_together(report->query);
+    pfa_memoro_begin(&report->memoro, report->query, thresholds);
     adding.together = report->together != NULL;
-    if (pfa_query_walk(&report->query, &first, "reading") != 0 || !walk_again(&adding)) {
-        free(adding.threads);
+    if (pfa_query_walk(report->query, &first, "reading") != 0 || !walk_again(&adding)) {
+        pfa_memory_free(adding.threads);
         return false;
     }
     pfa_memoro_end(&report->memoro);
     at_peak.accesses = report->memoro.has_accesses;
-    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(&report->query, &at_peak, "looking at the peak") != 0) {
+    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
         return false;
     }
     pfa_copying_end(report);
     pfa_memoro_settle(&report->memoro);
-    if (report->wants_advice && is_by_stack(report) && !pfa_kept_judge(report)) {
-        return false;
-    }
-    return !has_savings(report) || pfa_savings_weigh(report);
+    return true;
 }
 
-static void forget(pfa_report_t *report, size_t file_count)
+void pfa_points_forget(pfa_report_t *report)
 {
-    for (size_t i = 0; i < file_count; i++) {
+    for (size_t i = 0; i < report->file_count; i++) {
         if (report->files[i].finder != NULL) {
             pfa_peak_free(report->files[i].finder);
         }
@@ -318,54 +304,45 @@ static void forget(pfa_report_t *report, size_t file_count)
     pfa_together_free(report->together);
     pfa_memoro_free(&report->memoro);
     for (size_t i = 0; i < report->map_room; i++) {
-        free(report->maps[i].counters);
+        pfa_memory_free(report->maps[i].counters);
     }
-    free(report->maps);
-    free(report->accesses);
-    free(report->files);
-    free(report->threads);
-    free(report->points);
-    free(report->point_sizes);
-    free(report->kept);
-    free(report->copying.list);
+    pfa_memory_free(report->maps);
+    pfa_memory_free(report->accesses);
+    pfa_memory_free(report->files);
+    pfa_memory_free(report->threads);
+    pfa_memory_free(report->points);
+    pfa_memory_free(report->point_sizes);
+    pfa_memory_free(report->kept);
+    pfa_memory_free(report->copying.list);
+    *report = (pfa_report_t){.answer = report->answer, .query = report->query};
 }
 
-static void collect_all(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds, bool sized,
-                        bool advised)
+int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options)
 {
-    size_t file_count = query->source_count;
-    *report = (pfa_report_t){.query = *query, .wants_point_sizes = sized, .wants_advice = advised};
-    while (!collect(report, thresholds)) { /* what is added cannot be taken away again */
-        forget(report, file_count);
-        *report = (pfa_report_t){.query = report->query, .wants_point_sizes = sized, .wants_advice = advised};
-        if (file_count ==
-            report->query.source_count) { /* nothing was taken away: it is not a source that is to blame */
-            report->files = pfa_memory_get(file_count, sizeof *report->files);
-            report->query.status = report->query.status != 0 ? report->query.status : 1;
-            report->failed = true;
-            return;
+    int error = 0;
+    for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
+        report->query = query;
+        report->wants_point_sizes = options->sizes;
+        if (collect(report, &options->thresholds)) {
+            return 0;
         }
-        file_count = report->query.source_count;
+        pfa_points_forget(report); /* what was added cannot be taken away again */
+        error = pfa_answer_again(query, sources);
     }
+    return error;
 }
 
-void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+static int fill(void *answer, const void *options)
 {
-    collect_all(report, query, thresholds, false, false);
+    pfa_report_t *report = answer;
+    return pfa_points_fill(report, &report->answer.query, options);
 }
 
-void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
+int pfa_points_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,
+                       pfa_report_t **report)
 {
-    collect_all(report, query, thresholds, false, true);
-}
-
-void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds)
-{
-    collect_all(report, query, thresholds, true, false);
-}
-
-void pfa_report_free(pfa_report_t *report)
-{
-    forget(report, report->query.source_count);
-    pfa_query_close(&report->query);
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **report, session, question, fill, options);
+    *report = answer;
+    return error;
 }

@@ -40,8 +40,8 @@ typedef struct ordering {
 
 uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number)
 {
-    uint32_t stack = pfa_query_group_stack(&report->query, number);
-    return report->query.stacks.frames[stack].hash;
+    uint32_t stack = pfa_query_group_stack(report->query, number);
+    return report->query->stacks.frames[stack].hash;
 }
 
 /* Equal ones by their stack, so that two runs print the same. */
@@ -76,7 +76,7 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
 pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
 {
     pfa_peak_result_t sum = report->all_peak;
-    for (size_t i = 0; i < report->query.source_count && report->together == NULL; i++) {
+    for (size_t i = 0; i < report->query->source_count && report->together == NULL; i++) {
         sum.bytes += report->files[i].peak.bytes;
         sum.at_most += report->files[i].peak.at_most;
     }
@@ -85,7 +85,7 @@ pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
 
 bool pfa_report_peak_is_one(const pfa_report_t *report)
 {
-    return report->query.source_count == 1 || report->together != NULL;
+    return report->query->source_count == 1 || report->together != NULL;
 }
 
 double pfa_report_peak_seconds(const pfa_report_t *report)
@@ -95,8 +95,8 @@ double pfa_report_peak_seconds(const pfa_report_t *report)
 
 bool pfa_report_is_running(const pfa_report_t *report)
 {
-    for (size_t i = 0; i < report->query.source_count; i++) {
-        if (report->query.sources[i].running) {
+    for (size_t i = 0; i < report->query->source_count; i++) {
+        if (report->query->sources[i].running) {
             return true;
         }
     }
@@ -105,7 +105,7 @@ bool pfa_report_is_running(const pfa_report_t *report)
 
 void pfa_report_place(FILE *to, pfa_report_t *report, uint32_t number)
 {
-    pfa_place_function(to, pfa_query_group_name(&report->query, number));
+    pfa_place_function(to, pfa_query_group_name(report->query, number));
 }
 
 const pfa_access_total_t *pfa_report_access(const pfa_report_t *report, uint32_t number)
@@ -131,7 +131,7 @@ uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
 
 const char *pfa_report_peak_words(const pfa_report_t *report)
 {
-    return report->query.where != NULL ? "the peak of these chunks" : "the peak";
+    return report->query->where != NULL ? "the peak of these chunks" : "the peak";
 }
 
 pfa_point_t pfa_report_sum(const pfa_report_t *report)
@@ -174,8 +174,8 @@ double pfa_access_unknown(const pfa_access_total_t *total, double chunks)
 
 bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent)
 {
-    const pfa_source_t *source = &report->query.sources[number];
-    if (source->sampled || report->query.where != NULL) {
+    const pfa_source_t *source = &report->query->sources[number];
+    if (source->sampled || report->query->where != NULL) {
         return false;
     }
     return pfa_spent_add(spent, &source->counters.times, source->ns_per_tick,
@@ -185,7 +185,7 @@ bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_
 bool pfa_report_spent(const pfa_report_t *report, pfa_spent_t *spent)
 {
     bool known = false;
-    for (size_t i = 0; i < report->query.source_count; i++) {
+    for (size_t i = 0; i < report->query->source_count; i++) {
         known = pfa_report_file_spent(report, i, spent) || known;
     }
     return known;

@@ -77,7 +77,7 @@ static void end_run(pfa_growths_t *growths, pfa_run_t *run, uint64_t size)
         owner->finals[class_of((double)size)]++;
         owner->final_most = fmax(owner->final_most, (double)size);
     }
-    free(run);
+    pfa_memory_free(run);
 }
 
 void pfa_growths_end(pfa_growths_t *growths)
@@ -91,10 +91,10 @@ void pfa_growths_end(pfa_growths_t *growths)
 void pfa_growths_free(pfa_growths_t *growths)
 {
     for (size_t i = 0; growths->moved != NULL && i < MOVED; i++) {
-        free(growths->moved[i].run);
+        pfa_memory_free(growths->moved[i].run);
     }
-    free(growths->moved);
-    free(growths);
+    pfa_memory_free(growths->moved);
+    pfa_memory_free(growths);
 }
 
 static void forget(pfa_growths_t *growths, pfa_growth_t *growth, uint32_t at)
@@ -315,9 +315,9 @@ void pfa_growth_judge(pfa_growth_t *growth)
 void pfa_growth_free(pfa_growth_t *growth)
 {
     for (size_t i = 0; i < PFA_RUN_RECENT; i++) {
-        free(growth->ended.runs[i]);
+        pfa_memory_free(growth->ended.runs[i]);
     }
-    free(growth->finals);
+    pfa_memory_free(growth->finals);
 }
 
 double pfa_growth_final(const pfa_growth_t *growth, double share)

@@ -32,7 +32,7 @@ void pfa_idle_add(pfa_idle_t *idle, const pfa_kind_t *kind, double ns, double li
 
 void pfa_idle_free(pfa_idle_t *idle)
 {
-    free(idle->last);
+    pfa_memory_free(idle->last);
 }
 
 const pfa_toucher_t *pfa_idle_last(const pfa_idle_t *idle)

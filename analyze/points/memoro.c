@@ -36,7 +36,7 @@ void pfa_memoro_free(pfa_memoro_t *memoro)
         pfa_growths_free(memoro->growths);
     }
     pfa_sights_free(&memoro->sights);
-    free(memoro->points);
+    pfa_memory_free(memoro->points);
 }
 
 static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)

@@ -28,7 +28,6 @@
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
 #define PFA_SCORE_LEAST 0.01
@@ -162,12 +161,6 @@ pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t in
 /* Whether it is to be said of the point: of enough of its chunks or bytes, and never for a single chunk. */
 bool pfa_memoro_is_flagged(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, pfa_inference_t inference);
 
-/* The thresholds: their standards, and one from the command line. False: it was wrong, which was said. The table for
- * getopt has their vals from PFA_THRESHOLD_FIRST on. */
-enum { PFA_THRESHOLD_FIRST = 200 };
 pfa_thresholds_t pfa_thresholds_standard(void);
-bool pfa_thresholds_take(pfa_thresholds_t *thresholds, const char *command, int option, const char *value);
-extern const struct option pfa_threshold_options[];
-void pfa_thresholds_usage(FILE *to);
 
 #endif

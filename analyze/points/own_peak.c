@@ -111,12 +111,12 @@ void pfa_own_peak_settle(pfa_own_peak_t *own)
         qsort(own->events, own->kept, sizeof *own->events, compare_events);
         own->least = own->most = find_exact(own);
     }
-    free(own->events);
+    pfa_memory_free(own->events);
     own->events = NULL;
 }
 
 void pfa_own_peak_free(pfa_own_peak_t *own)
 {
-    free(own->curve);
-    free(own->events);
+    pfa_memory_free(own->curve);
+    pfa_memory_free(own->events);
 }

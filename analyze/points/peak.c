@@ -44,9 +44,9 @@ pfa_peak_t *pfa_peak_new(uint64_t first, uint64_t last)
 
 void pfa_peak_free(pfa_peak_t *peak)
 {
-    free(peak->buckets);
-    free(peak->events);
-    free(peak);
+    pfa_memory_free(peak->buckets);
+    pfa_memory_free(peak->events);
+    pfa_memory_free(peak);
 }
 
 static size_t bucket_of(const pfa_peak_t *peak, uint64_t time)
@@ -202,7 +202,7 @@ bool pfa_peak_again(pfa_peak_t *peak)
         bucket->chosen = 1;
     }
     peak->best.at_most = chosen < count ? list[chosen].most : 0;
-    free(list);
+    pfa_memory_free(list);
     peak->second = chosen != 0;
     return peak->second;
 }

@@ -3,7 +3,6 @@
 #ifndef PFA_ANALYZE_POINTS_REPORT_H
 #define PFA_ANALYZE_POINTS_REPORT_H
 
-#include "analyze/advise/kept.h"
 #include "analyze/base/json.h"
 #include "analyze/points/access.h"
 #include "analyze/points/at_peak.h"
@@ -12,7 +11,7 @@
 #include "analyze/points/peak.h"
 #include "analyze/points/spent.h"
 #include "analyze/points/together.h"
-#include "analyze/query/query.h"
+#include "analyze/query/answer.h"
 
 #include <stdio.h>
 
@@ -83,8 +82,8 @@ typedef struct pfa_file_total {
 } pfa_file_total_t;
 
 typedef struct pfa_report {
-    pfa_query_t query;
-    bool failed;         /* what was asked for cannot be had, which was said */
+    pfa_answer_t answer;
+    pfa_query_t *query;
     pfa_tally_t tally;   /* of all files */
     pfa_point_t *points; /* by group of the query */
     size_t point_count;
@@ -98,34 +97,40 @@ typedef struct pfa_report {
     bool maps_are_merged; /* some of them have words that were only between others */
     pfa_memoro_t memoro;  /* scores and inferences */
     pfa_size_class_t sizes[PFA_SIZES];
-    bool wants_advice; /* what changes save is looked at */
     bool wants_point_sizes;
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
     pfa_copying_t copying;
-    pfa_kept_t *kept; /* if advice is wanted: by point, as far as there is room */
+    struct pfa_kept *kept; /* for analyze/advise: by point, as far as there is room */
     size_t kept_room;
     pfa_thread_total_t *threads;
     size_t thread_count;
     size_t thread_room;
-    pfa_file_total_t *files;    /* by source */
+    pfa_file_total_t *files; /* by source */
+    size_t file_count;
     pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
     pfa_peak_result_t all_peak; /* then: of all of them */
 } pfa_report_t;
 
-/* Collects a report of the chunks that the query asks for, which it has a source for; the report owns the query from now on. */
-void pfa_report_collect(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
-/* The same, with what it takes for advice: other moments than the peak, and what was not freed. */
-void pfa_report_collect_advised(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
+typedef struct pfa_points_options {
+    pfa_thresholds_t thresholds;
+    bool sizes; /* of each point, too */
+} pfa_points_options_t;
+
+/* The points of the chunks that a question asks for. 0 or an error number, as of pfa_answer_make. */
+int pfa_points_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,
+                       pfa_report_t **report);
+/* The same in the arena of the caller, of a query that it has opened, into a report that is all zeros. 0, or an error number; on any, what
+ * was collected is to be forgotten. */
+int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options);
+/* All that was collected. */
+void pfa_points_forget(pfa_report_t *report);
 /* The point of a group of the query, new ones with zeros. */
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
-/* The first, and the sizes of each point. */
-void pfa_report_collect_sized(pfa_report_t *report, const pfa_query_t *query, const pfa_thresholds_t *thresholds);
 /* So many chunks of a kind, by size, if sizes are asked for. */
 void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);
 /* The sum of all points. */
 pfa_point_t pfa_report_sum(const pfa_report_t *report);
-void pfa_report_free(pfa_report_t *report);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
@@ -158,27 +163,13 @@ double pfa_access_unknown(const pfa_access_total_t *total, double chunks);
 #define PFA_MERGED_WORDS "maps may tell words as touched that lie between those that were"
 #define PFA_MERGED_HELP "build with PROFALLOC_PASS=map"
 
-void pfa_report_text(pfa_report_t *report, size_t top, const pfa_order_t *orders, size_t order_count);
-void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order);
-/* The head of the text: scores and what is worth a change. (analyze/report/score_text.c) */
-void pfa_score_text(pfa_report_t *report, size_t top);
-/* Members of an object: a point, and what the scores and inferences are. (analyze/report/score_json.c) */
-void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number);
-void pfa_score_json(pfa_json_t *json, pfa_report_t *report);
-void pfa_score_json_findings(pfa_json_t *json, pfa_report_t *report, size_t top);
-/* What scores and advice cannot tell, into the query's remarks. */
-void pfa_score_remarks(pfa_report_t *report);
-void pfa_score_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
-/* Their parts about accesses. (analyze/report/access_text.c, analyze/report/access_json.c) */
-void pfa_access_text(pfa_report_t *report, size_t top, pfa_order_t order);
-void pfa_access_json(pfa_json_t *json, const pfa_report_t *report);
-void pfa_access_json_remarks(pfa_report_t *report);
-void pfa_access_json_point(pfa_json_t *json, const pfa_report_t *report, uint32_t number);
+/* Members of an object: a point; half the widths of the 95 % confidence intervals of what a point is told with, of estimates; and sums of
+ * accesses of so many chunks. (analyze/points/point_json.c) */
+void pfa_point_json(pfa_json_t *json, pfa_report_t *report, uint32_t number);
+void pfa_point_within_json(pfa_json_t *json, const pfa_point_t *point);
+void pfa_access_total_json(pfa_json_t *json, const pfa_access_total_t *total, double chunks);
 /* The same in all runs: of its stack. */
 uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number);
 /* A point in few words. */
 void pfa_report_place(FILE *to, pfa_report_t *report, uint32_t number);
-/* A few lines on standard error, for `profalloc run`. */
-void pfa_report_summary(pfa_report_t *report);
-
 #endif

@@ -68,7 +68,7 @@ static double percentile_of(const pfa_memoro_t *memoro, double value(const pfa_m
     qsort(values, count, sizeof *values, compare_numbers);
     size_t at = (size_t)floor(memoro->thresholds.percentile * (double)count + 1e-9);
     double result = count != 0 ? values[at < count ? at : count - 1] : 0;
-    free(values);
+    pfa_memory_free(values);
     return result;
 }
 
@@ -144,7 +144,7 @@ static void want_events(pfa_memoro_t *memoro)
         }
         pfa_own_peak_want(&cheap[i]->own_peak);
     }
-    free(cheap);
+    pfa_memory_free(cheap);
 }
 
 void pfa_memoro_settle(pfa_memoro_t *memoro)

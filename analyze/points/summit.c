@@ -33,7 +33,7 @@ pfa_summit_t *pfa_summit_new(const pfa_query_t *query)
     for (size_t i = 0; i < summit->count && summit->together == NULL; i++) {
         summit->peaks[i] = pfa_peak_new(query->sources[i].start.counter, query->sources[i].end);
     }
-    free(starts);
+    pfa_memory_free(starts);
     return summit;
 }
 
@@ -45,10 +45,10 @@ void pfa_summit_free(pfa_summit_t *summit)
         }
     }
     pfa_together_free(summit->together);
-    free(summit->peaks);
-    free(summit->results);
-    free(summit->again);
-    free(summit);
+    pfa_memory_free(summit->peaks);
+    pfa_memory_free(summit->results);
+    pfa_memory_free(summit->again);
+    pfa_memory_free(summit);
 }
 
 void pfa_summit_source(pfa_summit_t *summit, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)

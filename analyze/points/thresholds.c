@@ -1,40 +1,5 @@
-/* Owns the thresholds of scores and inferences on the command line. See analyze/points/thresholds.def. */
+/* Owns the standard thresholds of scores and inferences. See analyze/points/thresholds.def. */
 #include "analyze/points/memoro.h"
-#include "analyze/base/memory.h"
-#include "cli/request.h"
-#include "cli/tool.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct threshold {
-    const char *option;
-    double standard;
-    double least;
-    double most;
-    const char *meaning;
-} threshold_t;
-
-static const threshold_t table[] = {
-#define PFA_THRESHOLD(name, option, standard, least, most, meaning) {option, standard, least, most, meaning},
-#include "analyze/points/thresholds.def"
-#undef PFA_THRESHOLD
-};
-enum { COUNT = sizeof table / sizeof table[0] };
-
-enum {
-#define PFA_THRESHOLD(name, option, standard, least, most, meaning) AT_##name,
-#include "analyze/points/thresholds.def"
-#undef PFA_THRESHOLD
-};
-
-const struct option pfa_threshold_options[COUNT + 1] = {
-#define PFA_THRESHOLD(name, option, standard, least, most, meaning)                                                    \
-    {option, required_argument, NULL, PFA_THRESHOLD_FIRST + AT_##name},
-#include "analyze/points/thresholds.def"
-#undef PFA_THRESHOLD
-    {NULL, 0, NULL, 0}};
 
 pfa_thresholds_t pfa_thresholds_standard(void)
 {
@@ -43,51 +8,4 @@ pfa_thresholds_t pfa_thresholds_standard(void)
 #include "analyze/points/thresholds.def"
 #undef PFA_THRESHOLD
     };
-}
-
-static double *field_of(pfa_thresholds_t *thresholds, int number)
-{
-    switch (number) {
-#define PFA_THRESHOLD(name, option, standard, least, most, meaning)                                                    \
-    case AT_##name:                                                                                                    \
-        return &thresholds->name;
-#include "analyze/points/thresholds.def"
-#undef PFA_THRESHOLD
-    default:
-        return NULL;
-    }
-}
-
-/* "0.1%" is 0.001. */
-static bool parse(const char *text, const threshold_t *threshold, double *value)
-{
-    size_t length = strlen(text);
-    bool percent = length > 1 && text[length - 1] == '%' && threshold->most <= 1;
-    char *copy = pfa_memory_copy(text, percent ? length - 1 : length);
-    bool done = pfa_request_number(copy, -1e300, 1e300, value);
-    free(copy);
-    *value = percent ? *value / 100 : *value;
-    return done && *value >= threshold->least && *value <= threshold->most;
-}
-
-bool pfa_thresholds_take(pfa_thresholds_t *thresholds, const char *command, int option, const char *value)
-{
-    int number = option - PFA_THRESHOLD_FIRST;
-    double *field = field_of(thresholds, number);
-    if (field != NULL && parse(value, &table[number], field)) {
-        return true;
-    }
-    if (field != NULL) {
-        pfa_tool_say(command, "--%s takes a number from %g to %g%s, not '%s'", table[number].option,
-                     table[number].least, table[number].most, table[number].most <= 1 ? ", or a percentage" : "",
-                     value);
-    }
-    return false;
-}
-
-void pfa_thresholds_usage(FILE *to)
-{
-    for (size_t i = 0; i < COUNT; i++) {
-        fprintf(to, "  --%-17s %s (%g)\n", table[i].option, table[i].meaning, table[i].standard);
-    }
 }

@@ -66,8 +66,8 @@ void pfa_together_free(pfa_together_t *together)
 {
     if (together != NULL) {
         pfa_peak_free(together->peak);
-        free(together->members);
-        free(together);
+        pfa_memory_free(together->members);
+        pfa_memory_free(together);
     }
 }
 

@@ -52,6 +52,7 @@ static bool own_line(pfa_asked_t *asked, text_of_t *text_of, bool (*match)(void 
 static bool any_thread(const pfa_source_t *source, uint32_t thread, bool (*match)(void *, const char *), void *with)
 {
     char text[24];
+    char shown[PFA_THREAD_TEXT];
     const pfa_trace_thread_t *known = thread < source->thread_count ? &source->threads[thread] : NULL;
     if (known != NULL) {
         snprintf(text, sizeof text, "%.16s", known->name);
@@ -63,7 +64,7 @@ static bool any_thread(const pfa_source_t *source, uint32_t thread, bool (*match
             return true;
         }
     }
-    return match(with, pfa_source_thread(source, thread));
+    return match(with, pfa_source_thread(source, thread, shown));
 }
 
 bool pfa_query_any_text(void *to, pfa_field_t field, bool (*match)(void *with, const char *text), void *with)
@@ -159,7 +160,7 @@ static void keep_top(sums_t *sums, size_t top)
     for (size_t i = top; i < count; i++) {
         sums->list[numbers[i]] = 0;
     }
-    free(numbers);
+    pfa_memory_free(numbers);
 }
 
 /* Walks with the set's own expression in place of the query's. */
@@ -213,23 +214,35 @@ static void fill_from(pfa_query_t *query, pfa_where_set_t *set, pfa_query_t *oth
         uint64_t identity = pfa_identity_of(&query->stacks, (uint32_t)i);
         set->stacks[i] = bsearch(&identity, known, count, sizeof *known, compare_hashes) != NULL;
     }
-    free(known);
+    pfa_memory_free(known);
+}
+
+static void close_session(void *session)
+{
+    pfa_session_close(session);
 }
 
 static bool find_in_file(pfa_query_t *query, pfa_where_set_t *set)
 {
     pfa_query_t other;
+    pfa_session_t *session;
     sums_t sums = {.list = NULL};
-    char *path = (char *)(uintptr_t)set->file;
-    pfa_query_open(&other, query->command, &path, 1);
+    void **held = pfa_memory_hold(close_session);
+    int error = pfa_session_open(&session, pfa_session_options(query->session), &set->file, 1);
+    if (error != 0) {
+        pfa_memory_leave(error);
+    }
+    *held = session;
+    pfa_query_open(&other, session, NULL);
     bool found = other.source_count != 0 && sum_up(&other, set, &sums);
     if (found) {
         fill_from(query, set, &other, &sums);
     } else {
-        query->status = other.status != 0 ? other.status : 1;
+        query->trouble = other.trouble != PFA_TROUBLE_NONE ? other.trouble : PFA_TROUBLE_READING;
     }
-    free(sums.list);
+    pfa_memory_free(sums.list);
     pfa_query_close(&other);
+    pfa_memory_free(held);
     return found;
 }
 
@@ -246,7 +259,7 @@ bool pfa_query_find_sets(pfa_query_t *query)
     pfa_where_set_t any = {.where = NULL};
     if (count != 0) {
         all = sum_up(query, &any, &stacks); /* so that all stacks have their numbers */
-        free(stacks.list);
+        pfa_memory_free(stacks.list);
     }
     for (size_t i = 0; i < count && all; i++) {
         sums_t sums = {.list = NULL};
@@ -255,7 +268,7 @@ bool pfa_query_find_sets(pfa_query_t *query)
         } else if ((all = sum_up(query, &sets[i], &sums))) {
             fill_own(query, &sets[i], &sums);
         }
-        free(sums.list);
+        pfa_memory_free(sums.list);
     }
     query->sets_known = all;
     return all;

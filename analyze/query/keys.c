@@ -18,14 +18,15 @@ struct pfa_groups {
     pfa_slots_t slots;  /* of groups, by value */
     uint32_t *of_stack; /* 1 and the group, by stack */
     size_t stack_room;
+    uint8_t *asked; /* by group: whether it is one of those that were named */
+    size_t asked_room;
 };
 
 enum { SIZES_EXACT = 1024, SIZE_PARTS = 8 };
 
 static char *format(const char *what, const char *more)
 {
-    char *text = NULL;
-    return asprintf(&text, "%s%s", what, more) < 0 ? pfa_memory_text("?", 1) : text;
+    return pfa_memory_format("%s%s", what, more);
 }
 
 /* A text that is kept once has one address: that is its value. */
@@ -47,15 +48,10 @@ static uint64_t value_stack(pfa_query_t *query, const pfa_kind_t *kind)
 
 static char *name_stack(pfa_query_t *query, uint64_t value)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to == NULL) {
-        return format("?", "");
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     pfa_place_print(to, &query->stacks, (uint32_t)value);
-    fclose(to);
-    return text;
+    return pfa_memory_stream_close(stream);
 }
 
 static uint64_t value_function(pfa_query_t *query, const pfa_kind_t *kind)
@@ -144,17 +140,16 @@ static const pfa_source_t *find_source(const pfa_query_t *query, uint64_t id)
 
 static char *name_thread(pfa_query_t *query, uint64_t value)
 {
+    char text[PFA_THREAD_TEXT];
     const pfa_source_t *source = find_source(query, value >> 16);
     if (source == NULL) {
         return format("?", "");
     }
-    char *name = format(pfa_source_thread(source, (uint32_t)(value & 0xffff)), "");
+    char *name = format(pfa_source_thread(source, (uint32_t)(value & 0xffff), text), "");
     if (query->source_count > 1) {
-        char *longer = NULL;
-        if (asprintf(&longer, "%s of %s", name, pfa_place_base_name(source->path)) >= 0) {
-            free(name);
-            name = longer;
-        }
+        char *longer = pfa_memory_format("%s of %s", name, pfa_place_base_name(source->path));
+        pfa_memory_free(name);
+        name = longer;
     }
     return name;
 }
@@ -195,13 +190,14 @@ pfa_groups_t *pfa_groups_new(void)
 void pfa_groups_free(pfa_groups_t *groups)
 {
     for (size_t i = 0; i < groups->name_room; i++) {
-        free(groups->names[i]);
+        pfa_memory_free(groups->names[i]);
     }
-    free(groups->names);
-    free(groups->values);
+    pfa_memory_free(groups->names);
+    pfa_memory_free(groups->values);
     pfa_slots_free(&groups->slots);
-    free(groups->of_stack);
-    free(groups);
+    pfa_memory_free(groups->of_stack);
+    pfa_memory_free(groups->asked);
+    pfa_memory_free(groups);
 }
 
 static uint32_t group_of(pfa_groups_t *groups, uint64_t value)
@@ -237,6 +233,31 @@ uint32_t pfa_groups_find(pfa_query_t *query, const pfa_kind_t *kind, bool of_sta
         groups->of_stack[kind->stack] = group_of(groups, key->value(query, kind)) + 1;
     }
     return groups->of_stack[kind->stack] - 1;
+}
+
+static bool is_named(pfa_query_t *query, uint32_t group)
+{
+    const char *name = pfa_query_group_name(query, group);
+    for (size_t i = 0; i < query->question->group_count; i++) {
+        if (strcmp(query->question->groups[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pfa_groups_is_asked(pfa_query_t *query, uint32_t group)
+{
+    enum { UNKNOWN, NO, YES };
+    pfa_groups_t *groups = query->groups;
+    if (query->question == NULL || query->question->group_count == 0) {
+        return true;
+    }
+    groups->asked = pfa_memory_grow(groups->asked, &groups->asked_room, (size_t)group + 1, sizeof *groups->asked);
+    if (groups->asked[group] == UNKNOWN) {
+        groups->asked[group] = is_named(query, group) ? YES : NO;
+    }
+    return groups->asked[group] == YES;
 }
 
 size_t pfa_query_groups(const pfa_query_t *query)

@@ -5,11 +5,8 @@
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
-#include "analyze/names/symbolblock.h"
-#include "analyze/query/inputs.h"
 #include "analyze/query/keys.h"
 #include "analyze/query/walk.h"
-#include "cli/tool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,154 +16,42 @@
 /* Recordings that begin years apart have no time in common. */
 static const uint64_t apart_most_ns = (uint64_t)1 << 58;
 
-static const char *name_ending(const pfa_trace_t *trace)
-{
-    static const char *const names[] = {
-        [PFA_END_EXIT] = "exit", [PFA_END_SEALED] = "killed", [PFA_END_STOPPED] = "stopped", [PFA_END_EXEC] = "exec"};
-    if (trace->has_end) {
-        return trace->end.how < sizeof names / sizeof names[0] && names[trace->end.how] != NULL ? names[trace->end.how]
-                                                                                                : "unknown";
-    }
-    if (trace->running || trace->live == NULL) {
-        return trace->running ? "running" : "unknown";
-    }
-    return trace->live->head->ended == PFA_LIVE_LEFT ? "exit" : "killed";
-}
-
-static void copy_threads(pfa_source_t *source, const pfa_trace_t *trace)
-{
-    size_t room = 0;
-    for (size_t i = 0; i < trace->thread_count; i++) {
-        const pfa_trace_thread_t *thread = &trace->threads[i];
-        if (thread->number > UINT16_MAX) {
-            continue;
-        }
-        source->threads = pfa_memory_grow(source->threads, &room, (size_t)thread->number + 1, sizeof *source->threads);
-        source->threads[thread->number] = *thread;
-    }
-    source->thread_count = room;
-}
-
-static void copy_tags(pfa_source_t *source, const pfa_trace_t *trace)
-{
-    size_t room = 0;
-    for (size_t i = 0; i < trace->tag_count; i++) {
-        const pfa_tag_t *tag = &trace->tags[i];
-        if (tag->number > UINT16_MAX || tag->name == NULL) {
-            continue;
-        }
-        source->tags = pfa_memory_grow(source->tags, &room, (size_t)tag->number + 1, sizeof *source->tags);
-        free(source->tags[tag->number]);
-        source->tags[tag->number] = pfa_memory_text(tag->name, strlen(tag->name));
-    }
-    source->tag_count = room;
-}
-
-static void see_span(void *to, const pfa_live_span_t *span)
-{
-    uint64_t *last = to;
-    for (size_t i = 0; i < span->count; i++) {
-        *last = span->events[i].free_time > *last ? span->events[i].free_time : *last;
-    }
-}
-
-static void see_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
-                       const pfa_live_place_t *place)
-{
-    uint64_t *last = to;
-    (void)place;
-    *last = record->alloc_time > *last ? record->alloc_time : *last;
-    if (accesses != NULL) {
-        *last = accesses->last > *last ? accesses->last : *last;
-    }
-}
-
-/* A live table tells the time now and then only: what is in it may be later. */
-static uint64_t find_end(pfa_trace_t *trace)
-{
-    uint64_t last = trace->last_time;
-    if (trace->live != NULL) {
-        pfa_rows_walk_rings(trace, see_span, &last);
-        (void)pfa_livetable_records(trace->live, see_record, &last);
-    }
-    return last;
-}
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? pfa_memory_text(text, strlen(text)) : NULL;
-}
-
 static void free_source(pfa_source_t *source)
 {
-    for (size_t i = 0; i < source->tag_count; i++) {
-        free(source->tags[i]);
-    }
-    free(source->tags);
-    free(source->threads);
-    free(source->stack_of);
-    free(source->path);
-    free(source->program);
-    free(source->command);
+    pfa_memory_free(source->stack_of);
     pfa_notes_free(&source->missing);
     pfa_notes_free(&source->remarks);
 }
 
-static bool is_sampled(const pfa_trace_t *trace)
+static void add_source(pfa_query_t *query, size_t number)
 {
-    bool sampled = trace->start.sample > 1;
-    for (size_t i = 1; i < PFA_LIVE_WEIGHTS; i++) {
-        sampled = sampled || trace->weights[i] > 1;
-    }
-    return sampled;
-}
-
-static void fill_source(pfa_query_t *query, pfa_source_t *source, pfa_trace_t *trace)
-{
-    enum { TICKS = 1 << 30 };
-    *source = (pfa_source_t){.path = copy_text(trace->path),
-                             .program = copy_text(trace->program),
-                             .command = copy_text(trace->command),
-                             .number = (uint32_t)(source - query->sources),
-                             .id = (uint32_t)(source - query->sources),
-                             .start = trace->start,
-                             .end = find_end(trace),
-                             .ns_per_tick = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9 / TICKS,
-                             .has_accesses = pfa_trace_has_accesses(trace),
-                             .sampled = is_sampled(trace),
-                             .running = trace->running,
-                             .ending = name_ending(trace),
-                             .counters = trace->counters,
-                             .folded = trace->counters.folded,
-                             .node_count = trace->node_count};
-    source->step_ns = ldexp(source->ns_per_tick, (int)pfa_trace_cut(trace));
-    source->life_step_ns = ldexp(source->ns_per_tick, (int)trace->shift);
-    source->stack_of = pfa_memory_get(trace->node_count, sizeof *source->stack_of);
-    copy_threads(source, trace);
-    copy_tags(source, trace);
+    const pfa_session_trace_t *facts = pfa_session_trace(query->session, number);
+    pfa_source_t *source = &query->sources[query->source_count];
+    *source = (pfa_source_t){.path = facts->shown,
+                             .program = facts->program,
+                             .command = facts->command,
+                             .number = (uint32_t)query->source_count++,
+                             .id = (uint32_t)number,
+                             .start = facts->start,
+                             .known_start = facts->known_start,
+                             .end = facts->end,
+                             .ns_per_tick = facts->ns_per_tick,
+                             .step_ns = facts->step_ns,
+                             .life_step_ns = facts->life_step_ns,
+                             .has_accesses = facts->has_accesses,
+                             .sampled = facts->sampled,
+                             .running = facts->running,
+                             .ending = facts->ending,
+                             .counters = facts->counters,
+                             .folded = facts->counters.folded,
+                             .bad_names = facts->bad_names,
+                             .threads = facts->threads,
+                             .thread_count = facts->thread_count,
+                             .tags = facts->tags,
+                             .tag_count = facts->tag_count};
+    pfa_notes_join(&source->remarks, &facts->same);
     query->sampled = query->sampled || source->sampled;
     query->has_accesses = query->has_accesses || source->has_accesses;
-    source->bad_names = !pfa_symbolblock_read(trace, query->symbols);
-}
-
-static bool open_source(pfa_query_t *query, pfa_inputs_t *inputs, const pfa_input_t *input)
-{
-    char *why = NULL;
-    pfa_trace_t *trace = pfa_trace_open(input->path, &why);
-    pfa_source_t *source = &query->sources[query->source_count];
-    if (trace == NULL) {
-        pfa_inputs_leave_out(inputs, why != NULL ? why : input->path, 2);
-        free(why);
-        return false;
-    }
-    fill_source(query, source, trace);
-    source->known_start = input->known;
-    for (size_t i = 0; i < input->same.count; i++) {
-        pfa_notes_add(&source->remarks, "%s", input->same.list[i]);
-    }
-    query->source_count++;
-    pfa_trace_close(trace);
-    return true;
 }
 
 static int compare_starts(const void *a, const void *b)
@@ -190,7 +75,7 @@ static double measure_run(const pfa_query_t *query)
         sum += fmax(order[i]->end_ns - fmax(order[i]->start_ns, end), 0);
         end = fmax(end, order[i]->end_ns);
     }
-    free(order);
+    pfa_memory_free(order);
     return sum;
 }
 
@@ -227,20 +112,25 @@ static void place_in_time(pfa_query_t *query)
     query->run_ns = measure_run(query);
 }
 
-void pfa_query_open(pfa_query_t *query, const char *command, char **paths, size_t count)
+void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_question_t *question)
 {
-    pfa_inputs_t inputs;
-    *query = (pfa_query_t){.command = command, .symbols = pfa_symbols_new(), .groups = pfa_groups_new()};
+    char *why = NULL;
+    *query = (pfa_query_t){.session = session,
+                           .question = question,
+                           .key = question != NULL ? question->key : NULL,
+                           .symbols = pfa_session_symbols(session),
+                           .groups = pfa_groups_new(),
+                           .trouble = pfa_session_trouble(session)};
     pfa_stacks_begin(&query->stacks, query->symbols);
-    pfa_inputs_open(&inputs, command, paths, count);
-    query->sources = pfa_memory_get(inputs.count, sizeof *query->sources);
-    for (size_t i = 0; i < inputs.count; i++) {
-        (void)open_source(query, &inputs, &inputs.list[i]);
+    if (question != NULL) {
+        (void)pfa_question_where(question, &query->where, &why); /* it was found right when it was made */
+    }
+    query->sources = pfa_memory_get(pfa_session_traces(session), sizeof *query->sources);
+    for (size_t i = 0; i < pfa_session_traces(session); i++) {
+        add_source(query, i);
     }
     place_in_time(query);
-    query->unread = inputs.unread;
-    query->status = inputs.status;
-    pfa_inputs_close(&inputs);
+    pfa_notes_join(&query->unread, pfa_session_unread(session));
 }
 
 void pfa_query_close(pfa_query_t *query)
@@ -248,40 +138,49 @@ void pfa_query_close(pfa_query_t *query)
     for (size_t i = 0; i < query->source_count; i++) {
         free_source(&query->sources[i]);
     }
-    free(query->sources);
+    pfa_memory_free(query->sources);
     pfa_where_free(query->where);
     pfa_groups_free(query->groups);
     pfa_stacks_free(&query->stacks);
-    pfa_symbols_free(query->symbols);
     pfa_notes_free(&query->unread);
     pfa_notes_free(&query->remarks);
 }
 
-void pfa_query_drop(pfa_query_t *query, size_t number, const char *why, int status)
+/* What walks found out about sources before is found out again. */
+static void forget_walk(pfa_query_t *query)
 {
-    pfa_tool_say(query->command, "%s", why);
+    query->walked = false;
+    query->held = 0;
+    query->unasked = 0;
+    for (size_t i = 0; i < query->source_count; i++) {
+        pfa_source_t *source = &query->sources[i];
+        source->number = (uint32_t)i;
+        pfa_notes_free(&source->missing);
+        pfa_notes_free(&source->remarks);
+        pfa_notes_join(&source->remarks, &pfa_session_trace(query->session, source->id)->same);
+    }
+}
+
+void pfa_query_drop(pfa_query_t *query, size_t number, const char *why, pfa_trouble_t trouble)
+{
+    pfa_session_say(query->session, why);
     pfa_notes_add(&query->unread, "%s", why);
-    query->status = status > query->status ? status : query->status;
+    query->trouble = trouble > query->trouble ? trouble : query->trouble;
     free_source(&query->sources[number]);
     query->source_count--;
     memmove(&query->sources[number], &query->sources[number + 1],
             (query->source_count - number) * sizeof *query->sources);
-    for (size_t i = number; i < query->source_count; i++) {
-        query->sources[i].number = (uint32_t)i;
-    }
+    forget_walk(query);
     place_in_time(query);
-    query->walked = false;
-    query->held = 0;
 }
 
-const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread)
+const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread, char text[PFA_THREAD_TEXT])
 {
-    static char text[48];
     const pfa_trace_thread_t *known = thread < source->thread_count ? &source->threads[thread] : NULL;
     if (known == NULL || (known->tid == 0 && known->name[0] == '\0')) {
-        snprintf(text, sizeof text, "thread %u", (unsigned)thread);
+        snprintf(text, PFA_THREAD_TEXT, "thread %u", (unsigned)thread);
     } else {
-        snprintf(text, sizeof text, "%.16s (%u)", known->name[0] != '\0' ? known->name : "?", (unsigned)known->tid);
+        snprintf(text, PFA_THREAD_TEXT, "%.16s (%u)", known->name[0] != '\0' ? known->name : "?", (unsigned)known->tid);
     }
     pfa_text_clean(text, strlen(text));
     return text;
@@ -389,4 +288,17 @@ void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json)
     put_notes(json, "remarks", &query->remarks);
     pfa_query_complete_json(query, json);
     pfa_json_bool(json, "sampled", query->sampled);
+}
+
+void pfa_query_remark(pfa_query_t *query, double folded_chunks, double folded_bytes, bool times)
+{
+    char texts[2][PFA_NUMBER_TEXT];
+    if (folded_chunks > 0) {
+        pfa_notes_add(&query->remarks, "%s chunks of %s are known in sums only, and not in this",
+                      pfa_text_count(texts[0], folded_chunks), pfa_text_bytes(texts[1], folded_bytes));
+    }
+    if (!query->comparable && times) {
+        pfa_notes_add(&query->remarks,
+                      "the clocks of these traces cannot be compared: each is told from its own start");
+    }
 }

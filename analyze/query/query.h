@@ -1,26 +1,27 @@
-/* What every analysis begins with: the traces that it was given, each recording once, the stacks and names they have in
- * common, which of their chunks are asked for (--where) and what these are told apart by (--by).
+/* A question that is being asked of a session: its traces, the stacks and names they have in common, which of their chunks are asked for
+ * and what these are grouped by. Every analysis begins with one, walks through its chunks as often as it needs to, and keeps sums, not
+ * chunks. Times are nanoseconds since the first of the recordings began.
  *
- * A command makes a query of its command line (cli/request.h), walks through its chunks as often as it needs to,
- * and keeps sums, not chunks. Times are nanoseconds since the first of the recordings began. */
+ * A query is of one thread, and of the arena that it was opened in. */
 #ifndef PFA_ANALYZE_QUERY_QUERY_H
 #define PFA_ANALYZE_QUERY_QUERY_H
 
 #include "analyze/base/json.h"
 #include "analyze/base/notes.h"
 #include "analyze/names/stacks.h"
-#include "analyze/query/where.h"
+#include "analyze/query/question.h"
+#include "analyze/query/session.h"
 #include "analyze/trace/tally.h"
 
 #include <stdio.h>
 
-/* One trace of a query. */
+/* One trace of a query. What it points to and does not change is the session's. */
 typedef struct pfa_source {
-    char *path;
-    char *program;
-    char *command;
+    const char *path; /* for people to read */
+    const char *program;
+    const char *command;
     uint32_t number; /* in the query; another one once a source before it is gone */
-    uint32_t id;     /* stays */
+    uint32_t id;     /* stays: its number in the session */
     pfa_trace_start_t start;
     bool known_start;
     double start_ns; /* when its recording began; 0 if the times of the traces cannot be compared */
@@ -38,9 +39,9 @@ typedef struct pfa_source {
     bool bad_names;                /* its block of names makes no sense */
     uint32_t *stack_of;            /* by node: its number in the query's stacks; 0: not asked for yet */
     uint32_t node_count;
-    pfa_trace_thread_t *threads; /* by number, */
-    size_t thread_count;         /* up to the highest; tid 0: not known */
-    char **tags;                 /* likewise; NULL: not known */
+    const pfa_trace_thread_t *threads; /* by number, */
+    size_t thread_count;               /* up to the highest; tid 0: not known */
+    char *const *tags;                 /* likewise; NULL: not known */
     size_t tag_count;
     pfa_tally_t tally;   /* of all its chunks, whatever is asked for; after the first walk */
     pfa_notes_t missing; /* likewise */
@@ -51,8 +52,9 @@ typedef struct pfa_key pfa_key_t;
 typedef struct pfa_groups pfa_groups_t;
 
 typedef struct pfa_query {
-    const char *command;
-    pfa_symbols_t *symbols;
+    pfa_session_t *session;
+    const pfa_question_t *question;
+    pfa_symbols_t *symbols; /* the session's */
     pfa_stacks_t stacks;
     pfa_source_t *sources;
     size_t source_count;
@@ -66,11 +68,11 @@ typedef struct pfa_query {
     pfa_groups_t *groups;
     pfa_notes_t unread; /* files that were given and are not in this */
     pfa_notes_t remarks;
-    int status;      /* to end with: a file could not be read */
-    bool walked;     /* once, to the end */
-    bool sets_known; /* those of `where` */
-    double held;     /* rows for which `where` holds, after the first walk */
-    double unasked;  /* folded deaths that were left out: what is asked of them is not known */
+    pfa_trouble_t trouble; /* a file could not be read */
+    bool walked;           /* once, to the end */
+    bool sets_known;       /* those of `where` */
+    double held;           /* rows for which `where` holds, after the first walk */
+    double unasked;        /* folded deaths that were left out: what is asked of them is not known */
 } pfa_query_t;
 
 /* What chunks have in common, looked up once for many of them. */
@@ -117,14 +119,13 @@ typedef struct pfa_look {
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     /* A source begins or ends. */
-    void (*source)(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins);
+    void (*source)(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins);
     /* Deaths that are known in sums only. */
     void (*fold)(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
 } pfa_look_t;
 
-/* Opens a query over files. What cannot be read is said and left out; the query may then have no source at all. The caller
- * may then set `where` and `key`; the query owns the former. */
-void pfa_query_open(pfa_query_t *query, const char *command, char **paths, size_t count);
+/* Asks a question; NULL asks for all chunks, by stack. The session, which has at least one trace, and the question have to stay. */
+void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_question_t *question);
 void pfa_query_close(pfa_query_t *query);
 
 /* One walk through all chunks that are asked for: first those that died, in about the order of their deaths within each
@@ -141,8 +142,9 @@ uint32_t pfa_query_stack_group(const pfa_query_t *query, uint32_t stack);
 /* What a group is called; it stays until the query is closed. */
 const char *pfa_query_group_name(pfa_query_t *query, uint32_t group);
 
-/* "main (1234)", which stays until it is asked for the next time; and the name of a tag, which stays. */
-const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread);
+/* "main (1234)", into `text`, which is returned; and the name of a tag, which stays. */
+enum { PFA_THREAD_TEXT = 48 };
+const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread, char text[PFA_THREAD_TEXT]);
 const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
 
 /* Whether nothing is missing, after a walk. */
@@ -152,6 +154,9 @@ void pfa_query_tell(pfa_query_t *query, FILE *to);
 /* What a command says itself of remarks is complete after this. */
 void pfa_query_gather(pfa_query_t *query);
 void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json);
+/* Adds to the remarks: chunks that an analysis leaves out since they are known in sums only, if any; and that times are of different clocks,
+ * where times matter. */
+void pfa_query_remark(pfa_query_t *query, double folded_chunks, double folded_bytes, bool times);
 /* Adds what is missing, one sentence each, which names its file; none if pfa_query_complete. As members of an object: `complete`, a
  * truth value, and `missing`, the list. */
 void pfa_query_missing(const pfa_query_t *query, pfa_notes_t *missing);

@@ -14,11 +14,11 @@ void pfa_waiting_begin(pfa_waiting_t *waiting)
 
 void pfa_waiting_end(pfa_waiting_t *waiting)
 {
-    free(waiting->rows);
-    free(waiting->order);
-    free(waiting->starts);
-    free(waiting->groups);
-    free(waiting->group_at);
+    pfa_memory_free(waiting->rows);
+    pfa_memory_free(waiting->order);
+    pfa_memory_free(waiting->starts);
+    pfa_memory_free(waiting->groups);
+    pfa_memory_free(waiting->group_at);
 }
 
 void pfa_waiting_add(pfa_waiting_t *waiting, const pfa_waiting_row_t *row)

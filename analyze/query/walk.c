@@ -5,7 +5,6 @@
 #include "analyze/base/notes.h"
 #include "analyze/query/keys.h"
 #include "analyze/query/waiting.h"
-#include "cli/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ typedef struct met {
 typedef struct walking {
     pfa_query_t *query;
     const pfa_look_t *look;
-    pfa_trace_t *trace;
+    const pfa_trace_t *trace;
     pfa_source_t *source;
     met_t *list;
     size_t count;
@@ -143,6 +142,9 @@ static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight,
         return SKIP;
     }
     met->kind.group = pfa_groups_find(walking->query, &met->kind, false);
+    if (!pfa_groups_is_asked(walking->query, met->kind.group)) {
+        return SKIP;
+    }
     if (!met->open) {
         tell_kind(walking, met, from->rows);
     }
@@ -267,8 +269,10 @@ static void meet_folds(walking_t *walking)
             walking->query->unasked +=
                 !walking->query->walked && !pfa_where_is_of_stacks(walking->query->where) ? chunks : 0;
         } else if (look->fold != NULL) {
-            look->fold(look->to, walking->source, kind.stack, pfa_groups_find(walking->query, &kind, true), chunks,
-                       (double)trace->folds[i].bytes);
+            uint32_t group = pfa_groups_find(walking->query, &kind, true);
+            if (pfa_groups_is_asked(walking->query, group)) {
+                look->fold(look->to, walking->source, kind.stack, group, chunks, (double)trace->folds[i].bytes);
+            }
         }
     }
     if (!walking->query->walked) {
@@ -284,19 +288,17 @@ static void tell_source(const walking_t *walking, bool begins)
 }
 
 /* What a trace says of itself is complete once its rows were walked through. */
-static void take_notes(const pfa_query_t *query, pfa_source_t *source, pfa_trace_t *trace)
+static void take_notes(const pfa_query_t *query, pfa_source_t *source, const pfa_trace_t *trace, uint64_t bad_blocks)
 {
-    trace->bad_blocks += source->bad_names;
-    pfa_tally_tell_missing(&source->tally, trace);
+    pfa_account_t account = {.bad_blocks = bad_blocks + source->bad_names};
+    pfa_tally_tell_missing(&source->tally, trace, &account);
     if (query->where != NULL && !source->has_accesses && pfa_where_asks_accesses(query->where)) {
-        pfa_notes_add(&trace->missing, "what --where asks of accesses is not known: it has no access data");
+        pfa_notes_add(&account.missing, "what --where asks of accesses is not known: it has no access data");
     }
     pfa_notes_free(&source->missing);
-    source->missing = trace->missing;
-    for (size_t i = 0; i < trace->remarks.count; i++) {
-        pfa_notes_add(&source->remarks, "%s", trace->remarks.list[i]);
-    }
-    trace->missing = (pfa_notes_t){.list = NULL};
+    source->missing = account.missing;
+    pfa_notes_join(&source->remarks, &account.remarks);
+    pfa_notes_free(&account.remarks);
 }
 
 /* What nobody asks of single chunks needs no look at them. */
@@ -330,35 +332,36 @@ static int walk_source(walking_t *walking, const char *progress)
     }
     tell_source(walking, true);
     meet_folds(walking);
-    int error = pfa_rows_walk(walking->trace, &visitor, first, progress);
+    uint64_t bad_blocks = 0;
+    int error = pfa_rows_walk(walking->trace, &visitor, &bad_blocks, progress);
     tell_waiting(walking);
     tell_source(walking, false);
     if (error == 0 && first) {
-        take_notes(query, walking->source, walking->trace);
+        take_notes(query, walking->source, walking->trace, bad_blocks);
     }
     return error;
 }
 
-/* Opened again and again rather than all kept open: there may be thousands. */
 static int walk_file(walking_t *walking, size_t number, const char *progress)
 {
     pfa_query_t *query = walking->query;
     char *why = NULL;
     walking->source = &query->sources[number];
-    walking->trace = pfa_trace_open(walking->source->path, &why);
-    if (walking->trace == NULL) {
-        pfa_query_drop(query, number, why != NULL ? why : "a trace is gone", PFA_EXIT_USAGE);
-        free(why);
+    pfa_taken_t *taken = pfa_session_take(query->session, walking->source->id, &why);
+    if (taken == NULL) {
+        pfa_query_drop(query, number, why, PFA_TROUBLE_NO_TRACE);
+        pfa_memory_free(why);
         return 1;
     }
+    walking->trace = taken->trace;
     grow_nodes(walking->source, walking->trace);
     int error = walk_source(walking, progress);
-    pfa_trace_close(walking->trace);
+    pfa_session_give_back(taken);
     if (error != 0) {
-        why = asprintf(&why, "cannot read all of %s: %s", walking->source->path, strerror(error)) < 0 ? NULL : why;
-        pfa_query_drop(query, number, why != NULL ? why : "a trace cannot be read", PFA_EXIT_FAILED);
+        why = pfa_memory_format("cannot read all of %s: %s", walking->source->path, strerror(error));
+        pfa_query_drop(query, number, why, PFA_TROUBLE_READING);
+        pfa_memory_free(why);
     }
-    free(why);
     return error;
 }
 
@@ -378,7 +381,7 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
     }
     query->walked = query->walked || error == 0;
     pfa_waiting_end(&walking.waiting);
-    free(walking.list);
+    pfa_memory_free(walking.list);
     pfa_lines_free(&walking.asked.lines);
     return error;
 }

@@ -5,7 +5,7 @@
 #include "analyze/query/query.h"
 
 /* Says why a source is no longer one, and takes it away. */
-void pfa_query_drop(pfa_query_t *query, size_t number, const char *why, int status);
+void pfa_query_drop(pfa_query_t *query, size_t number, const char *why, pfa_trouble_t trouble);
 /* Fills the sets that the query's expression asks for. False: one of them cannot be had, which was said. */
 bool pfa_query_find_sets(pfa_query_t *query);
 /* The texts of a field of a kind, for expressions: `to` is a pfa_asked_t. */

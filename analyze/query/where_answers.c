@@ -69,9 +69,9 @@ void pfa_answers_free(pfa_answers_t *answers)
     for (size_t i = 0; i < answers->count; i++) {
         pfa_pattern_free(&answers->patterns[i]);
     }
-    free(answers->patterns);
-    free(answers->of_texts);
-    free(answers->of_ids);
+    pfa_memory_free(answers->patterns);
+    pfa_memory_free(answers->of_texts);
+    pfa_memory_free(answers->of_ids);
     pfa_texts_free(&answers->texts);
     pfa_map_free(&answers->ids);
 }

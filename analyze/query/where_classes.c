@@ -60,14 +60,14 @@ void pfa_classes_finish(pfa_classes_t *classes)
         classes->bounds[count++] = raw->bound;
     }
     set_strides(classes);
-    free(classes->raw);
+    pfa_memory_free(classes->raw);
     classes->raw = NULL;
 }
 
 void pfa_classes_free(pfa_classes_t *classes)
 {
-    free(classes->axes);
-    free(classes->bounds);
-    free(classes->raw);
+    pfa_memory_free(classes->axes);
+    pfa_memory_free(classes->bounds);
+    pfa_memory_free(classes->raw);
     *classes = (pfa_classes_t){.axes = NULL};
 }

@@ -27,7 +27,7 @@ static uint32_t copy_list(pfa_copy_t *copy, const pfa_graph_node_t *node)
         list[i] = copy_node(copy, copy->from->children[node->first + i]);
     }
     uint32_t made = pfa_graph_list(copy->to, node->op, list, node->count);
-    free(list);
+    pfa_memory_free(list);
     return made;
 }
 
@@ -137,8 +137,8 @@ static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, const pfa_c
     }
     copy.known = pfa_memory_get(graph->count, sizeof *copy.known);
     where->root = copy_node(&copy, node);
-    free(copy.known);
-    free(outer == NULL ? copy.set_numbers : NULL);
+    pfa_memory_free(copy.known);
+    pfa_memory_free(outer == NULL ? copy.set_numbers : NULL);
     prepare(where);
     return where;
 }
@@ -158,10 +158,10 @@ static void free_sets(pfa_where_t *where)
 {
     for (size_t i = 0; where->owns_sets && i < where->set_count; i++) {
         pfa_where_free(where->sets[i].where);
-        free(where->sets[i].stacks);
+        pfa_memory_free(where->sets[i].stacks);
     }
     if (where->owns_sets) {
-        free(where->sets);
+        pfa_memory_free(where->sets);
     }
 }
 
@@ -180,11 +180,11 @@ void pfa_where_free(pfa_where_t *where)
     pfa_classes_free(&where->kinds);
     pfa_map_free(&where->steps);
     pfa_graph_free(&where->graph);
-    free(where->bits);
-    free(where->slots);
-    free(where->seen);
-    free(where->list);
-    free(where);
+    pfa_memory_free(where->bits);
+    pfa_memory_free(where->slots);
+    pfa_memory_free(where->seen);
+    pfa_memory_free(where->list);
+    pfa_memory_free(where);
 }
 
 /* The reason why there is no expression. */

@@ -77,21 +77,17 @@ static void put_line(FILE *to, const pfa_lex_t *lex, size_t at)
     char *line = pfa_memory_text(lex->text + shown, shown_end - shown);
     size_t column = count_characters(lex->text + shown, at - shown) + (shown > from ? 3 : 0);
     fprintf(to, "\n  %s%s%s\n  %*s^", shown > from ? "..." : "", line, shown_end < end ? "..." : "", (int)column, "");
-    free(line);
+    pfa_memory_free(line);
 }
 
 void pfa_lex_fail(pfa_lex_t *lex, size_t at, const char *format, ...)
 {
-    size_t size;
     lex->token = PFA_TOKEN_BAD;
     if (lex->why != NULL) {
         return;
     }
-    FILE *to = open_memstream(&lex->why, &size);
-    if (to == NULL) {
-        lex->why = pfa_memory_copy("no memory", 9);
-        return;
-    }
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     if (lex->path != NULL) {
         fprintf(to, "%s:%zu: ", lex->path, pfa_lex_line(lex->text, at));
     }
@@ -100,7 +96,7 @@ void pfa_lex_fail(pfa_lex_t *lex, size_t at, const char *format, ...)
     vfprintf(to, format, arguments);
     va_end(arguments);
     put_line(to, lex, at);
-    fclose(to);
+    lex->why = pfa_memory_stream_close(stream);
 }
 
 const char *pfa_lex_show(const pfa_lex_t *lex, char shown[PFA_LEX_SHOWN])

@@ -163,7 +163,7 @@ void pfa_forms_make(pfa_forms_t *forms, pfa_text_form_t form, const char *text)
 
 void pfa_forms_free(pfa_forms_t *forms)
 {
-    free(forms->names[0]);
-    free(forms->names[1]);
+    pfa_memory_free(forms->names[0]);
+    pfa_memory_free(forms->names[1]);
     forms->names[0] = forms->names[1] = NULL;
 }

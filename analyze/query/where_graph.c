@@ -82,7 +82,7 @@ static uint32_t put(pfa_graph_t *graph, pfa_graph_node_t *node, const uint32_t *
 {
     if (graph->count * 2 >= graph->slot_count) {
         graph->slot_count = graph->slot_count != 0 ? graph->slot_count * 2 : 64;
-        free(graph->slots);
+        pfa_memory_free(graph->slots);
         graph->slots = pfa_memory_get(graph->slot_count, sizeof *graph->slots);
         fill_slots(graph);
     }
@@ -115,10 +115,10 @@ void pfa_graph_begin(pfa_graph_t *graph)
 
 void pfa_graph_free(pfa_graph_t *graph)
 {
-    free(graph->nodes);
-    free(graph->children);
-    free(graph->slots);
-    free(graph->sets);
+    pfa_memory_free(graph->nodes);
+    pfa_memory_free(graph->children);
+    pfa_memory_free(graph->slots);
+    pfa_memory_free(graph->sets);
     pfa_texts_free(&graph->texts);
     *graph = (pfa_graph_t){.nodes = NULL};
 }

@@ -75,7 +75,7 @@ static uint64_t ask(const pfa_where_t *where, const uint64_t *sets)
         known[i] = ask_node(&where->graph, i, known, sets);
     }
     uint64_t asked = known[where->root];
-    free(known);
+    pfa_memory_free(known);
     return asked;
 }
 
@@ -86,6 +86,6 @@ uint64_t pfa_where_identity(const pfa_where_t *where)
     }
     uint64_t *sets = ask_sets(where);
     uint64_t asked = ask(where, sets);
-    free(sets);
+    pfa_memory_free(sets);
     return asked;
 }

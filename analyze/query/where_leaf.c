@@ -126,7 +126,7 @@ static size_t find_unclosed(const char *text, size_t size)
     char *pattern = pfa_memory_copy(text, size);
     const char *bracket = pfa_glob_unclosed(pattern);
     size_t at = bracket != NULL ? (size_t)(bracket - pattern) : SIZE_MAX;
-    free(pattern);
+    pfa_memory_free(pattern);
     return at;
 }
 
@@ -214,7 +214,7 @@ static const char *keep_path(pfa_parse_t *parse)
         path[length++] = text[i];
     }
     const char *kept = pfa_graph_keep(parse->graph, path, length);
-    free(path);
+    pfa_memory_free(path);
     return kept;
 }
 

@@ -24,7 +24,7 @@ static void grow(pfa_map_t *map)
             put(map, old[i].key - 1, old[i].value);
         }
     }
-    free(old);
+    pfa_memory_free(old);
 }
 
 void pfa_map_put(pfa_map_t *map, uint64_t key, uint32_t value)
@@ -38,6 +38,6 @@ void pfa_map_put(pfa_map_t *map, uint64_t key, uint32_t value)
 
 void pfa_map_free(pfa_map_t *map)
 {
-    free(map->entries);
+    pfa_memory_free(map->entries);
     *map = (pfa_map_t){.entries = NULL};
 }

@@ -157,7 +157,7 @@ void pfa_pattern_make(pfa_pattern_t *pattern, pfa_text_form_t form, bool somewhe
 
 void pfa_pattern_free(pfa_pattern_t *pattern)
 {
-    free(pattern->text);
+    pfa_memory_free(pattern->text);
     pattern->text = NULL;
 }
 

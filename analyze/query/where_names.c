@@ -53,14 +53,14 @@ void pfa_where_names_free(pfa_where_names_t *names)
         return;
     }
     for (size_t i = 0; i < names->names.count; i++) {
-        free(names->definitions[i].place);
+        pfa_memory_free(names->definitions[i].place);
     }
-    free(names->definitions);
-    free(names->later_lines);
+    pfa_memory_free(names->definitions);
+    pfa_memory_free(names->later_lines);
     pfa_texts_free(&names->names);
     pfa_texts_free(&names->later);
     pfa_graph_free(&names->graph);
-    free(names);
+    pfa_memory_free(names);
 }
 
 pfa_graph_t *pfa_where_names_graph(pfa_where_names_t *names)
@@ -166,7 +166,7 @@ static void define(pfa_where_names_t *names, const pfa_parse_t *parse, size_t at
     names->definitions = pfa_memory_grow(names->definitions, &names->room, number + 1, sizeof *names->definitions);
     pfa_notes_add(&place, "%s:%zu", parse->lex.path, pfa_lex_line(parse->lex.text, at));
     names->definitions[number] = (pfa_definition_t){.node = node, .place = place.list[0]};
-    free(place.list);
+    pfa_memory_free(place.list);
 }
 
 static void check_name(pfa_where_names_t *names, pfa_parse_t *parse, size_t at, size_t size)
@@ -252,7 +252,8 @@ static char *read_file(const char *path, char **why)
     char *text = NULL;
     size_t room = 0;
     size_t size = 0;
-    FILE *file = fopen(path, "re");
+    pfa_memory_file_t *opened = pfa_memory_file_open(path);
+    FILE *file = opened != NULL ? opened->file : NULL;
     for (size_t got = 1; file != NULL && got > 0 && size <= LARGEST_FILE; size += got) {
         text = pfa_memory_grow(text, &room, size + 4096 + 1, 1);
         got = fread(text + size, 1, 4096, file);
@@ -264,14 +265,12 @@ static char *read_file(const char *path, char **why)
     } else if (memchr(text, '\0', size) != NULL) {
         pfa_notes_add(&reason, "%s: is not text: it has zero bytes", path);
     }
-    if (file != NULL) {
-        fclose(file);
-    }
+    pfa_memory_file_close(opened);
     if (reason.count != 0) {
-        free(text);
+        pfa_memory_free(text);
         text = NULL;
         *why = reason.list[0];
-        free(reason.list);
+        pfa_memory_free(reason.list);
     } else {
         text[size] = '\0';
         remove_mark(text, size);
@@ -293,7 +292,7 @@ bool pfa_where_names_read(pfa_where_names_t *names, const char *path, char **why
         parse.lex.why = NULL;
     }
     pfa_parse_free(&parse);
-    free(text);
+    pfa_memory_free(text);
     return read;
 }
 

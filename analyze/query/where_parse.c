@@ -277,6 +277,6 @@ uint32_t pfa_parse_all(pfa_parse_t *parse)
 
 void pfa_parse_free(pfa_parse_t *parse)
 {
-    free(parse->list);
-    free(parse->lex.why);
+    pfa_memory_free(parse->list);
+    pfa_memory_free(parse->lex.why);
 }

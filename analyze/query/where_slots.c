@@ -43,8 +43,8 @@ uint32_t pfa_slot_get(pfa_where_t *where, uint32_t node)
 void pfa_slot_free(pfa_slot_t *slot)
 {
     pfa_classes_free(&slot->classes);
-    free(slot->answers);
-    free(slot->places);
+    pfa_memory_free(slot->answers);
+    pfa_memory_free(slot->places);
 }
 
 static bool ask(pfa_where_t *where, const pfa_slot_t *slot, const double *numbers)

@@ -33,7 +33,7 @@ static size_t find_slot(const pfa_texts_t *texts, const char *text, size_t size,
 static void grow_slots(pfa_texts_t *texts)
 {
     size_t count = texts->slot_count != 0 ? texts->slot_count * 2 : 64;
-    free(texts->slots);
+    pfa_memory_free(texts->slots);
     texts->slots = pfa_memory_get(count, sizeof *texts->slots);
     texts->slot_count = count;
     for (size_t i = 0; i < texts->count; i++) {
@@ -74,10 +74,10 @@ uint32_t pfa_texts_find(const pfa_texts_t *texts, const char *text, size_t size)
 void pfa_texts_free(pfa_texts_t *texts)
 {
     for (size_t i = 0; i < texts->count; i++) {
-        free(texts->list[i]);
+        pfa_memory_free(texts->list[i]);
     }
-    free(texts->list);
-    free(texts->hashes);
-    free(texts->slots);
+    pfa_memory_free(texts->list);
+    pfa_memory_free(texts->hashes);
+    pfa_memory_free(texts->slots);
     *texts = (pfa_texts_t){.list = NULL};
 }

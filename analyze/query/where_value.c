@@ -1,61 +1,23 @@
 /* Owns numbers with units. See analyze/query/where_parse.h. */
 #include "analyze/query/where_parse.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/units.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-typedef struct pfa_unit {
-    const char *name;
-    double factor;
-} pfa_unit_t;
-
-#define KIB 1024.0
-static const pfa_unit_t bytes[] = {{"B", 1},
-                                   {"K", KIB},
-                                   {"KB", KIB},
-                                   {"KiB", KIB},
-                                   {"M", KIB *KIB},
-                                   {"MB", KIB *KIB},
-                                   {"MiB", KIB *KIB},
-                                   {"G", KIB *KIB *KIB},
-                                   {"GB", KIB *KIB *KIB},
-                                   {"GiB", KIB *KIB *KIB},
-                                   {"T", KIB *KIB *KIB *KIB},
-                                   {"TB", KIB *KIB *KIB *KIB},
-                                   {"TiB", KIB *KIB *KIB *KIB},
-                                   {NULL, 0}};
-static const pfa_unit_t times[] = {{"ns", 1},  {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3}, {"ms", 1e6},
-                                   {"s", 1e9}, {"m", 60e9}, {"min", 60e9},    {"h", 3600e9},    {NULL, 0}};
-static const pfa_unit_t counts[] = {{"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {NULL, 0}};
-static const pfa_unit_t shares[] = {{"%", 0.01}, {NULL, 0}};
 
 /* By form; what fits is told in errors. */
 static const struct {
-    const pfa_unit_t *units;
+    pfa_units_t units;
     const char *fit;
     const char *example;
-    bool any_case;
-} forms[] = {[PFA_FORM_BYTES] = {bytes, "B, K, M, G and T fit", "4K", true},
-             [PFA_FORM_DURATION] = {times, "ns, us, ms, s, m and h fit", "10ms", false},
-             [PFA_FORM_TIME] = {times, "ns, us, ms, s, m and h fit", "10ms", false},
-             [PFA_FORM_COUNT] = {counts, "K, M and G fit, for thousands, millions and billions", "100", true},
-             [PFA_FORM_SHARE] = {shares, "% fits", "50%", false}};
-
-static const pfa_unit_t *find_unit(pfa_form_t form, const char *name, size_t size)
-{
-    for (const pfa_unit_t *unit = forms[form].units; unit->name != NULL; unit++) {
-        bool same =
-            forms[form].any_case ? strncasecmp(unit->name, name, size) == 0 : strncmp(unit->name, name, size) == 0;
-        if (strlen(unit->name) == size && same) {
-            return unit;
-        }
-    }
-    return NULL;
-}
+} forms[] = {[PFA_FORM_BYTES] = {PFA_UNITS_BYTES, "B, K, M, G and T fit", "4K"},
+             [PFA_FORM_DURATION] = {PFA_UNITS_TIME, "ns, us, ms, s, m and h fit", "10ms"},
+             [PFA_FORM_TIME] = {PFA_UNITS_TIME, "ns, us, ms, s, m and h fit", "10ms"},
+             [PFA_FORM_COUNT] = {PFA_UNITS_COUNT, "K, M and G fit, for thousands, millions and billions", "100"},
+             [PFA_FORM_SHARE] = {PFA_UNITS_SHARE, "% fits", "50%"}};
 
 static size_t skip_digits(const pfa_lex_t *lex, size_t at)
 {
@@ -111,9 +73,7 @@ static bool read_unit(pfa_lex_t *lex, pfa_field_t field, size_t number, bool zer
         from = pfa_lex_skip(lex, from);
         end = skip_unit(lex, from);
     }
-    const pfa_unit_t *unit = end > from ? find_unit(form, lex->text + from, end - from) : NULL;
-    if (unit != NULL) {
-        *factor = unit->factor;
+    if (end > from && pfa_units_find(forms[form].units, lex->text + from, end - from, factor)) {
         *at = end;
         return true;
     }
@@ -140,7 +100,7 @@ bool pfa_value_read(pfa_lex_t *lex, pfa_field_t field, size_t *at, double *value
     }
     char *digits = pfa_memory_copy(lex->text + from, end - from);
     *value = strtod(digits, NULL);
-    free(digits);
+    pfa_memory_free(digits);
     if (!read_unit(lex, field, from, *value <= 0, &end, &factor)) {
         return false;
     }

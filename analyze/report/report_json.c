@@ -1,10 +1,11 @@
 /* Owns the report as JSON, for programs. docs/report-json.md describes it; a change of meaning is a new version. */
 #include "analyze/base/json.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/progress.h"
 #include "analyze/base/text.h"
 #include "analyze/names/place.h"
-#include "analyze/points/report.h"
+#include "analyze/report/report.h"
 #include "analyze/query/keys.h"
 
 #include <inttypes.h>
@@ -73,24 +74,24 @@ static bool is_exact(const pfa_source_t *source)
 static void put_file_peak(pfa_json_t *json, const pfa_report_t *report, size_t number)
 {
     const pfa_file_total_t *file = &report->files[number];
-    const pfa_source_t *source = &report->query.sources[number];
+    const pfa_source_t *source = &report->query->sources[number];
     put_peak(json, &(peak_t){.result = file->peak,
                              .one = true,
                              .exact = is_exact(source),
                              .seconds = file->peak_seconds,
-                             .counted = report->query.where == NULL ? source->counters.peak_bytes : 0});
+                             .counted = report->query->where == NULL ? source->counters.peak_bytes : 0});
 }
 
 static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
 {
-    if (report->query.source_count == 1) {
+    if (report->query->source_count == 1) {
         put_file_peak(json, report, 0);
         return;
     }
     peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
     peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
-    for (size_t i = 0; i < report->query.source_count; i++) {
-        peak.exact = peak.exact && is_exact(&report->query.sources[i]);
+    for (size_t i = 0; i < report->query->source_count; i++) {
+        peak.exact = peak.exact && is_exact(&report->query->sources[i]);
     }
     put_peak(json, &peak);
 }
@@ -136,8 +137,8 @@ static void put_all_spent(pfa_json_t *json, const pfa_report_t *report)
 static void put_files(pfa_json_t *json, const pfa_report_t *report)
 {
     pfa_json_begin(json, "files", '[');
-    for (size_t i = 0; i < report->query.source_count; i++) {
-        const pfa_source_t *file = &report->query.sources[i];
+    for (size_t i = 0; i < report->query->source_count; i++) {
+        const pfa_source_t *file = &report->query->sources[i];
         pfa_json_begin(json, NULL, '{');
         pfa_json_text(json, "path", file->path);
         pfa_json_text(json, "program", file->program);
@@ -162,70 +163,24 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
-static bool is_by_stack(const pfa_report_t *report)
-{
-    return report->query.key == NULL || report->query.key == &pfa_keys[0];
-}
-
-/* Half the width of the 95 % confidence intervals of what a point is told with; only if it is an estimate. */
-static void put_within(pfa_json_t *json, const pfa_point_t *point)
-{
-    pfa_json_begin(json, "within", '{');
-    pfa_json_number(json, "allocations", pfa_half_width(point->chunks_variance));
-    pfa_json_number(json, "bytes", pfa_half_width(point->bytes_variance));
-    pfa_json_number(json, "live_chunks", pfa_half_width(point->live_chunks_variance));
-    pfa_json_number(json, "live_bytes", pfa_half_width(point->live_variance));
-    pfa_json_number(json, "peak_chunks", pfa_half_width(point->peak_chunks_variance));
-    pfa_json_number(json, "peak_bytes", pfa_half_width(point->peak_variance));
-    pfa_json_end(json, '}');
-}
-
-void pfa_report_json_point(pfa_json_t *json, pfa_report_t *report, uint32_t number)
-{
-    const pfa_point_t *point = &report->points[number];
-    char id[24];
-    snprintf(id, sizeof id, "%016" PRIx64, pfa_report_point_hash(report, number));
-    pfa_json_text(json, "id", is_by_stack(report) ? id : NULL);
-    pfa_json_text(json, "name", pfa_query_group_name(&report->query, number));
-    pfa_json_number(json, "allocations", point->frees + point->live_chunks);
-    pfa_json_number(json, "frees", point->frees);
-    pfa_json_number(json, "bytes", point->bytes_freed + point->live_bytes);
-    pfa_json_number(json, "bytes_freed", point->bytes_freed);
-    pfa_json_number(json, "live_chunks", point->live_chunks);
-    pfa_json_number(json, "live_bytes", point->live_bytes);
-    pfa_json_number(json, "peak_chunks", point->peak_chunks);
-    pfa_json_number(json, "peak_bytes", point->peak_bytes);
-    if (report->query.sampled) {
-        put_within(json, point);
-    }
-    pfa_score_json_point(json, report, number);
-    pfa_access_json_point(json, report, number);
-    if (is_by_stack(report)) {
-        pfa_lines_t lines = {.list = NULL};
-        pfa_stacks_lines(&report->query.stacks, pfa_query_group_stack(&report->query, number), &lines);
-        pfa_place_json(json, &lines);
-        pfa_lines_free(&lines);
-    }
-}
-
 static void put_points(pfa_json_t *json, pfa_report_t *report, size_t top, pfa_order_t order)
 {
     uint32_t *numbers = pfa_report_order(report, order);
     pfa_progress_t progress;
-    pfa_progress_begin(&progress, "finding names", report->point_count);
+    pfa_progress_begin(&progress, pfa_session_watch(report->query->session), "finding names", report->point_count);
     pfa_json_begin(json, "points", '[');
     for (size_t i = 0; i < report->point_count && i < top; i++) {
         const pfa_point_t *point = &report->points[numbers[i]];
         if (point->frees + point->live_chunks > 0 || pfa_report_map(report, numbers[i]) != NULL) {
             pfa_json_begin(json, NULL, '{');
-            pfa_report_json_point(json, report, numbers[i]);
+            pfa_point_json(json, report, numbers[i]);
             pfa_json_end(json, '}');
         }
         pfa_progress_step(&progress, 1);
     }
     pfa_json_end(json, ']');
     pfa_progress_end(&progress);
-    free(numbers);
+    pfa_memory_free(numbers);
 }
 
 static void put_threads(pfa_json_t *json, const pfa_report_t *report)
@@ -262,20 +217,20 @@ static void put_sizes(pfa_json_t *json, const pfa_report_t *report)
     pfa_json_end(json, ']');
 }
 
-void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
+static void put_all(FILE *to, pfa_report_t *report, size_t top, pfa_order_t order)
 {
-    pfa_json_t json = {.to = stdout};
+    pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-report");
     pfa_json_whole(&json, "version", VERSION);
     put_files(&json, report);
-    pfa_query_complete_json(&report->query, &json);
+    pfa_query_complete_json(report->query, &json);
     put_totals(&json, &report->tally);
     put_all_peak(&json, report);
     put_all_spent(&json, report);
-    if (report->query.sampled) {
+    if (report->query->sampled) {
         pfa_point_t sum = pfa_report_sum(report);
-        put_within(&json, &sum);
+        pfa_point_within_json(&json, &sum);
     }
     pfa_score_json(&json, report);
     pfa_score_json_findings(&json, report, top);
@@ -283,8 +238,26 @@ void pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order)
     put_points(&json, report, top, order);
     put_threads(&json, report);
     put_sizes(&json, report);
-    pfa_query_gather(&report->query);
+    pfa_query_gather(report->query);
     pfa_access_json_remarks(report);
-    put_notes(&json, "remarks", &report->query.remarks);
+    put_notes(&json, "remarks", &report->query->remarks);
     pfa_json_end(&json, '}');
+}
+
+typedef struct writing {
+    FILE *to;
+    size_t top;
+    pfa_order_t order;
+} writing_t;
+
+static void write_json(void *answer, void *to)
+{
+    const writing_t *writing = to;
+    put_all(writing->to, answer, writing->top, writing->order);
+}
+
+int pfa_report_json(pfa_report_t *report, size_t top, pfa_order_t order, FILE *to)
+{
+    writing_t writing = {.to = to, .top = top, .order = order};
+    return pfa_answer_write(report, write_json, &writing);
 }

@@ -2,6 +2,7 @@
  * these. Memory is bounded, whatever the numbers of groups and buckets are, but for a few words for each of either. */
 #include "analyze/timeline/buckets.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 #include "analyze/base/text.h"
 #include "analyze/timeline/ranks.h"
 
@@ -30,11 +31,11 @@ static void make_strand(pfa_strand_t *strand, size_t buckets)
 
 static void free_strand(pfa_strand_t *strand)
 {
-    free(strand->bytes);
-    free(strand->chunks);
-    free(strand->born);
-    free(strand->died);
-    free(strand->variance);
+    pfa_memory_free(strand->bytes);
+    pfa_memory_free(strand->chunks);
+    pfa_memory_free(strand->born);
+    pfa_memory_free(strand->died);
+    pfa_memory_free(strand->variance);
 }
 
 static void add_to_strand(const collecting_t *collecting, pfa_strand_t *strand, const pfa_kind_t *kind,
@@ -77,7 +78,7 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
     }
 }
 
-static void see_source(void *to, const pfa_source_t *source, pfa_trace_t *trace, bool begins)
+static void see_source(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
     collecting_t *collecting = to;
     if (collecting->summit != NULL) {
@@ -126,7 +127,7 @@ static void choose_groups(collecting_t *collecting, const pfa_timeline_wishes_t 
             collecting->strand_of[groups[i]] = (uint32_t)i;
         }
     }
-    free(groups);
+    pfa_memory_free(groups);
 }
 
 /* What is left of estimates that should cancel each other is less than anything that is counted. */
@@ -192,9 +193,10 @@ static bool walk(collecting_t *collecting, const pfa_timeline_wishes_t *wishes)
     return true;
 }
 
-static bool collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes)
+static bool collect(pfa_timeline_t *timeline, const pfa_timeline_wishes_t *wishes)
 {
-    *timeline = (pfa_timeline_t){.query = query, .buckets = wishes->buckets};
+    pfa_query_t *query = &timeline->answer.query;
+    *timeline = (pfa_timeline_t){.answer = timeline->answer, .query = query, .buckets = wishes->buckets};
     timeline->whole_ns = query->end_ns > 0 ? query->end_ns : 1;
     make_strand(&timeline->all, wishes->buckets);
     timeline->all.name = "all";
@@ -204,29 +206,52 @@ static bool collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_time
     bool done = walk(&collecting, wishes);
     pfa_summit_free(summit);
     pfa_ranks_free(&collecting.ranks);
-    free(collecting.strand_of);
+    pfa_memory_free(collecting.strand_of);
     return done;
 }
 
-bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes)
-{
-    for (size_t before = query->source_count; !collect(timeline, query, wishes); before = query->source_count) {
-        pfa_timeline_free(timeline);
-        *timeline = (pfa_timeline_t){.query = query};
-        if (query->source_count == before || query->source_count == 0) {
-            return false; /* without a source less it would fail again */
-        }
-    }
-    return true;
-}
-
-void pfa_timeline_free(pfa_timeline_t *timeline)
+static void forget(pfa_timeline_t *timeline)
 {
     free_strand(&timeline->all);
     for (size_t i = 0; i < timeline->strand_count; i++) {
         free_strand(&timeline->strands[i]);
     }
-    free(timeline->strands);
+    pfa_memory_free(timeline->strands);
+}
+
+static void remark(const pfa_timeline_t *timeline)
+{
+    pfa_query_remark(timeline->query, timeline->folded_chunks, timeline->folded_bytes, true);
+    if (timeline->folded_groups) {
+        pfa_notes_add(&timeline->query->remarks,
+                      "with so many buckets no more than %zu groups fit into memory: the others are told together",
+                      timeline->strand_count - 1);
+    }
+}
+
+static int fill(void *answer, const void *wishes)
+{
+    pfa_timeline_t *timeline = answer;
+    int error = 0;
+    for (size_t sources = timeline->answer.query.source_count; error == 0;
+         sources = timeline->answer.query.source_count) {
+        if (collect(timeline, wishes)) {
+            remark(timeline);
+            return 0;
+        }
+        forget(timeline);
+        error = pfa_answer_again(timeline->query, sources);
+    }
+    return error;
+}
+
+int pfa_timeline_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_timeline_wishes_t *wishes,
+                         pfa_timeline_t **timeline)
+{
+    void *answer;
+    int error = pfa_answer_make(&answer, sizeof **timeline, session, question, fill, wishes);
+    *timeline = answer;
+    return error;
 }
 
 double pfa_timeline_end(const pfa_timeline_t *timeline, size_t bucket)

@@ -22,8 +22,8 @@ pfa_ranks_t pfa_ranks_begin(double whole_ns, size_t buckets)
 
 void pfa_ranks_free(pfa_ranks_t *ranks)
 {
-    free(ranks->changes);
-    free(ranks->totals);
+    pfa_memory_free(ranks->changes);
+    pfa_memory_free(ranks->totals);
 }
 
 /* Rows get shorter, and lie closer: none is written over before it was read. */
@@ -141,6 +141,6 @@ uint32_t *pfa_ranks_order(const pfa_ranks_t *ranks, pfa_query_t *query, pfa_stra
     for (size_t i = 0; i < *count; i++) {
         groups[i] = list[i].group;
     }
-    free(list);
+    pfa_memory_free(list);
     return groups;
 }

@@ -6,8 +6,8 @@
 #ifndef PFA_ANALYZE_TIMELINE_TIMELINE_H
 #define PFA_ANALYZE_TIMELINE_TIMELINE_H
 
-#include "analyze/query/query.h"
 #include "analyze/points/summit.h"
+#include "analyze/query/answer.h"
 
 #include <stdio.h>
 
@@ -32,6 +32,7 @@ typedef enum pfa_strand_sort {
 } pfa_strand_sort_t;
 
 typedef struct pfa_timeline {
+    pfa_answer_t answer;
     pfa_query_t *query;
     size_t buckets;
     double whole_ns; /* all of them together */
@@ -51,9 +52,9 @@ typedef struct pfa_timeline_wishes {
     pfa_strand_sort_t sort;
 } pfa_timeline_wishes_t;
 
-/* Two walks at most. False: a walk failed for good. */
-bool pfa_timeline_collect(pfa_timeline_t *timeline, pfa_query_t *query, const pfa_timeline_wishes_t *wishes);
-void pfa_timeline_free(pfa_timeline_t *timeline);
+/* Two walks at most. 0 or an error number, as of pfa_answer_make. */
+int pfa_timeline_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_timeline_wishes_t *wishes,
+                         pfa_timeline_t **timeline);
 
 /* When a bucket ends, in seconds. */
 double pfa_timeline_end(const pfa_timeline_t *timeline, size_t bucket);
@@ -62,11 +63,8 @@ double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket);
 /* Half of the 95 % confidence interval of the bytes at its end; 0 unless they are estimates. */
 double pfa_timeline_error(const pfa_strand_t *strand, size_t bucket);
 
-/* In bytes, or in chunks. (analyze/draw/timeline_chart.c) */
-void pfa_timeline_term(const pfa_timeline_t *timeline, FILE *to, bool chunks);
-void pfa_timeline_svg(const pfa_timeline_t *timeline, FILE *to, bool chunks);
-/* (analyze/timeline/timeline_data.c) */
-void pfa_timeline_csv(const pfa_timeline_t *timeline, FILE *to);
-void pfa_timeline_json(const pfa_timeline_t *timeline, FILE *to);
+/* 0 or an error number, as of pfa_answer_write. (analyze/timeline/timeline_data.c) */
+int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to);
+int pfa_timeline_json(pfa_timeline_t *timeline, FILE *to);
 
 #endif

@@ -35,8 +35,10 @@ static void put_rows(const pfa_timeline_t *timeline, FILE *to, const pfa_strand_
     }
 }
 
-void pfa_timeline_csv(const pfa_timeline_t *timeline, FILE *to)
+static void put_csv(void *answer, void *file)
 {
+    const pfa_timeline_t *timeline = answer;
+    FILE *to = file;
     bool named = timeline->query->key != NULL;
     fprintf(to, "%stime_s,live_bytes,live_chunks,bytes_born,bytes_died,live_bytes_at_most%s\n", named ? "group," : "",
             timeline->query->sampled ? ",live_bytes_error95" : "");
@@ -90,8 +92,10 @@ static void put_peak(pfa_json_t *json, const pfa_summit_result_t *peak)
     pfa_json_end(json, '}');
 }
 
-void pfa_timeline_json(const pfa_timeline_t *timeline, FILE *to)
+static void put_json(void *answer, void *file)
 {
+    const pfa_timeline_t *timeline = answer;
+    FILE *to = file;
     pfa_json_t json = {.to = to};
     pfa_json_begin(&json, NULL, '{');
     pfa_json_text(&json, "schema", "profalloc-timeline");
@@ -116,4 +120,14 @@ void pfa_timeline_json(const pfa_timeline_t *timeline, FILE *to)
     pfa_json_end(&json, ']');
     pfa_query_tell_json(timeline->query, &json);
     pfa_json_end(&json, '}');
+}
+
+int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to)
+{
+    return pfa_answer_write(timeline, put_csv, to);
+}
+
+int pfa_timeline_json(pfa_timeline_t *timeline, FILE *to)
+{
+    return pfa_answer_write(timeline, put_json, to);
 }

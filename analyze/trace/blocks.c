@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { SEARCH_STEP = 1 << 20 };
 /* A payload is at most so much longer than what is stored of it: nobody gets much memory for few bytes. */
@@ -36,7 +37,7 @@ void pfa_bytes_room(pfa_bytes_t *bytes, size_t size)
 
 void pfa_bytes_free(pfa_bytes_t *bytes)
 {
-    free(bytes->bytes);
+    pfa_memory_free(bytes->bytes);
     *bytes = (pfa_bytes_t){.bytes = NULL};
 }
 
@@ -127,15 +128,15 @@ static void add_block(pfa_blocks_t *blocks, const pfa_block_header_t *header, ui
     blocks->end = offset + sizeof *header + header->stored_size;
 }
 
-int pfa_blocks_scan(int fd, uint64_t size, pfa_blocks_t *blocks)
+int pfa_blocks_scan(int fd, const pfa_watch_t *watch, pfa_blocks_t *blocks)
 {
+    uint64_t size = blocks->size;
     pfa_bytes_t payload = {.bytes = NULL};
     search_t search = {.offset = 0};
     pfa_progress_t progress;
     uint64_t wasted = 0;
     int error = 0;
-    *blocks = (pfa_blocks_t){.size = size};
-    pfa_progress_begin(&progress, "verifying", size);
+    pfa_progress_begin(&progress, watch, "verifying", size);
     for (uint64_t offset = 0; offset < size;) {
         pfa_block_header_t header;
         error = verify(fd, offset, size, &payload, &header, &wasted);
@@ -162,69 +163,99 @@ int pfa_blocks_scan(int fd, uint64_t size, pfa_blocks_t *blocks)
 
 void pfa_blocks_free(pfa_blocks_t *blocks)
 {
-    free(blocks->list);
+    pfa_memory_free(blocks->list);
     *blocks = (pfa_blocks_t){.list = NULL};
 }
 
-/* One decompressor for all blocks; the tool reads with one thread. */
-static ZSTD_DCtx *unpacker(void)
+struct pfa_loader {
+    int fd;
+    ZSTD_DCtx *context;
+    pfa_bytes_t stored;
+};
+
+static void free_context(void *object)
 {
-    static ZSTD_DCtx *context;
-    if (context == NULL) {
-        context = ZSTD_createDCtx();
-        if (context == NULL) {
-            fputs("profalloc: no memory to unpack blocks\n", stderr);
-            exit(1);
-        }
-        (void)ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 27);
-    }
-    return context;
+    const pfa_loader_t *loader = object;
+    (void)ZSTD_freeDCtx(loader->context);
 }
 
-static int unpack_start(const pfa_bytes_t *stored, pfa_bytes_t *payload)
+pfa_loader_t *pfa_loader_new(int fd)
 {
-    ZSTD_inBuffer in = {.src = stored->bytes, .size = stored->size};
+    enum { WINDOW_LOG = 27 };
+    pfa_loader_t *loader = pfa_memory_object(sizeof *loader, free_context);
+    loader->fd = fd;
+    loader->context = ZSTD_createDCtx();
+    if (loader->context == NULL) {
+        pfa_memory_leave(ENOMEM);
+    }
+    (void)ZSTD_DCtx_setParameter(loader->context, ZSTD_d_windowLogMax, WINDOW_LOG);
+    return loader;
+}
+
+void pfa_loader_free(pfa_loader_t *loader)
+{
+    if (loader != NULL) {
+        pfa_bytes_free(&loader->stored);
+        pfa_memory_free(loader);
+    }
+}
+
+/* zstd may have no memory for what it keeps between calls: that is no fault of the block. */
+static int error_of(size_t code)
+{
+    if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) {
+        pfa_memory_leave(ENOMEM);
+    }
+    return EBADMSG;
+}
+
+static int unpack_start(const pfa_loader_t *loader, pfa_bytes_t *payload)
+{
+    ZSTD_inBuffer in = {.src = loader->stored.bytes, .size = loader->stored.size};
     ZSTD_outBuffer out = {.dst = payload->bytes, .size = payload->size};
-    (void)ZSTD_DCtx_reset(unpacker(), ZSTD_reset_session_only);
+    (void)ZSTD_DCtx_reset(loader->context, ZSTD_reset_session_only);
     while (out.pos < out.size) {
         size_t before = in.pos + out.pos;
-        size_t left = ZSTD_decompressStream(unpacker(), &out, &in);
-        if (ZSTD_isError(left) || in.pos + out.pos == before) {
+        size_t left = ZSTD_decompressStream(loader->context, &out, &in);
+        if (ZSTD_isError(left)) {
+            return error_of(left);
+        }
+        if (in.pos + out.pos == before) {
             return EBADMSG;
         }
     }
     return 0;
 }
 
-static int unpack(const pfa_bytes_t *stored, pfa_bytes_t *payload)
+static int unpack(const pfa_loader_t *loader, pfa_bytes_t *payload)
 {
-    size_t size = ZSTD_decompressDCtx(unpacker(), payload->bytes, payload->size, stored->bytes, stored->size);
-    return ZSTD_isError(size) || size != payload->size ? EBADMSG : 0;
+    size_t size =
+        ZSTD_decompressDCtx(loader->context, payload->bytes, payload->size, loader->stored.bytes, loader->stored.size);
+    return ZSTD_isError(size) ? error_of(size) : size != payload->size ? EBADMSG : 0;
 }
 
-int pfa_block_load_start(int fd, const pfa_block_t *block, size_t limit, pfa_bytes_t *payload)
+int pfa_block_load_start(pfa_loader_t *loader, const pfa_block_t *block, size_t limit, pfa_bytes_t *payload)
 {
-    static pfa_bytes_t stored;
     uint64_t at = block->offset + sizeof(pfa_block_header_t);
     bool packed = (block->flags & PFA_BLOCK_COMPRESSED) != 0;
     size_t wanted = block->raw_size < limit ? block->raw_size : limit;
     pfa_bytes_room(payload, wanted + 1);
     payload->size = wanted;
     if (!packed) {
-        return pfa_file_read(fd, payload->bytes, wanted, at);
+        return pfa_file_read(loader->fd, payload->bytes, wanted, at);
     }
-    pfa_bytes_room(&stored, block->stored_size + (size_t)1);
-    stored.size = block->stored_size;
-    int error = pfa_file_read(fd, stored.bytes, stored.size, at);
+    pfa_bytes_room(&loader->stored, block->stored_size + (size_t)1);
+    loader->stored.size = block->stored_size;
+    int error = pfa_file_read(loader->fd, loader->stored.bytes, loader->stored.size, at);
     if (error != 0) {
         return error;
     }
-    return wanted == block->raw_size ? unpack(&stored, payload) : unpack_start(&stored, payload);
+    return wanted == block->raw_size ? unpack(loader, payload) : unpack_start(loader, payload);
 }
 
-int pfa_block_load(int fd, const pfa_block_t *block, pfa_bytes_t *payload)
+int pfa_block_load(pfa_loader_t *loader, const pfa_block_t *block, pfa_bytes_t *payload)
 {
-    return pfa_block_load_start(fd, block, SIZE_MAX, payload);
+    return pfa_block_load_start(loader, block, SIZE_MAX, payload);
 }
 
 const char *pfa_block_name(uint16_t kind)

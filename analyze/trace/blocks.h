@@ -5,6 +5,7 @@
 #ifndef PFA_ANALYZE_TRACE_BLOCKS_H
 #define PFA_ANALYZE_TRACE_BLOCKS_H
 
+#include "analyze/base/progress.h"
 #include "export/format/trace.h"
 
 #include <stdbool.h>
@@ -24,7 +25,10 @@ typedef struct pfa_blocks {
     pfa_block_t *list;
     size_t count;
     size_t room;
-    uint64_t size;    /* of the file when it was scanned */
+    uint64_t size;   /* of the file when it was scanned, */
+    uint64_t device; /* and which file it was */
+    uint64_t inode;
+    uint64_t changed_ns;
     uint64_t end;     /* of the last whole block */
     uint64_t skipped; /* bytes between whole blocks that are none */
     uint64_t damages; /* in so many places */
@@ -42,14 +46,20 @@ int pfa_file_read(int fd, void *to, size_t size, uint64_t offset);
 void pfa_bytes_room(pfa_bytes_t *bytes, size_t size);
 void pfa_bytes_free(pfa_bytes_t *bytes);
 
-/* Finds all whole blocks of the file, which is `size` long, verifying every checksum. 0 or an error number. */
-int pfa_blocks_scan(int fd, uint64_t size, pfa_blocks_t *blocks);
+/* Finds all whole blocks of the file, which is blocks->size long, verifying every checksum. 0 or an error number. */
+int pfa_blocks_scan(int fd, const pfa_watch_t *watch, pfa_blocks_t *blocks);
 void pfa_blocks_free(pfa_blocks_t *blocks);
 
+/* What it takes to load blocks of a file: for one thread at a time. */
+typedef struct pfa_loader pfa_loader_t;
+
+pfa_loader_t *pfa_loader_new(int fd);
+void pfa_loader_free(pfa_loader_t *loader);
+
 /* The unpacked payload. 0, or an error number; EBADMSG: it cannot be unpacked. */
-int pfa_block_load(int fd, const pfa_block_t *block, pfa_bytes_t *payload);
+int pfa_block_load(pfa_loader_t *loader, const pfa_block_t *block, pfa_bytes_t *payload);
 /* As much of the beginning of the payload as `limit`, or all of it. */
-int pfa_block_load_start(int fd, const pfa_block_t *block, size_t limit, pfa_bytes_t *payload);
+int pfa_block_load_start(pfa_loader_t *loader, const pfa_block_t *block, size_t limit, pfa_bytes_t *payload);
 const char *pfa_block_name(uint16_t kind);
 
 /* Takes things off the front of a payload; NULL when there is not enough left. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void drop_overlapping(pfa_livetable_t *table)
     }
     table->ignored += table->extent_count - kept;
     table->extent_count = kept;
-    free(places);
+    pfa_memory_free(places);
 }
 
 /* Extents that lie in the file, each in a place of its own. */
@@ -116,21 +117,37 @@ static int read_head(pfa_livetable_t *table, uint64_t session, uid_t owner)
 static void open_more(pfa_livetable_t *table, const char *path, uid_t owner)
 {
     struct stat status;
-    char *name = NULL;
-    if (asprintf(&name, "%s" PFA_LIVE_MORE_SUFFIX, path) >= 0) {
-        table->more_fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-        free(name);
-    }
+    char *name = pfa_memory_format("%s" PFA_LIVE_MORE_SUFFIX, path);
+    table->more_fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    pfa_memory_free(name);
     if (table->more_fd >= 0 && fstat(table->more_fd, &status) == 0 && S_ISREG(status.st_mode) &&
         may_be_read(&status, owner)) {
         table->more_size = (uint64_t)status.st_size;
     }
 }
 
+/* The whole name of what is there; NULL: there is nothing. */
+static char *whole_path(const char *path)
+{
+    char room[PATH_MAX];
+    return realpath(path, room) != NULL ? pfa_memory_copy(room, strlen(room)) : NULL;
+}
+
+static void close_files(void *object)
+{
+    const pfa_livetable_t *table = object;
+    if (table->fd >= 0) {
+        close(table->fd);
+    }
+    if (table->more_fd >= 0) {
+        close(table->more_fd);
+    }
+}
+
 int pfa_livetable_open(const char *path, const char *named, uint64_t session, uid_t owner, pfa_livetable_t **table)
 {
     const char *found = path;
-    *table = pfa_memory_get(1, sizeof **table);
+    *table = pfa_memory_object(sizeof **table, close_files);
     (*table)->more_fd = -1;
     (*table)->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if ((*table)->fd < 0 && errno == ENOENT && named != NULL) {
@@ -139,7 +156,7 @@ int pfa_livetable_open(const char *path, const char *named, uint64_t session, ui
     }
     int error = (*table)->fd < 0 ? errno : 0;
     if (error == 0) {
-        (*table)->path = realpath(found, NULL);
+        (*table)->path = whole_path(found);
         open_more(*table, path, owner);
         error = read_head(*table, session, owner);
     }
@@ -159,7 +176,6 @@ int pfa_livetable_remove(const pfa_livetable_t *table, const char *path)
 {
     struct stat ours;
     struct stat there;
-    char *more = NULL;
     int error = 0;
     if (table->path != NULL && fstat(table->fd, &ours) == 0 && lstat(table->path, &there) == 0 &&
         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) {
@@ -167,12 +183,10 @@ int pfa_livetable_remove(const pfa_livetable_t *table, const char *path)
     }
     int second = remove_one(path);
     error = error != 0 ? error : second;
-    if (asprintf(&more, "%s" PFA_LIVE_MORE_SUFFIX, path) >= 0) {
-        second = remove_one(more);
-        error = error != 0 ? error : second;
-        free(more);
-    }
-    return error;
+    char *more = pfa_memory_format("%s" PFA_LIVE_MORE_SUFFIX, path);
+    second = remove_one(more);
+    pfa_memory_free(more);
+    return error != 0 ? error : second;
 }
 
 void pfa_livetable_close(pfa_livetable_t *table)
@@ -180,29 +194,22 @@ void pfa_livetable_close(pfa_livetable_t *table)
     if (table == NULL) {
         return;
     }
-    if (table->fd >= 0) {
-        close(table->fd);
-    }
-    if (table->more_fd >= 0) {
-        close(table->more_fd);
-    }
-    free(table->path);
-    free(table->head);
-    free(table->extents);
-    free(table);
+    pfa_memory_free(table->path);
+    pfa_memory_free(table->head);
+    pfa_memory_free(table->extents);
+    pfa_memory_free(table);
 }
 
 /* A line of /proc/PID/maps is of the file if it has its inode or its name. */
-static bool maps_mention(FILE *maps, uint64_t inode, const char *path)
+static bool maps_mention(pfa_memory_file_t *maps, uint64_t inode, const char *path)
 {
-    char *line = NULL;
-    size_t room = 0;
+    size_t length;
     bool found = false;
-    while (!found && getline(&line, &room, maps) > 0) {
+    while (!found && pfa_memory_file_line(maps, &length)) {
         unsigned long in_line;
-        found = (sscanf(line, "%*s %*s %*s %*s %lu", &in_line) == 1 && in_line == inode) || strstr(line, path) != NULL;
+        found = (sscanf(maps->line, "%*s %*s %*s %*s %lu", &in_line) == 1 && in_line == inode) ||
+                strstr(maps->line, path) != NULL;
     }
-    free(line);
     return found;
 }
 
@@ -257,15 +264,15 @@ bool pfa_livetable_in_use(const pfa_livetable_t *table, const char *path)
         return !is_unlocked(table);
     }
     snprintf(name, sizeof name, "/proc/%u/maps", table->head->pid);
-    FILE *maps = fopen(name, "re");
+    pfa_memory_file_t *maps = pfa_memory_file_open(name);
     if (maps == NULL) {
         /* It may be there, but not ours to look at. */
         return errno != ENOENT && errno != ESRCH && !is_another(table->head);
     }
-    char *whole = realpath(path, NULL);
+    char *whole = whole_path(path);
     bool used = fstat(table->fd, &status) == 0 && maps_mention(maps, status.st_ino, whole != NULL ? whole : path);
-    free(whole);
-    fclose(maps);
+    pfa_memory_free(whole);
+    pfa_memory_file_close(maps);
     return used;
 }
 
@@ -296,7 +303,7 @@ int pfa_livetable_walk_extent(const pfa_livetable_t *table, const pfa_live_exten
             at += size;
         }
     }
-    free(buffer);
+    pfa_memory_free(buffer);
     return error == ENODATA ? 0 : error; /* cut short meanwhile */
 }
 

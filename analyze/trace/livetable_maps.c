@@ -55,6 +55,6 @@ int pfa_livetable_maps(const pfa_livetable_t *table, pfa_live_map_visit_t *visit
             error = error != 0 ? error : failed;
         }
     }
-    free(counters);
+    pfa_memory_free(counters);
     return error;
 }

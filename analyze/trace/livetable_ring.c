@@ -165,9 +165,9 @@ static void mend_accesses(pfa_live_span_t *span)
 
 void pfa_live_span_free(pfa_live_span_t *span)
 {
-    free(span->events);
-    free(span->accesses);
-    free(span->addresses);
+    pfa_memory_free(span->events);
+    pfa_memory_free(span->accesses);
+    pfa_memory_free(span->addresses);
     span->events = NULL;
     span->accesses = NULL;
     span->addresses = NULL;

@@ -28,7 +28,7 @@ static void make_slots(pfa_maps_t *maps)
     if (2 * (maps->count + 1) <= maps->slot_count) {
         return;
     }
-    free(maps->slots);
+    pfa_memory_free(maps->slots);
     maps->slot_count = maps->slot_count != 0 ? 4 * maps->slot_count : 64;
     maps->slots = pfa_memory_get(maps->slot_count, sizeof *maps->slots);
     for (size_t i = 0; i < maps->count; i++) {
@@ -73,10 +73,10 @@ bool pfa_maps_take(pfa_maps_t *maps, pfa_cursor_t cursor, uint64_t most)
 void pfa_maps_free(pfa_maps_t *maps)
 {
     for (size_t i = 0; i < maps->count; i++) {
-        free(maps->list[i].counters);
+        pfa_memory_free(maps->list[i].counters);
     }
-    free(maps->list);
-    free(maps->slots);
+    pfa_memory_free(maps->list);
+    pfa_memory_free(maps->slots);
     *maps = (pfa_maps_t){.list = NULL};
 }
 
@@ -95,7 +95,7 @@ void pfa_map_add(pfa_map_t *sum, const pfa_map_t *map)
             memcpy(longer + (size_t)i * map->words, sum->counters + (size_t)i * sum->words,
                    sum->words * sizeof *longer);
         }
-        free(sum->counters);
+        pfa_memory_free(sum->counters);
         sum->counters = longer;
         sum->words = map->words;
     }

@@ -52,6 +52,11 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number)
     return &trace->rings[i];
 }
 
+uint64_t pfa_trace_ring_end(const pfa_trace_t *trace, uint32_t number)
+{
+    return has_ring(trace, number) ? trace->rings[find_ring(trace, number)].end : 0;
+}
+
 /* False if it makes no sense. */
 static bool add_segment(pfa_trace_t *trace, const pfa_batch_segment_t *segment)
 {
@@ -78,7 +83,7 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
 {
     pfa_batch_head_t head;
     size_t limit = sizeof head + PFA_BATCH_SEGMENTS * sizeof(pfa_batch_segment_t);
-    if (pfa_block_load_start(trace->fd, block, limit, start) != 0 || start->size < sizeof head) {
+    if (pfa_block_load_start(trace->loader, block, limit, start) != 0 || start->size < sizeof head) {
         trace->bad_blocks++;
         return;
     }
@@ -106,7 +111,7 @@ static void read_segments(pfa_trace_t *trace, const pfa_block_t *block, pfa_byte
 static void read_after_live(pfa_trace_t *trace, const pfa_block_t *block, pfa_bytes_t *payload)
 {
     pfa_batch_reader_t reader;
-    if (pfa_block_load(trace->fd, block, payload) != 0 || !pfa_batch_open(&reader, payload->bytes, payload->size)) {
+    if (pfa_block_load(trace->loader, block, payload) != 0 || !pfa_batch_open(&reader, payload->bytes, payload->size)) {
         return; /* counted as bad when its rows are walked through */
     }
     pfa_batch_kind_t *kinds = pfa_memory_get(reader.head.kinds, sizeof *kinds);
@@ -117,7 +122,7 @@ static void read_after_live(pfa_trace_t *trace, const pfa_block_t *block, pfa_by
     while (pfa_batch_next(&reader, kinds, &row, NULL) == 1) {
         pfa_trace_put_died(trace, &row.event);
     }
-    free(kinds);
+    pfa_memory_free(kinds);
 }
 
 void pfa_trace_read_rings(pfa_trace_t *trace)
@@ -171,8 +176,19 @@ void pfa_trace_sort_died(pfa_trace_t *trace)
     }
 }
 
-bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
+pfa_died_t pfa_died_begin(const pfa_trace_t *trace)
 {
+    return (pfa_died_t){.trace = trace, .used = pfa_memory_get(trace->died_count, sizeof(uint32_t))};
+}
+
+void pfa_died_end(pfa_died_t *died)
+{
+    pfa_memory_free(died->used);
+}
+
+bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record)
+{
+    const pfa_trace_t *trace = died->trace;
     pfa_chunk_key_t key = make_key(record->alloc_time, record->size_flags, record->stack, record->thread);
     size_t low = 0;
     size_t high = trace->died_count;
@@ -184,19 +200,12 @@ bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record)
             high = middle;
         }
     }
-    size_t next = low < trace->died_count ? low + trace->died[low].used : low;
+    size_t next = low < trace->died_count ? low + died->used[low] : low;
     if (next >= trace->died_count || compare_keys(&trace->died[next], &key) != 0) {
         return false;
     }
-    trace->died[low].used++;
+    died->used[low]++;
     return true;
-}
-
-void pfa_trace_forget_died(pfa_trace_t *trace)
-{
-    for (size_t i = 0; i < trace->died_count; i++) {
-        trace->died[i].used = 0;
-    }
 }
 
 static void merge_node(void *to, uint32_t number, const pfa_live_node_t *node)

@@ -16,7 +16,7 @@ static bool take_text(pfa_cursor_t *cursor, size_t size, char **text)
 {
     const char *from = pfa_cursor_take(cursor, size);
     if (from != NULL) {
-        free(*text);
+        pfa_memory_free(*text);
         *text = pfa_memory_text(from, size);
     }
     return from != NULL;
@@ -112,10 +112,10 @@ static bool take_module(pfa_cursor_t *cursor, pfa_module_t *module)
 static void free_modules(pfa_module_list_t *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        free(list->modules[i].build_id);
-        free(list->modules[i].path);
+        pfa_memory_free(list->modules[i].build_id);
+        pfa_memory_free(list->modules[i].path);
     }
-    free(list->modules);
+    pfa_memory_free(list->modules);
 }
 
 static bool same_modules(const pfa_module_list_t *a, const pfa_module_list_t *b)
@@ -255,7 +255,7 @@ void pfa_trace_put_tag(pfa_trace_t *trace, uint32_t number, const char *name, si
         trace->tags[i].name = NULL;
         trace->tag_count++;
     }
-    free(trace->tags[i].name);
+    pfa_memory_free(trace->tags[i].name);
     trace->tags[i] = (pfa_tag_t){.number = number, .name = pfa_memory_text(name, size)};
 }
 
@@ -303,7 +303,7 @@ void pfa_trace_put_type(pfa_trace_t *trace, uint32_t number, uint64_t type_size,
         trace->types[i].name = NULL;
         trace->type_count++;
     }
-    free(trace->types[i].name);
+    pfa_memory_free(trace->types[i].name);
     trace->types[i] = (pfa_declared_type_t){.number = number, .size = type_size, .name = pfa_memory_text(name, size)};
 }
 
@@ -374,7 +374,7 @@ static bool take_table(pfa_trace_t *trace, pfa_cursor_t cursor)
 {
     bool is_path = cursor.left != 0 && cursor.left < 4096 && cursor.at[0] == '/' && !memchr(cursor.at, 0, cursor.left);
     if (is_path) {
-        free(trace->table_path);
+        pfa_memory_free(trace->table_path);
         trace->table_path = pfa_memory_copy((const char *)cursor.at, cursor.left);
     }
     return is_path;
@@ -407,22 +407,21 @@ void pfa_trace_free_meta(pfa_trace_t *trace)
         free_modules(&trace->module_lists[i]);
     }
     for (size_t i = 0; i < trace->tag_count; i++) {
-        free(trace->tags[i].name);
+        pfa_memory_free(trace->tags[i].name);
     }
     pfa_maps_free(&trace->maps);
-    free(trace->module_lists);
-    free(trace->tags);
+    pfa_memory_free(trace->module_lists);
+    pfa_memory_free(trace->tags);
     for (size_t i = 0; i < trace->type_count; i++) {
-        free(trace->types[i].name);
+        pfa_memory_free(trace->types[i].name);
     }
-    free(trace->types);
-    pfa_region_list_free(&trace->regions);
-    free(trace->threads);
-    free(trace->folds);
-    free(trace->parents);
-    free(trace->pcs);
-    free(trace->table_path);
-    free(trace->program);
-    free(trace->command);
-    free(trace->options);
+    pfa_memory_free(trace->types);
+    pfa_memory_free(trace->threads);
+    pfa_memory_free(trace->folds);
+    pfa_memory_free(trace->parents);
+    pfa_memory_free(trace->pcs);
+    pfa_memory_free(trace->table_path);
+    pfa_memory_free(trace->program);
+    pfa_memory_free(trace->command);
+    pfa_memory_free(trace->options);
 }

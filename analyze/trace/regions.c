@@ -64,6 +64,6 @@ pfa_live_place_t pfa_region_list_find(pfa_region_list_t *regions, uint32_t pictu
 
 void pfa_region_list_free(pfa_region_list_t *regions)
 {
-    free(regions->list);
+    pfa_memory_free(regions->list);
     *regions = (pfa_region_list_t){.count = 0};
 }

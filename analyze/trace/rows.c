@@ -1,33 +1,59 @@
-/* Owns the walk through rows. See analyze/trace/rows.h. One walk at a time: the decoder's memory is shared. */
+/* Owns the walk through rows. See analyze/trace/rows.h. */
 #include "analyze/trace/rows.h"
+#include "analyze/base/memory.h"
 #include "analyze/base/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct walk {
-    pfa_trace_t *trace;
+/* What a walk decodes a block into. */
+typedef struct decoder {
+    pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
+    double weights[PFA_BATCH_ROWS];
+    uint32_t numbers[PFA_BATCH_ROWS]; /* what the visitor said of kinds */
+} decoder_t;
+
+struct pfa_rows {
+    const pfa_trace_t *trace;
     const pfa_visitor_t *visitor;
+    decoder_t *decoder;
+    pfa_loader_t *loader;
+    pfa_bytes_t payload;
+    pfa_region_list_t regions; /* of the picture whose rows are walked through */
+    pfa_died_t died;
     bool skip_died;
     bool told;        /* what is said of accesses means something */
     uint32_t picture; /* that the batch is of, or 0 */
-} walk_t;
-
-static pfa_batch_kind_t kinds[PFA_BATCH_ROWS];
-static double weights[PFA_BATCH_ROWS];
-static uint32_t numbers[PFA_BATCH_ROWS]; /* what the visitor said of kinds */
-static pfa_bytes_t payload;
+};
+typedef pfa_rows_t walk_t;
 
 static bool is_counted(uint64_t size_flags, bool live)
 {
     return live || (size_flags & PFA_EVENT_BEFORE) == 0;
 }
 
-static walk_t make_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool skip_died)
+static walk_t *begin_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, bool skip_died)
 {
-    bool told = visitor->accesses && pfa_trace_has_accesses(trace);
-    return (walk_t){.trace = trace, .visitor = visitor, .skip_died = skip_died, .told = told};
+    walk_t *walk = pfa_memory_get(1, sizeof *walk);
+    *walk = (walk_t){.trace = trace,
+                     .visitor = visitor,
+                     .decoder = pfa_memory_get(1, sizeof(decoder_t)),
+                     .loader = pfa_loader_new(trace->fd),
+                     .died = pfa_died_begin(trace),
+                     .skip_died = skip_died,
+                     .told = visitor->accesses && pfa_trace_has_accesses(trace)};
+    return walk;
+}
+
+void pfa_rows_end(pfa_rows_t *walk)
+{
+    pfa_memory_free(walk->decoder);
+    pfa_loader_free(walk->loader);
+    pfa_bytes_free(&walk->payload);
+    pfa_region_list_free(&walk->regions);
+    pfa_died_end(&walk->died);
+    pfa_memory_free(walk);
 }
 
 /* Whether the decoder is to tell accesses: if nobody wants them, or there are none, it need not. */
@@ -85,10 +111,10 @@ static pfa_live_record_t record_of(const pfa_event_t *event)
 }
 
 /* As pfa_batch_next, with accesses if they are wanted. */
-static int next_row(pfa_batch_reader_t *reader, bool accesses, pfa_row_t *row, uint32_t *kind)
+static int next_row(const walk_t *walk, pfa_batch_reader_t *reader, bool accesses, pfa_row_t *row, uint32_t *kind)
 {
     pfa_batch_row_t read;
-    int more = pfa_batch_next(reader, kinds, &read, accesses ? &row->accesses : NULL);
+    int more = pfa_batch_next(reader, walk->decoder->kinds, &read, accesses ? &row->accesses : NULL);
     row->event = read.event;
     row->life = read.life;
     row->told = accesses;
@@ -98,19 +124,19 @@ static int next_row(pfa_batch_reader_t *reader, bool accesses, pfa_row_t *row, u
 }
 
 /* Row by row, leaving out those that died after all. */
-static bool walk_picture(const walk_t *walk, pfa_batch_reader_t *reader)
+static bool walk_picture(walk_t *walk, pfa_batch_reader_t *reader)
 {
     bool accesses = wants_accesses(walk, reader);
     pfa_row_t row = {.life = 0};
     uint32_t kind;
     int more;
-    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+    while ((more = next_row(walk, reader, accesses, &row, &kind)) == 1) {
         pfa_live_record_t record = record_of(&row.event);
         row.event.free_time = UINT64_MAX;
         if (row.place.address != 0) {
-            row.place = pfa_region_list_find(&walk->trace->regions, walk->picture, row.place.address);
+            row.place = pfa_region_list_find(&walk->regions, walk->picture, row.place.address);
         }
-        if (!walk->skip_died || !pfa_trace_has_died(walk->trace, &record)) {
+        if (!walk->skip_died || !pfa_died_has(&walk->died, &record)) {
             visit_single(walk, &row, true);
         }
     }
@@ -124,7 +150,7 @@ static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
     pfa_row_t row = {.life = 0};
     uint32_t kind;
     int more;
-    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+    while ((more = next_row(walk, reader, accesses, &row, &kind)) == 1) {
         visit_single(walk, &row, false);
     }
     return more == 0;
@@ -133,13 +159,14 @@ static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
 static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
 {
     const pfa_visitor_t *visitor = walk->visitor;
+    decoder_t *decoder = walk->decoder;
     if ((reader->head.flags & PFA_BATCH_SIZES) != 0) {
         return walk_sizes(walk, reader);
     }
     begin_batch(visitor);
     for (uint32_t i = 0; i < reader->head.kinds; i++) {
-        bool told = visitor->kind != NULL && is_counted(kinds[i].size_flags, false);
-        numbers[i] = told ? visitor->kind(visitor->to, &kinds[i], weights[i], false) : 0;
+        bool told = visitor->kind != NULL && is_counted(decoder->kinds[i].size_flags, false);
+        decoder->numbers[i] = told ? visitor->kind(visitor->to, &decoder->kinds[i], decoder->weights[i], false) : 0;
     }
     if (visitor->row == NULL) {
         return true;
@@ -148,25 +175,25 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     pfa_row_t row = {.life = 0};
     uint32_t kind;
     int more;
-    while ((more = next_row(reader, accesses, &row, &kind)) == 1) {
+    while ((more = next_row(walk, reader, accesses, &row, &kind)) == 1) {
         if (is_counted(row.event.size_flags, false)) {
             put_on_axis(walk->trace, &row);
             row.told = accesses && walk->told;
-            visitor->row(visitor->to, numbers[kind], &row, weights[kind], false);
+            visitor->row(visitor->to, decoder->numbers[kind], &row, decoder->weights[kind], false);
         }
     }
     return more == 0;
 }
 
-static bool walk_batch(const walk_t *walk, const uint8_t *bytes, size_t size, bool live)
+static bool walk_batch(walk_t *walk, const uint8_t *bytes, size_t size, bool live)
 {
     pfa_batch_reader_t reader;
     if (!pfa_batch_open(&reader, bytes, size) || ((reader.head.flags & PFA_BATCH_LIVE) != 0) != live) {
         return false;
     }
     for (uint32_t i = 0; i < reader.head.kinds; i++) {
-        pfa_batch_kind_at(&reader, i, &kinds[i]);
-        weights[i] = pfa_trace_weight(walk->trace, kinds[i].size_flags);
+        pfa_batch_kind_at(&reader, i, &walk->decoder->kinds[i]);
+        walk->decoder->weights[i] = pfa_trace_weight(walk->trace, walk->decoder->kinds[i].size_flags);
     }
     reader.wants_addresses = walk->visitor->places;
     return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
@@ -174,45 +201,50 @@ static bool walk_batch(const walk_t *walk, const uint8_t *bytes, size_t size, bo
 
 static bool walk_block(walk_t *walk, const pfa_block_t *block, bool any_picture)
 {
+    pfa_bytes_t *payload = &walk->payload;
     pfa_trace_live_t live;
     const uint8_t *bytes;
     size_t size;
-    if (pfa_block_load(walk->trace->fd, block, &payload) != 0) {
+    if (pfa_block_load(walk->loader, block, payload) != 0) {
         return false;
     }
     if (block->kind == PFA_BLOCK_REGIONS) {
-        return pfa_region_list_take(&walk->trace->regions, payload.bytes, payload.size);
+        return pfa_region_list_take(&walk->regions, payload->bytes, payload->size);
     }
     if (block->kind == PFA_BLOCK_EVENTS) {
-        return walk_batch(walk, payload.bytes, payload.size, false);
+        return walk_batch(walk, payload->bytes, payload->size, false);
     }
-    if (!pfa_trace_live_batch(&payload, &live, &bytes, &size)) {
+    if (!pfa_trace_live_batch(payload, &live, &bytes, &size)) {
         return false;
     }
     walk->picture = live.number;
     return !(any_picture || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
 }
 
-bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor)
+pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor)
 {
-    walk_t walk = make_walk(trace, visitor, false);
-    return walk_block(&walk, block, true);
+    return begin_walk(trace, visitor, false);
 }
 
-static void walk_rings_of(pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)
+bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block)
+{
+    return walk_block(rows, block, true);
+}
+
+static void walk_rings_of(const pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)
 {
     for (size_t i = 0; i < pfa_livetable_rings_in(trace->live, extent); i++) {
         pfa_live_extent_t ring = pfa_livetable_ring_at(trace->live, extent, i);
         pfa_live_span_t span;
         if (pfa_trace_takes_ring(trace, ring.index) &&
-            pfa_livetable_ring(trace->live, &ring, pfa_trace_ring(trace, ring.index)->end, &span) == 0) {
+            pfa_livetable_ring(trace->live, &ring, pfa_trace_ring_end(trace, ring.index), &span) == 0) {
             visit(to, &span);
             pfa_live_span_free(&span);
         }
     }
 }
 
-void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
+void pfa_rows_walk_rings(const pfa_trace_t *trace, pfa_span_visit_t *visit, void *to)
 {
     for (size_t i = 0; trace->live != NULL && i < trace->live->extent_count; i++) {
         walk_rings_of(trace, i, visit, to);
@@ -251,8 +283,8 @@ static void visit_span(void *to, const pfa_live_span_t *span)
 static void visit_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
                          const pfa_live_place_t *place)
 {
-    const walk_t *walk = to;
-    if (pfa_trace_has_died(walk->trace, record)) {
+    walk_t *walk = to;
+    if (pfa_died_has(&walk->died, record)) {
         return;
     }
     pfa_event_t event = pfa_live_event(record);
@@ -261,27 +293,28 @@ static void visit_record(void *to, const pfa_live_record_t *record, const pfa_ev
     visit_single(walk, &row, true);
 }
 
-int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *what)
+int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64_t *bad_blocks, const char *what)
 {
-    walk_t walk = make_walk(trace, visitor, true);
+    walk_t *walk = begin_walk(trace, visitor, true);
+    int error = 0;
     pfa_progress_t progress;
-    pfa_trace_forget_died(trace);
-    pfa_progress_begin(&progress, what, trace->blocks.size);
+    pfa_progress_begin(&progress, trace->watch, what, trace->blocks.size);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
         bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE ||
                     (visitor->places && block->kind == PFA_BLOCK_REGIONS);
-        if (rows && !walk_block(&walk, block, false)) {
-            trace->bad_blocks += count_bad;
+        if (rows && !walk_block(walk, block, false)) {
+            ++*bad_blocks;
         }
         pfa_progress_step(&progress, sizeof(pfa_block_header_t) + block->stored_size);
     }
     pfa_progress_end(&progress);
-    if (trace->live == NULL) {
-        return 0;
+    if (trace->live != NULL) {
+        pfa_rows_walk_rings(trace, visit_span, walk);
+        error = pfa_livetable_records(trace->live, visit_record, walk);
     }
-    pfa_rows_walk_rings(trace, visit_span, &walk);
-    return pfa_livetable_records(trace->live, visit_record, &walk);
+    pfa_rows_end(walk);
+    return error;
 }
 
 void pfa_access_bytes(const pfa_event_accesses_t *accesses, uint64_t size, uint64_t *low, uint64_t *behind)

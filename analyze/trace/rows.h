@@ -35,16 +35,19 @@ pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const p
 /* The same of entry `i` of a span, with its place. */
 pfa_row_t pfa_row_of_span(const pfa_trace_t *trace, const pfa_live_span_t *span, size_t i);
 
-/* 0, or the error number of a file that can no longer be read. Blocks that make no sense are counted in the trace's
- * bad_blocks where `count_bad`. */
-int pfa_rows_walk(pfa_trace_t *trace, const pfa_visitor_t *visitor, bool count_bad, const char *progress);
+/* 0, or the error number of a file that can no longer be read. *bad_blocks grows by the number of blocks that make no sense. Any number
+ * of walks through one trace may be under way. */
+int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64_t *bad_blocks, const char *progress);
 
-/* The rows of one block of EVENTS or LIVE, whatever picture it is of. False: they make no sense. One of REGIONS has none, but
+/* Block by block: the rows of one of EVENTS or LIVE, whatever picture it is of. False: they make no sense. One of REGIONS has none, but
  * what it says holds for rows that follow. */
-bool pfa_rows_walk_block(pfa_trace_t *trace, const pfa_block_t *block, const pfa_visitor_t *visitor);
+typedef struct pfa_rows pfa_rows_t;
+pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor);
+bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block);
+void pfa_rows_end(pfa_rows_t *rows);
 /* The deaths that are only in rings. */
 typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);
-void pfa_rows_walk_rings(pfa_trace_t *trace, pfa_span_visit_t *visit, void *to);
+void pfa_rows_walk_rings(const pfa_trace_t *trace, pfa_span_visit_t *visit, void *to);
 
 /* The touched part in bytes: up to *behind, not included. */
 void pfa_access_bytes(const pfa_event_accesses_t *accesses, uint64_t size, uint64_t *low, uint64_t *behind);

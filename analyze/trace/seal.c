@@ -1,12 +1,10 @@
-/* Owns `profalloc seal`. All or nothing: until the END block is on the disk the live table stays, and what was appended
+/* Owns the sealing of traces. See analyze/trace/seal.h. All or nothing: until the END block is on the disk the live table stays, and what was appended
  * is cut off again when something fails. */
 #include "analyze/trace/seal.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/trace/tally.h"
 #include "analyze/trace/tracefile.h"
-#include "cli/commands.h"
-#include "cli/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +26,10 @@ typedef struct sealing {
     uint64_t time;
     pfa_bytes_t regions; /* of chunks that wait to be written: a REGIONS block's head and some */
     uint64_t last_region;
+    pfa_died_t died;
+    pfa_account_t account;
+    int fd;
+    int error;
 } sealing_t;
 
 /* Those that were gathered; then begins others of this form. */
@@ -113,7 +115,7 @@ static void add_record(void *to, const pfa_live_record_t *record, const pfa_even
                        const pfa_live_place_t *place)
 {
     sealing_t *sealing = to;
-    if (pfa_trace_has_died(sealing->trace, record)) {
+    if (pfa_died_has(&sealing->died, record)) {
         return;
     }
     pfa_event_t event = pfa_live_event(record);
@@ -143,7 +145,7 @@ static void write_tags(sealing_t *sealing)
     if (size != 0) {
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_TAGS, sealing->time, payload, size);
     }
-    free(payload);
+    pfa_memory_free(payload);
 }
 
 static void write_types(sealing_t *sealing)
@@ -207,7 +209,7 @@ static void write_lacks(sealing_t *sealing)
         memcpy(payload, &mark, sizeof mark);
         memcpy(payload + sizeof mark, lacks->list[i], mark.text_size);
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_MARK, sealing->time, payload, sizeof mark + mark.text_size);
-        free(payload);
+        pfa_memory_free(payload);
     }
 }
 
@@ -224,7 +226,7 @@ static void write_totals(sealing_t *sealing, const pfa_tally_t *tally)
     counters.frees = whole(tally->frees);
     counters.bytes_allocated = whole(tally->bytes_freed + tally->live_bytes);
     counters.bytes_freed = whole(tally->bytes_freed);
-    counters.lost = pfa_trace_lost(trace);
+    counters.lost = pfa_trace_lost(trace, &sealing->account);
     if (trace->fold_count != 0) {
         pfa_tracefile_block(&sealing->writer, PFA_BLOCK_FOLDS, sealing->time, trace->folds,
                             trace->fold_count * sizeof *trace->folds);
@@ -246,7 +248,7 @@ static int append(sealing_t *sealing, int fd)
 {
     pfa_trace_t *trace = sealing->trace;
     pfa_tally_t tally;
-    int error = pfa_tally_trace(&tally, trace);
+    int error = pfa_tally_trace(&tally, trace, &sealing->account);
     uint32_t first = count_written_nodes(trace);
     pfa_tracefile_begin(&sealing->writer, fd, &trace->blocks);
     pfa_tracefile_nodes(&sealing->writer, sealing->time, first, trace->node_count - first, trace->parents + first,
@@ -256,7 +258,7 @@ static int append(sealing_t *sealing, int fd)
     pfa_rows_walk_rings(trace, add_span, sealing);
     write_events(sealing, 0);
     begin_live(sealing);
-    pfa_trace_forget_died(trace);
+    sealing->died = pfa_died_begin(trace);
     error = error != 0 ? error : pfa_livetable_records(trace->live, add_record, sealing);
     write_live(sealing, true);
     write_maps(sealing);
@@ -269,21 +271,28 @@ static int append(sealing_t *sealing, int fd)
     return error != 0 || fdatasync(fd) == 0 ? error : errno;
 }
 
-static int append_or_undo(pfa_trace_t *trace, int fd)
+/* As work of its own: without memory, too, what was appended is cut off again. */
+static void append_all(void *to)
 {
-    sealing_t sealing = {.trace = trace, .time = trace->last_time};
+    sealing_t *sealing = to;
+    sealing->batch = pfa_memory_get(1, sizeof *sealing->batch);
+    sealing->bytes = pfa_memory_get(sizeof(pfa_trace_live_t) + PFA_BATCH_SIZE_MAX, 1);
+    sealing->error = append(sealing, sealing->fd);
+    pfa_memory_free(sealing->batch);
+    pfa_memory_free(sealing->bytes);
+    pfa_bytes_free(&sealing->regions);
+    pfa_died_end(&sealing->died);
+}
+
+static int append_or_undo(pfa_trace_t *trace, int fd, bool *kept)
+{
+    sealing_t sealing = {.trace = trace, .time = trace->last_time, .fd = fd};
     if (ftruncate(fd, (off_t)trace->blocks.end) != 0) {
         return errno;
     }
-    sealing.batch = pfa_memory_get(1, sizeof *sealing.batch);
-    sealing.bytes = pfa_memory_get(sizeof(pfa_trace_live_t) + PFA_BATCH_SIZE_MAX, 1);
-    int error = append(&sealing, fd);
-    if (error != 0 && ftruncate(fd, (off_t)trace->blocks.end) != 0) {
-        pfa_tool_say("seal", "%s keeps an unfinished end: %s", trace->path, strerror(errno));
-    }
-    free(sealing.batch);
-    free(sealing.bytes);
-    pfa_bytes_free(&sealing.regions);
+    int error = pfa_memory_work(pfa_memory_arena(), append_all, &sealing);
+    error = error != 0 ? error : sealing.error;
+    *kept = error != 0 && ftruncate(fd, (off_t)trace->blocks.end) != 0;
     return error;
 }
 
@@ -291,9 +300,7 @@ __attribute__((format(printf, 3, 4))) static pfa_sealed_t give_up(pfa_sealed_t h
 {
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(why, format, arguments) < 0) {
-        *why = NULL;
-    }
+    *why = pfa_memory_vformat(format, arguments);
     va_end(arguments);
     return how;
 }
@@ -329,13 +336,15 @@ static pfa_sealed_t seal_open(pfa_trace_t *trace, char **why)
     if (fd < 0) {
         return give_up(PFA_SEAL_FAILED, why, "cannot write %s: %s", trace->path, strerror(errno));
     }
-    int error = flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : append_or_undo(trace, fd);
+    bool kept = false;
+    int error = flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : append_or_undo(trace, fd, &kept);
     close(fd);
     if (error == EWOULDBLOCK) {
         return give_up(PFA_SEAL_FAILED, why, "%s is being sealed", trace->path);
     }
     if (error != 0) {
-        return give_up(PFA_SEAL_FAILED, why, "cannot end %s: %s; its live table stays", trace->path, strerror(error));
+        return give_up(PFA_SEAL_FAILED, why, "cannot end %s: %s; its live table stays%s", trace->path, strerror(error),
+                       kept ? ", and so does an unfinished end, which could not be cut off" : "");
     }
     error = pfa_livetable_remove(trace->live, trace->live_path);
     if (error != 0) {
@@ -345,42 +354,14 @@ static pfa_sealed_t seal_open(pfa_trace_t *trace, char **why)
     return PFA_SEALED;
 }
 
-pfa_sealed_t pfa_seal(const char *path, char **why)
+pfa_sealed_t pfa_seal(const char *path, const pfa_watch_t *watch, char **why)
 {
     *why = NULL;
-    pfa_trace_t *trace = pfa_trace_open(path, why);
+    pfa_trace_t *trace = pfa_trace_open(path, watch, why);
     if (trace == NULL) {
         return PFA_SEAL_NO_TRACE;
     }
     pfa_sealed_t how = seal_open(trace, why);
     pfa_trace_close(trace);
     return how;
-}
-
-static const char usage[] =
-    "usage: profalloc seal FILE...\n\n"
-    "Ends traces whose process was killed: puts into each what is only in the live table beside it\n"
-    "(FILE.live), and removes that. A trace of a process that goes on is left alone.\n\n"
-    "Exit status: 0 all have their end, 1 one could not be ended, 2 one is no trace.\n";
-
-int pfa_command_seal(int argc, char **argv)
-{
-    int status = 0;
-    int first = pfa_tool_files(argc, argv, usage, &status);
-    for (int i = first; first != 0 && i < argc; i++) {
-        char *why;
-        pfa_sealed_t how = pfa_seal(argv[i], &why);
-        if (why != NULL) {
-            pfa_tool_say("seal", "%s", why);
-        }
-        if (how == PFA_SEAL_NO_TRACE) {
-            status = PFA_EXIT_USAGE;
-        } else if (how != PFA_SEALED && how != PFA_SEALED_BEFORE && status == 0) {
-            status = PFA_EXIT_FAILED;
-        } else if (why == NULL) {
-            printf("%s: %s\n", argv[i], how == PFA_SEALED ? "sealed" : "has its end already");
-        }
-        free(why);
-    }
-    return pfa_tool_finish("seal", status);
 }

@@ -2,6 +2,8 @@
 #ifndef PFA_ANALYZE_TRACE_SEAL_H
 #define PFA_ANALYZE_TRACE_SEAL_H
 
+#include "analyze/base/progress.h"
+
 typedef enum pfa_sealed {
     PFA_SEALED,        /* the trace has its end now, the live table is removed */
     PFA_SEALED_BEFORE, /* it had it already */
@@ -11,6 +13,6 @@ typedef enum pfa_sealed {
 } pfa_sealed_t;
 
 /* *why says what is wrong if something is; the caller frees it. */
-pfa_sealed_t pfa_seal(const char *path, char **why);
+pfa_sealed_t pfa_seal(const char *path, const pfa_watch_t *watch, char **why);
 
 #endif

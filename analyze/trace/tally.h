@@ -19,10 +19,10 @@ void pfa_tally_kind(pfa_tally_t *tally, const pfa_trace_t *trace, const pfa_batc
                     bool live);
 void pfa_tally_folds(pfa_tally_t *tally, const pfa_trace_t *trace);
 /* All of a trace. 0 or an error number. */
-int pfa_tally_trace(pfa_tally_t *tally, pfa_trace_t *trace);
+int pfa_tally_trace(pfa_tally_t *tally, const pfa_trace_t *trace, pfa_account_t *account);
 /* The same, and every row of every block is decoded, also of pictures that do not count. */
-int pfa_tally_check(pfa_tally_t *tally, pfa_trace_t *trace);
+int pfa_tally_check(pfa_tally_t *tally, const pfa_trace_t *trace, pfa_account_t *account);
 /* Says what is missing, once all rows were walked through: pfa_trace_tell_missing, and what the tally shows. */
-void pfa_tally_tell_missing(const pfa_tally_t *tally, pfa_trace_t *trace);
+void pfa_tally_tell_missing(const pfa_tally_t *tally, const pfa_trace_t *trace, pfa_account_t *account);
 
 #endif

@@ -20,14 +20,12 @@ __attribute__((format(printf, 2, 3))) static int fail(char **why, const char *fo
 {
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(why, format, arguments) < 0) {
-        *why = NULL;
-    }
+    *why = pfa_memory_vformat(format, arguments);
     va_end(arguments);
     return -1;
 }
 
-static int open_file(pfa_trace_t *trace, uint64_t *size, char **why)
+static int open_file(pfa_trace_t *trace, char **why)
 {
     struct stat status;
     trace->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -40,7 +38,11 @@ static int open_file(pfa_trace_t *trace, uint64_t *size, char **why)
     if (status.st_size == 0) {
         return fail(why, "%s is empty, not a trace", trace->path);
     }
-    *size = (uint64_t)status.st_size;
+    trace->blocks =
+        (pfa_blocks_t){.size = (uint64_t)status.st_size,
+                       .device = status.st_dev,
+                       .inode = status.st_ino,
+                       .changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec};
     return 0;
 }
 
@@ -52,7 +54,7 @@ static void note_picture(pfa_trace_t *trace, const pfa_block_t *block)
     pfa_trace_live_t live;
     const uint8_t *batch;
     size_t size;
-    if (pfa_block_load_start(trace->fd, block, sizeof live + NAME + sizeof head, &payload) == 0 &&
+    if (pfa_block_load_start(trace->loader, block, sizeof live + NAME + sizeof head, &payload) == 0 &&
         payload.size >= sizeof live) {
         memcpy(&live, payload.bytes, sizeof live);
         if (pfa_trace_live_batch(&payload, &live, &batch, &size) && size >= sizeof head) {
@@ -85,7 +87,7 @@ static bool read_meta(pfa_trace_t *trace, const pfa_block_t *block, uint64_t *bu
         return false;
     }
     *budget -= cost;
-    return pfa_block_load(trace->fd, block, payload) == 0 && pfa_trace_take(trace, block, payload);
+    return pfa_block_load(trace->loader, block, payload) == 0 && pfa_trace_take(trace, block, payload);
 }
 
 static int read_blocks(pfa_trace_t *trace, char **why)
@@ -147,13 +149,31 @@ static int open_live(pfa_trace_t *trace)
     return 0;
 }
 
-static int open_once(pfa_trace_t *trace, char **why)
+static bool is_same(const pfa_blocks_t *one, const pfa_blocks_t *other)
 {
-    uint64_t size = 0;
-    if (open_file(trace, &size, why) != 0) {
+    return one->size == other->size && one->device == other->device && one->inode == other->inode &&
+           one->changed_ns == other->changed_ns;
+}
+
+/* Finds the blocks, or takes those that are known. */
+static int find_blocks(pfa_trace_t *trace, const pfa_blocks_t *known)
+{
+    if (known == NULL || !is_same(known, &trace->blocks)) {
+        return pfa_blocks_scan(trace->fd, trace->watch, &trace->blocks);
+    }
+    trace->blocks = *known;
+    trace->blocks.list = pfa_memory_copy(known->list, known->count * sizeof *known->list);
+    trace->blocks.room = known->count;
+    return 0;
+}
+
+static int open_once(pfa_trace_t *trace, const pfa_blocks_t *known, char **why)
+{
+    if (open_file(trace, why) != 0) {
         return -1;
     }
-    int error = pfa_blocks_scan(trace->fd, size, &trace->blocks);
+    trace->loader = pfa_loader_new(trace->fd);
+    int error = find_blocks(trace, known);
     if (error != 0) {
         return fail(why, "cannot read %s: %s", trace->path, strerror(error));
     }
@@ -170,17 +190,31 @@ static int open_once(pfa_trace_t *trace, char **why)
     return open_live(trace);
 }
 
-pfa_trace_t *pfa_trace_open(const char *path, char **why)
+static void close_file(void *object)
+{
+    const pfa_trace_t *trace = object;
+    if (trace->fd >= 0) {
+        close(trace->fd);
+    }
+}
+
+pfa_trace_t *pfa_trace_open(const char *path, const pfa_watch_t *watch, char **why)
+{
+    return pfa_trace_open_again(path, watch, NULL, why);
+}
+
+pfa_trace_t *pfa_trace_open_again(const char *path, const pfa_watch_t *watch, const pfa_blocks_t *known, char **why)
 {
     for (int tries = 0;; tries++) {
-        pfa_trace_t *trace = pfa_memory_get(1, sizeof *trace);
+        pfa_trace_t *trace = pfa_memory_object(sizeof *trace, close_file);
         size_t length = strlen(path);
         trace->fd = -1;
+        trace->watch = watch;
         trace->path = pfa_memory_copy(path, length);
         trace->live_path = pfa_memory_get(length + sizeof PFA_LIVE_SUFFIX, 1);
         memcpy(trace->live_path, path, length);
         strcpy(trace->live_path + length, PFA_LIVE_SUFFIX);
-        int result = open_once(trace, why);
+        int result = open_once(trace, known, why);
         if (result == 0 || (result == EAGAIN && tries == 3)) {
             pfa_trace_sort_died(trace);
             return trace;
@@ -197,9 +231,7 @@ void pfa_trace_close(pfa_trace_t *trace)
     if (trace == NULL) {
         return;
     }
-    if (trace->fd >= 0) {
-        close(trace->fd);
-    }
+    pfa_loader_free(trace->loader);
     pfa_trace_free_meta(trace);
     pfa_livetable_close(trace->live);
     pfa_blocks_free(&trace->blocks);
@@ -207,11 +239,34 @@ void pfa_trace_close(pfa_trace_t *trace)
     pfa_notes_free(&trace->lacks);
     pfa_notes_free(&trace->missing);
     pfa_notes_free(&trace->remarks);
-    free(trace->rings);
-    free(trace->died);
-    free(trace->path);
-    free(trace->live_path);
-    free(trace);
+    pfa_memory_free(trace->rings);
+    pfa_memory_free(trace->died);
+    pfa_memory_free(trace->path);
+    pfa_memory_free(trace->live_path);
+    pfa_memory_free(trace);
+}
+
+bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start)
+{
+    pfa_block_header_t header;
+    pfa_bytes_t payload = {.bytes = NULL};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    pfa_loader_t *loader = fd >= 0 ? pfa_loader_new(fd) : NULL;
+    bool found = fd >= 0 && pfa_file_read(fd, &header, sizeof header, 0) == 0 && header.magic == PFA_BLOCK_MAGIC &&
+                 header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 && header.stored_size <= 1 << 20;
+    if (found) {
+        pfa_block_t block = {.raw_size = header.raw_size, .stored_size = header.stored_size, .flags = header.flags};
+        found = pfa_block_load_start(loader, &block, sizeof *start, &payload) == 0 && payload.size == sizeof *start;
+    }
+    if (found) {
+        memcpy(start, payload.bytes, sizeof *start);
+    }
+    pfa_loader_free(loader);
+    if (fd >= 0) {
+        close(fd);
+    }
+    pfa_bytes_free(&payload);
+    return found;
 }
 
 /* The last list that begins at the node or before it; the first is for those before it, too. */

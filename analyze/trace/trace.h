@@ -55,7 +55,6 @@ typedef struct pfa_chunk_key {
     uint64_t alloc_time;
     uint64_t size_thread; /* size << 16 | thread */
     uint32_t stack;
-    uint32_t used; /* in the first of equal ones: so many of them have answered */
 } pfa_chunk_key_t;
 
 typedef struct pfa_trace {
@@ -63,6 +62,8 @@ typedef struct pfa_trace {
     char *live_path;
     char *table_path; /* where the trace says that its live table is; NULL: beside it */
     int fd;
+    pfa_loader_t *loader;     /* while it is opened, and for who has it alone */
+    const pfa_watch_t *watch; /* who is told how far long work with it is */
     pfa_blocks_t blocks;
     pfa_livetable_t *live; /* NULL if the trace was ended, or there is none */
     bool running;          /* the process is still there */
@@ -100,8 +101,7 @@ typedef struct pfa_trace {
     size_t fold_room;
     bool has_counters;
     pfa_trace_counters_t counters;
-    pfa_maps_t maps;           /* of accesses */
-    pfa_region_list_t regions; /* of the picture whose rows are walked through */
+    pfa_maps_t maps; /* of accesses */
     bool has_clock;
     pfa_trace_clock_t clock; /* the last */
     pfa_notes_t marks;
@@ -123,13 +123,26 @@ typedef struct pfa_trace {
         axis; /* by which moments are to be cut, so that all are in order: as the coarsest of them. 0 of old traces */
 
     pfa_notes_t lacks;   /* of what is missing, what the live table should have; a sealed trace says so, too */
-    pfa_notes_t missing; /* what keeps this trace from being complete */
-    pfa_notes_t remarks; /* what is good to know and no loss */
+    pfa_notes_t missing; /* what keeps this trace from being complete, as far as opening it tells */
+    pfa_notes_t remarks; /* what is good to know and no loss, likewise */
 } pfa_trace_t;
 
+/* What there is to say of a trace once all of it was looked at. */
+typedef struct pfa_account {
+    uint64_t bad_blocks; /* that cannot be decoded, besides those met when it was opened */
+    pfa_notes_t missing;
+    pfa_notes_t remarks;
+} pfa_account_t;
+
+void pfa_account_free(pfa_account_t *account);
+
 /* Opens a trace and its live table. NULL: it is none; *why says so, and the caller frees it. */
-pfa_trace_t *pfa_trace_open(const char *path, char **why);
+pfa_trace_t *pfa_trace_open(const char *path, const pfa_watch_t *watch, char **why);
+/* The same of a file whose blocks are known from before: unless it has changed since, they are not verified again. */
+pfa_trace_t *pfa_trace_open_again(const char *path, const pfa_watch_t *watch, const pfa_blocks_t *known, char **why);
 void pfa_trace_close(pfa_trace_t *trace);
+/* The first block of a file that may be a trace; false if it is none. */
+bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start);
 
 /* Reads one block that is not rows into the trace; false if it makes no sense. (analyze/trace/meta.c) */
 bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_bytes_t *payload);
@@ -153,14 +166,22 @@ pfa_ring_t *pfa_trace_ring(pfa_trace_t *trace, uint32_t number);
 bool pfa_trace_takes_ring(const pfa_trace_t *trace, uint32_t number);
 void pfa_trace_put_died(pfa_trace_t *trace, const pfa_event_t *event);
 void pfa_trace_sort_died(pfa_trace_t *trace);
-/* Whether this live chunk is one of those that died meanwhile; each of those answers once. */
-bool pfa_trace_has_died(pfa_trace_t *trace, const pfa_live_record_t *record);
-void pfa_trace_forget_died(pfa_trace_t *trace);
+/* Which live chunks are among those that died meanwhile; each of those answers once. */
+typedef struct pfa_died {
+    const pfa_trace_t *trace;
+    uint32_t *used; /* by the first of equal ones: so many of them have answered */
+} pfa_died_t;
+pfa_died_t pfa_died_begin(const pfa_trace_t *trace);
+bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record);
+void pfa_died_end(pfa_died_t *died);
+/* Where the entries of a ring that are in blocks end. */
+uint64_t pfa_trace_ring_end(const pfa_trace_t *trace, uint32_t number);
 
 /* Deaths that were recorded, and are neither in the trace nor in folds. */
-uint64_t pfa_trace_lost(const pfa_trace_t *trace);
-/* Says what is missing, once all rows were walked through or all blocks read. */
-void pfa_trace_tell_missing(pfa_trace_t *trace);
+uint64_t pfa_trace_lost(const pfa_trace_t *trace, const pfa_account_t *account);
+/* Says what is missing, once all rows were walked through or all blocks read; behind what opening it told. */
+void pfa_trace_tell_missing(const pfa_trace_t *trace, pfa_account_t *account);
+void pfa_trace_tell_opened(const pfa_trace_t *trace, pfa_account_t *account);
 
 pfa_module_t *pfa_trace_module(const pfa_trace_t *trace, uint32_t node);
 /* How many chunks one of this size and flags stands for. */

@@ -25,7 +25,7 @@ void pfa_tracefile_begin(pfa_tracefile_t *writer, int fd, const pfa_blocks_t *bl
 
 void pfa_tracefile_free(pfa_tracefile_t *writer)
 {
-    free(writer->index);
+    pfa_memory_free(writer->index);
     writer->index = NULL;
 }
 
@@ -84,7 +84,7 @@ void pfa_tracefile_block(pfa_tracefile_t *writer, pfa_block_kind_t kind, uint64_
     }
     header.checksum = pfa_block_checksum(&header, payload);
     write_stored(writer, &header, payload);
-    free(packed);
+    pfa_memory_free(packed);
 }
 
 void pfa_tracefile_copy(pfa_tracefile_t *writer, int from, const pfa_block_t *block)
@@ -104,7 +104,7 @@ void pfa_tracefile_copy(pfa_tracefile_t *writer, int from, const pfa_block_t *bl
     if (writer->error == 0) {
         write_stored(writer, &header, stored);
     }
-    free(stored);
+    pfa_memory_free(stored);
 }
 
 void pfa_tracefile_nodes(pfa_tracefile_t *writer, uint64_t time, uint32_t first, uint32_t count,
@@ -120,7 +120,7 @@ void pfa_tracefile_nodes(pfa_tracefile_t *writer, uint64_t time, uint32_t first,
         memcpy(payload + sizeof nodes, parents + done, (size_t)nodes.count * 4);
         memcpy(payload + sizeof nodes + parents_size, pcs + done, (size_t)nodes.count * 8);
         pfa_tracefile_block(writer, PFA_BLOCK_NODES, time, payload, size);
-        free(payload);
+        pfa_memory_free(payload);
         done += nodes.count;
     }
 }
@@ -137,5 +137,5 @@ void pfa_tracefile_end(pfa_tracefile_t *writer, pfa_end_t how, uint64_t time)
         memcpy(payload + sizeof end, writer->index, count * sizeof *writer->index);
     }
     pfa_tracefile_block(writer, PFA_BLOCK_END, time, payload, size);
-    free(payload);
+    pfa_memory_free(payload);
 }

@@ -37,7 +37,7 @@ static void read_stacks(pfa_callgraph_t *graph)
         must(count != 0);
         pfa_callgraph_add(graph, functions, count, &sum);
     }
-    free(functions);
+    pfa_memory_free(functions);
     free(line);
 }
 

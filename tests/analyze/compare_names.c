@@ -81,8 +81,8 @@ static void compare_functions(comparison_t *comparison, GElf_Addr address)
         }
     }
     comparison->around += ours.count;
-    free(ours.list);
-    free(expected.list);
+    pfa_memory_free(ours.list);
+    pfa_memory_free(expected.list);
 }
 
 static void compare(comparison_t *comparison, GElf_Addr address)

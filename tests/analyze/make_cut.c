@@ -58,7 +58,7 @@ static void cut_block(pfa_tracefile_t *writer, const pfa_trace_t *trace, const p
     pfa_trace_live_t live;
     const uint8_t *from;
     size_t size;
-    must(pfa_block_load(trace->fd, block, &payload) == 0, "a block that cannot be read");
+    must(pfa_block_load(trace->loader, block, &payload) == 0, "a block that cannot be read");
     if (block->kind == PFA_BLOCK_EVENTS) {
         size = cut(payload.bytes, payload.size, shift, bytes);
         pfa_tracefile_block(writer, PFA_BLOCK_EVENTS, block->time, bytes, size);
@@ -77,7 +77,7 @@ static uint32_t rows_of(const pfa_trace_t *trace, const pfa_block_t *block)
 {
     pfa_bytes_t start = {.bytes = NULL};
     pfa_batch_head_t head;
-    must(pfa_block_load_start(trace->fd, block, sizeof head, &start) == 0 && start.size >= sizeof head, "no head");
+    must(pfa_block_load_start(trace->loader, block, sizeof head, &start) == 0 && start.size >= sizeof head, "no head");
     memcpy(&head, start.bytes, sizeof head);
     pfa_bytes_free(&start);
     return head.rows;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 {
     char *why = NULL;
     must(argc == 4, "make_cut FROM TO NANOSECONDS");
-    pfa_trace_t *trace = pfa_trace_open(argv[1], &why);
+    pfa_trace_t *trace = pfa_trace_open(argv[1], NULL, &why);
     must(trace != NULL && trace->has_end, why != NULL ? why : "no trace, or it has no end");
     int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     uint32_t shift = shift_of(trace, atof(argv[3]));

@@ -140,7 +140,7 @@ static pfa_flame_t *make_flame(const input_t *input)
             path[j - 1] = (pfa_flame_step_t){.name = line->fields[j], .extra = j % 2 != 0 ? "a.c:1" : NULL};
         }
         pfa_flame_add(flame, path, line->count - 1, strtod(line->fields[0], NULL), 0);
-        free(path);
+        pfa_memory_free(path);
     }
     return flame;
 }

@@ -1,6 +1,6 @@
 /* The language of --where: what it means where that can be told in a line, which part of a text a pattern has to match, what
  * files define, which sets an expression needs, and all that is told of errors. Random expressions are in test_where_random.c. */
-/* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
+/* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/units.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/query/where_match.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,7 @@
 /* --where beyond a line of text: files of definitions, the sets that an expression needs, the limits of what it may be, what is
  * told of every error, and that answers stay right when what was remembered is forgotten. */
-/* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
+/* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/units.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
+#include "analyze/base/memory.h"
 #include "analyze/query/where.h"
 #include "tests/unit/unit.h"
 
@@ -95,7 +96,7 @@ static void test_errors(void **state)
         snprintf(wanted, sizeof wanted, "%s\n  %s\n  %*s^", errors[i].why, shown, (int)errors[i].column, "");
         assert_null(pfa_where_parse(errors[i].text, NULL, &why));
         assert_string_equal(why, wanted);
-        free(why);
+        pfa_memory_free(why);
     }
 }
 
@@ -104,7 +105,7 @@ static void assert_why(char *why, const char *part)
     if (why == NULL || strstr(why, part) == NULL) {
         fail_msg("'%s' should be in: %s", part, why != NULL ? why : "(no error)");
     }
-    free(why);
+    pfa_memory_free(why);
 }
 
 /* Only the line that is wrong is shown, and of a long one what is around the mark. */
@@ -115,7 +116,7 @@ static void test_errors_in_long_texts(void **state)
     char text[2000] = "";
     assert_null(pfa_where_parse("live and\n  sizze > 3 and\nfreed", NULL, &why));
     assert_string_equal(why, "'sizze' is no field (did you mean 'size'?)\n    sizze > 3 and\n    ^");
-    free(why);
+    pfa_memory_free(why);
     for (size_t i = 0; i < 150; i++) {
         strcat(text, i == 75 ? "freed and sizze > 3 and " : "live and ");
     }
@@ -126,7 +127,7 @@ static void test_errors_in_long_texts(void **state)
     assert_true(strlen(why) < 400);
     assert_memory_equal(line, "...", 3);
     assert_memory_equal(line + (strchr(mark, '^') - mark), "sizze", 5);
-    free(why);
+    pfa_memory_free(why);
 }
 
 /* --- limits --------------------------------------------------------------------------------------------------------- */
@@ -258,7 +259,7 @@ static void test_definitions(void **state)
     static const char alone[] = "\xef\xbb\xbf";
     write_file(alone, strlen(alone));
     assert_null(pfa_where_parse(at_file, NULL, &why));
-    free(why);
+    pfa_memory_free(why);
 
     static const char no_where[] = "a = size = 1\nb = size in 5..6";
     write_file(no_where, strlen(no_where));
@@ -297,7 +298,7 @@ static void test_errors_in_files(void **state)
         pfa_where_names_t *names = pfa_where_names_new();
         assert_false(pfa_where_names_read(names, path, &why));
         assert_string_equal(why, wanted);
-        free(why);
+        pfa_memory_free(why);
         pfa_where_names_free(names);
     }
 }
@@ -310,7 +311,7 @@ static void test_files_that_are_none(void **state)
     snprintf(at_file, sizeof at_file, "@%s", path);
     assert_null(pfa_where_parse("@/nowhere/at/all", NULL, &why));
     assert_string_equal(why, "/nowhere/at/all: cannot be read: No such file or directory");
-    free(why);
+    pfa_memory_free(why);
     assert_null(pfa_where_parse("@/", NULL, &why));
     assert_why(why, "cannot be read: Is a directory");
     write_file("# nothing\n", 10);

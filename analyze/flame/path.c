@@ -1,5 +1,5 @@
-/* Owns the way from call stacks to the paths of a flame graph, and to JSON. */
-#include "analyze/flame/flame.h"
+/* Owns the way from call stacks to paths. See analyze/flame/path.h. */
+#include "analyze/flame/path.h"
 #include "analyze/base/json.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
@@ -13,20 +13,11 @@
 
 enum { EXTRA = 160 };
 
-typedef struct text {
+struct pfa_path_text {
     char name[64]; /* of frames that have none */
     char extra[EXTRA];
-} text_t;
-
-/* The steps of one stack, and the texts they point to. */
-typedef struct path {
-    pfa_lines_t lines;
-    pfa_flame_step_t *steps;
-    text_t *texts;
-    size_t step_room;
-    size_t text_room;
-    size_t count;
-} path_t;
+};
+typedef struct pfa_path_text text_t;
 
 static pfa_tone_t tone_of(const pfa_line_t *line)
 {
@@ -67,8 +58,7 @@ static const char *name_of_root(const pfa_lines_t *lines)
     return name != NULL ? name : lines->count == 0 ? "(the stack is empty)" : NULL;
 }
 
-/* From the outermost frame to the innermost, or the other way; in front of both the group, if there is a key. */
-static void fill_path(path_t *path, const pfa_amounts_t *amounts, const pfa_amount_t *amount, bool inverted)
+void pfa_path_fill(pfa_path_t *path, const pfa_amounts_t *amounts, const pfa_amount_t *amount, bool inverted)
 {
     pfa_query_t *query = amounts->query;
     pfa_stacks_lines(&query->stacks, amount->stack, &path->lines);
@@ -95,69 +85,9 @@ static void fill_path(path_t *path, const pfa_amounts_t *amounts, const pfa_amou
     }
 }
 
-static void free_path(path_t *path)
+void pfa_path_free(pfa_path_t *path)
 {
     pfa_lines_free(&path->lines);
-    free(path->steps);
-    free(path->texts);
-}
-
-pfa_flame_t *pfa_amounts_graph(const pfa_amounts_t *amounts, bool inverted)
-{
-    pfa_flame_t *flame = pfa_flame_new();
-    path_t path = {.count = 0};
-    for (size_t i = 0; i < amounts->count; i++) {
-        const pfa_amount_t *amount = &amounts->list[i];
-        if (amount->value > 0) {
-            fill_path(&path, amounts, amount, inverted);
-            pfa_flame_add(flame, path.steps, path.count, amount->value, amount->variance);
-        }
-    }
-    free_path(&path);
-    return flame;
-}
-
-static void put_stack(pfa_json_t *json, const path_t *path, double value, bool grouped)
-{
-    pfa_json_begin(json, NULL, '{');
-    if (grouped) {
-        pfa_json_text(json, "group", path->steps[0].name);
-    }
-    pfa_json_number(json, "value", value);
-    pfa_json_begin(json, "frames", '[');
-    for (size_t i = grouped; i < path->count; i++) {
-        pfa_json_text(json, NULL, path->steps[i].name);
-    }
-    pfa_json_end(json, ']');
-    pfa_json_end(json, '}');
-}
-
-void pfa_amounts_json(const pfa_amounts_t *amounts, FILE *to, const char *metric)
-{
-    pfa_json_t json = {.to = to};
-    path_t path = {.count = 0};
-    const pfa_key_t *key = amounts->query->key;
-    pfa_json_begin(&json, NULL, '{');
-    pfa_json_text(&json, "schema", "profalloc-flame");
-    pfa_json_whole(&json, "version", 1);
-    pfa_json_text(&json, "metric", metric);
-    pfa_json_text(&json, "by", key != NULL ? key->name : NULL);
-    pfa_json_number(&json, "total", amounts->total);
-    pfa_json_number(&json, "error95", pfa_half_width(amounts->variance));
-    if (amounts->has_moment) {
-        pfa_json_number(&json, "time", amounts->seconds);
-    } else {
-        pfa_json_text(&json, "time", NULL);
-    }
-    pfa_json_begin(&json, "stacks", '[');
-    for (size_t i = 0; i < amounts->count; i++) {
-        if (amounts->list[i].value > 0) {
-            fill_path(&path, amounts, &amounts->list[i], false);
-            put_stack(&json, &path, amounts->list[i].value, key != NULL);
-        }
-    }
-    pfa_json_end(&json, ']');
-    pfa_query_tell_json(amounts->query, &json);
-    pfa_json_end(&json, '}');
-    free_path(&path);
+    pfa_memory_free(path->steps);
+    pfa_memory_free(path->texts);
 }

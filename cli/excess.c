@@ -1,15 +1,28 @@
-/* Owns the command line of `profalloc excess`. */
-#include "cli/outfile.h"
+/* Owns `profalloc excess`: its command line. */
+#include "analyze/draw/excess_draw.h"
 #include "analyze/base/memory.h"
-#include "analyze/excess/excess.h"
+#include "analyze/base/units.h"
 #include "cli/commands.h"
+#include "cli/outfile.h"
+#include "cli/request.h"
 #include "cli/tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_LINES = 12, USUAL_OBJECTS = 1 << 20 };
+enum { EXIT_EXCESSIVE = 3 };
+
+/* What the command line says. */
+typedef struct asked {
+    pfa_excess_options_t options;
+    uint32_t given;      /* by bits: those of one method are not of the other */
+    bool plain;          /* no charts on the terminal */
+    bool fail;           /* an exit status of its own if there are hits */
+    const char *diagram; /* files for pictures; NULL: none */
+    const char *chart;
+} asked_t;
 
 static const char usage[] =
     "usage: profalloc excess [OPTION]... FILE...\n\n"
@@ -101,15 +114,15 @@ static bool read_share(const char *text, double *share)
     if (percent) {
         number[length - 1] = '\0';
     }
-    bool good = pfa_request_number(number, 0, percent ? 100 : 1, share);
+    bool good = pfa_units_number(number, 0, percent ? 100 : 1, share);
     *share = percent ? *share / 100 : *share;
-    free(number);
+    pfa_memory_free(number);
     return good;
 }
 
 static bool read_whole(const char *text, double least, double most, double *value)
 {
-    return pfa_request_number(text, least, most, value) && floor(*value) == *value;
+    return pfa_units_number(text, least, most, value) && floor(*value) == *value;
 }
 
 /* One of two words. */
@@ -154,13 +167,13 @@ static bool take_number(pfa_excess_options_t *options, int option, const char *v
 {
     switch (option) {
     case MU:
-        return pfa_request_number(value, 0, 1e30, &options->mu) || refuse("--mu takes a number from 0 on", value);
+        return pfa_units_number(value, 0, 1e30, &options->mu) || refuse("--mu takes a number from 0 on", value);
     case MIN_SHARE:
         return read_share(value, &options->min_share) || refuse("--min-share takes a share such as 0.01 or 1%", value);
     case MAX_LIFE:
         return read_share(value, &options->max_life) || refuse("--max-life takes a share such as 0.1 or 10%", value);
     case PAIR_COST:
-        return pfa_request_number(value, 1e-3, 1e9, &options->pair_ns) ||
+        return pfa_units_number(value, 1e-3, 1e9, &options->pair_ns) ||
                refuse("--pair-cost takes a number of nanoseconds", value);
     default:
         return take_whole(options, option, value);
@@ -201,8 +214,9 @@ static bool take_wrappers(pfa_wrappers_t *wrappers, const char *path)
 
 static bool take_option(void *to, int option, const char *value)
 {
-    pfa_excess_options_t *options = to;
-    options->given |= 1u << option;
+    asked_t *asked = to;
+    pfa_excess_options_t *options = &asked->options;
+    asked->given |= 1u << option;
     switch (option) {
     case METHOD:
     case SCALE:
@@ -214,17 +228,17 @@ static bool take_option(void *to, int option, const char *value)
     case WRAPPERS:
         return take_wrappers(&options->wrappers, value);
     case DIAGRAM:
-        options->diagram = value;
+        asked->diagram = value;
         return pfa_outfile_check("excess", value);
     case CHART:
-        options->chart = value;
+        asked->chart = value;
         return pfa_outfile_check("excess", value);
     case PLAIN:
-        return options->plain = true;
+        return asked->plain = true;
     case OBJECTS:
         return options->all_objects = true;
     case FAIL:
-        return options->fail = true;
+        return asked->fail = true;
     default:
         return take_number(options, option, value);
     }
@@ -244,11 +258,17 @@ static bool take_order(pfa_excess_options_t *options, const char *name)
     return true;
 }
 
-/* Two answers in one stream are none. */
-static bool share_output(const pfa_excess_options_t *options, bool json)
+/* Whether a picture goes to standard output, where there is no place for anything else: "-". */
+static bool is_output(const char *path)
 {
-    bool diagram = pfa_excess_is_output(options->diagram);
-    bool chart = pfa_excess_is_output(options->chart);
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* Two answers in one stream are none. */
+static bool share_output(const asked_t *asked, bool json)
+{
+    bool diagram = is_output(asked->diagram);
+    bool chart = is_output(asked->chart);
     if (diagram + chart + json > 1) {
         pfa_tool_say("excess", "%s and %s would both write to standard output", json ? "--json" : "--diagram -",
                      chart ? "--chart -" : "--diagram -");
@@ -258,13 +278,14 @@ static bool share_output(const pfa_excess_options_t *options, bool json)
 }
 
 /* Options of one method have no meaning to the other; nor that of the JSON to the text. */
-static bool fit_together(const pfa_excess_options_t *options, bool json)
+static bool fit_together(const asked_t *asked, bool json)
 {
+    const pfa_excess_options_t *options = &asked->options;
     static const int of_method[][4] = {[PFA_EXCESS_KMEANS] = {CLUSTERS, SCALE, SEED}, [PFA_EXCESS_IQR] = {MU, UNIT}};
     static const char *const methods[] = {[PFA_EXCESS_KMEANS] = "kmeans", [PFA_EXCESS_IQR] = "iqr"};
     pfa_excess_method_t other = options->method == PFA_EXCESS_IQR ? PFA_EXCESS_KMEANS : PFA_EXCESS_IQR;
     for (const int *option = of_method[other]; *option != 0; option++) {
-        if (options->given & 1u << *option) {
+        if (asked->given & 1u << *option) {
             pfa_tool_say("excess", "--%s is of --method %s, and the method is %s", own_options[*option - 1].name,
                          methods[other], methods[options->method]);
             return false;
@@ -274,16 +295,53 @@ static bool fit_together(const pfa_excess_options_t *options, bool json)
         pfa_tool_say("excess", "--objects is of --json: the text has hits alone");
         return false;
     }
-    return !share_output(options, json);
+    return !share_output(asked, json);
 }
 
-int pfa_excess_read(pfa_excess_options_t *options, pfa_request_t *request, int argc, char **argv)
+static int read_options(asked_t *asked, pfa_request_t *request, int argc, char **argv)
 {
-    *request = (pfa_request_t){.command = "excess", .usage = usage};
-    *options = (pfa_excess_options_t){
-        .seed = 1, .mu = -1, .min_share = 0.03, .max_life = 0.1, .lines = USUAL_LINES, .most_objects = USUAL_OBJECTS};
-    int status = pfa_request_read(request, argc, argv, own_options, take_option, options);
-    options->top = request->top;
-    bool good = status >= 0 || (fit_together(options, request->json) && take_order(options, request->sort));
+    int status = pfa_request_read(request, argc, argv, own_options, take_option, asked);
+    asked->options.top = request->top;
+    bool good = status >= 0 || (fit_together(asked, request->json) && take_order(&asked->options, request->sort));
     return good ? status : PFA_EXIT_USAGE;
+}
+
+static bool draw(pfa_excess_t *excess, const char *path, int (*put)(pfa_excess_t *excess, FILE *to), int *error)
+{
+    FILE *file = path != NULL ? pfa_outfile_open("excess", path) : NULL;
+    *error = file != NULL ? put(excess, file) : *error;
+    return path == NULL || (file != NULL && pfa_outfile_close("excess", path, file));
+}
+
+static int tell(const asked_t *asked, const pfa_request_t *request, pfa_excess_t *excess)
+{
+    int error;
+    if (is_output(asked->diagram) || is_output(asked->chart)) {
+        error = pfa_excess_notes(excess, stderr);
+    } else if (request->json) {
+        error = pfa_excess_json(excess, stdout);
+    } else {
+        error = pfa_excess_text(excess, asked->plain ? NULL : pfa_excess_charts, stdout);
+    }
+    bool drawn = draw(excess, asked->diagram, pfa_excess_diagram, &error);
+    drawn = draw(excess, asked->chart, pfa_excess_chart, &error) && drawn;
+    int status = pfa_request_end(request, &excess->answer, error);
+    status = status == 0 && !drawn ? PFA_EXIT_FAILED : status;
+    return status == 0 && excess->hit_count != 0 && asked->fail ? EXIT_EXCESSIVE : status;
+}
+
+int pfa_command_excess(int argc, char **argv)
+{
+    asked_t asked = {.options = pfa_excess_options_standard()};
+    pfa_request_t request = {.command = "excess", .usage = usage};
+    int status = read_options(&asked, &request, argc, argv);
+    status = status < 0 ? pfa_request_open(&request) : status;
+    if (status < 0) {
+        pfa_excess_t *excess;
+        int error = pfa_excess_collect(request.session, request.question, &asked.options, &excess);
+        status = error == 0 ? tell(&asked, &request, excess) : pfa_request_fail(&request, error);
+        pfa_answer_free(excess);
+    }
+    pfa_wrappers_free(&asked.options.wrappers);
+    return pfa_request_finish(&request, status);
 }

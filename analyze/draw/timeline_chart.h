@@ -1,0 +1,13 @@
+/* Timelines as pictures: in bytes, or in chunks. */
+#ifndef PFA_ANALYZE_DRAW_TIMELINE_CHART_H
+#define PFA_ANALYZE_DRAW_TIMELINE_CHART_H
+
+#include "analyze/timeline/timeline.h"
+
+#include <stdio.h>
+
+/* 0 or an error number, as of pfa_answer_write. */
+int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks);
+int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks);
+
+#endif

@@ -1,0 +1,84 @@
+/* The traces that are asked: each recording once, opened and verified once, with the names of their addresses.
+ *
+ * Any number of threads may ask a session at the same time. A trace is open while somebody asks it; of those that nobody asks, the last
+ * few stay open. Of the others the list of their blocks is kept, so that they are not verified again. A trace of a process that goes on
+ * is opened anew each time, since each time there is more in it. */
+#ifndef PFA_ANALYZE_QUERY_SESSION_H
+#define PFA_ANALYZE_QUERY_SESSION_H
+
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
+#include "analyze/names/symbols.h"
+
+typedef struct pfa_session_options {
+    pfa_watch_t watch; /* who is told how far it is */
+    /* Who is told, as it comes up, which files are left out and why; NULL: nobody. It is in the notes all the same. */
+    void (*say)(void *to, const char *text);
+    void *say_to;
+    const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS; NULL: none is asked */
+    double debuginfod_wait; /* seconds, in vain; 0: as usual */
+} pfa_session_options_t;
+
+/* What could not be read; the worst counts. */
+typedef enum pfa_trouble { PFA_TROUBLE_NONE, PFA_TROUBLE_READING, PFA_TROUBLE_NO_TRACE } pfa_trouble_t;
+
+typedef struct pfa_session pfa_session_t;
+
+/* Opens files as a session. What cannot be read is left out, so that it may have no trace at all. 0 or an error number: there is no
+ * session. */
+int pfa_session_open(pfa_session_t **session, const pfa_session_options_t *options, const char *const *paths,
+                     size_t count);
+/* Once nobody asks it, and all answers are freed. */
+void pfa_session_close(pfa_session_t *session);
+
+size_t pfa_session_traces(const pfa_session_t *session);
+const pfa_watch_t *pfa_session_watch(const pfa_session_t *session);
+pfa_symbols_t *pfa_session_symbols(const pfa_session_t *session);
+const pfa_session_options_t *pfa_session_options(const pfa_session_t *session);
+/* Of files that were given and are not in this. */
+const pfa_notes_t *pfa_session_unread(const pfa_session_t *session);
+pfa_trouble_t pfa_session_trouble(const pfa_session_t *session);
+/* Tells who is told. */
+void pfa_session_say(const pfa_session_t *session, const char *text);
+
+/* For analyze/query alone: what is known of a trace from opening it. */
+typedef struct pfa_session_trace {
+    char *path;  /* as it was given */
+    char *shown; /* for people to read */
+    char *program;
+    char *command;
+    bool known_start; /* it tells how it starts by its first block */
+    pfa_trace_start_t start;
+    uint64_t end; /* the last time that is known of it, by its counter */
+    double ns_per_tick;
+    double step_ns;
+    double life_step_ns;
+    bool has_accesses;
+    bool sampled;
+    bool running;
+    bool bad_names; /* its block of names makes no sense */
+    const char *ending;
+    pfa_trace_counters_t counters;
+    uint32_t node_count;
+    pfa_trace_thread_t *threads; /* by number, up to the highest; tid 0: not known */
+    size_t thread_count;
+    char **tags; /* likewise; NULL: not known */
+    size_t tag_count;
+    pfa_notes_t same; /* files of the same recording that were left out */
+} pfa_session_trace_t;
+
+const pfa_session_trace_t *pfa_session_trace(const pfa_session_t *session, size_t number);
+/* An open trace, for reading: many may have it. It is given back with the arena of who took it, too. */
+typedef struct pfa_taken {
+    const pfa_trace_t *trace;
+    pfa_session_t *session;
+    size_t number;
+    pfa_memory_t *own; /* of a trace that nobody else has */
+} pfa_taken_t;
+
+/* NULL: it can no longer be opened, *why says why, and the caller frees it. */
+pfa_taken_t *pfa_session_take(pfa_session_t *session, size_t number, char **why);
+void pfa_session_give_back(pfa_taken_t *taken);
+
+#endif
