@@ -49,9 +49,9 @@ static double student(double chance, double freedom)
     return tan(least) * sqrt(whole);
 }
 
-pfa_estimate_t pfa_estimate_of(const double *values, const double *variances, size_t count)
+pfa_side_mean_t pfa_estimate_of(const double *values, const double *variances, size_t count)
 {
-    pfa_estimate_t estimate = {.runs = count, .least = INFINITY, .most = -INFINITY};
+    pfa_side_mean_t estimate = {.runs = count, .least = INFINITY, .most = -INFINITY};
     double squares = 0;
     for (size_t i = 0; i < count; i++) {
         estimate.mean += values[i] / (double)count;
@@ -94,8 +94,8 @@ double pfa_change_percent(const pfa_change_t *change)
 
 static void fill_variance(pfa_change_t *change, unsigned side, double unseen)
 {
-    const pfa_estimate_t *own = &change->of[side];
-    const pfa_estimate_t *other = &change->of[1 - side];
+    const pfa_side_mean_t *own = &change->of[side];
+    const pfa_side_mean_t *other = &change->of[1 - side];
     double between = own->runs >= 2     ? own->spread * own->spread / (double)own->runs
                      : other->runs >= 2 ? other->spread * other->spread
                                         : 0;
@@ -105,7 +105,7 @@ static void fill_variance(pfa_change_t *change, unsigned side, double unseen)
     change->freedom[side] = between > 0 ? (double)(known - 1) : (double)INFINITY;
 }
 
-pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES],
+pfa_change_t pfa_change_of(const pfa_side_mean_t *base, const pfa_side_mean_t *other, const double unseen[PFA_SIDES],
                            size_t together)
 {
     static const double same = 1e-9; /* sums of weights in another order differ by less */

@@ -16,17 +16,17 @@
 enum { PFA_BASE, PFA_NEW, PFA_SIDES };
 
 /* Of one side. */
-typedef struct pfa_estimate {
+typedef struct pfa_side_mean {
     double mean;
     double least;
     double most;
     double spread;   /* standard deviation of its runs; 0 of a single one */
     double sampling; /* variance of the mean, as samples tell it */
     size_t runs;
-} pfa_estimate_t;
+} pfa_side_mean_t;
 
 typedef struct pfa_change {
-    pfa_estimate_t of[PFA_SIDES];
+    pfa_side_mean_t of[PFA_SIDES];
     double variances[PFA_SIDES]; /* of the means, all together */
     double freedom[PFA_SIDES];   /* degrees of it; infinite where only samples are unsure */
     double difference;
@@ -36,10 +36,10 @@ typedef struct pfa_change {
     bool sure; /* beyond the margin of all differences that were looked at with it */
 } pfa_change_t;
 
-pfa_estimate_t pfa_estimate_of(const double *values, const double *variances, size_t count);
+pfa_side_mean_t pfa_estimate_of(const double *values, const double *variances, size_t count);
 /* The change from one to the other, one of so many that are looked at together. `unseen`: what the variance of each side's mean
  * would be if it had the other's chunks; a side whose samples missed a point has none of its own. */
-pfa_change_t pfa_change_of(const pfa_estimate_t *base, const pfa_estimate_t *other, const double unseen[PFA_SIDES],
+pfa_change_t pfa_change_of(const pfa_side_mean_t *base, const pfa_side_mean_t *other, const double unseen[PFA_SIDES],
                            size_t together);
 /* The margin of (new - factor * base), one of so many. */
 double pfa_change_margin(const pfa_change_t *change, double factor, size_t together);

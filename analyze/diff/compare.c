@@ -92,7 +92,7 @@ static void fill_pairs(pfa_comparison_t *comparison)
 }
 
 /* Of `sums` by run: those of one side. */
-static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_diff_metric_t metric,
+static pfa_side_mean_t estimate(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_diff_metric_t metric,
                                unsigned side)
 {
     size_t count = comparison->sides[side].count;
@@ -103,7 +103,7 @@ static pfa_estimate_t estimate(const pfa_comparison_t *comparison, const pfa_sum
         values[i] = sums[first + i].values[metric] * scale;
         values[count + i] = sums[first + i].variances[metric] * scale * scale;
     }
-    pfa_estimate_t found = pfa_estimate_of(values, values + count, count);
+    pfa_side_mean_t found = pfa_estimate_of(values, values + count, count);
     pfa_memory_free(values);
     return found;
 }
@@ -126,8 +126,8 @@ static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *s
 {
     for (unsigned i = 0; i < PFA_DIFF_METRICS; i++) {
         pfa_diff_metric_t metric = (pfa_diff_metric_t)i;
-        pfa_estimate_t base = estimate(comparison, sums, metric, PFA_BASE);
-        pfa_estimate_t other = estimate(comparison, sums, metric, PFA_NEW);
+        pfa_side_mean_t base = estimate(comparison, sums, metric, PFA_BASE);
+        pfa_side_mean_t other = estimate(comparison, sums, metric, PFA_NEW);
         double unseen[PFA_SIDES] = {unseen_variance(comparison, sums, metric, PFA_BASE),
                                     unseen_variance(comparison, sums, metric, PFA_NEW)};
         changes[i] = pfa_change_of(&base, &other, unseen, PFA_DIFF_METRICS);
@@ -135,7 +135,7 @@ static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *s
 }
 
 /* The mean of those runs that know it. */
-static pfa_estimate_t estimate_score(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_score_t score,
+static pfa_side_mean_t estimate_score(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_score_t score,
                                      unsigned side)
 {
     size_t count = comparison->sides[side].count;
@@ -149,7 +149,7 @@ static pfa_estimate_t estimate_score(const pfa_comparison_t *comparison, const p
         }
     }
     memset(values + known, 0, (2 * count - known) * sizeof *values);
-    pfa_estimate_t found = pfa_estimate_of(values, values + known, known);
+    pfa_side_mean_t found = pfa_estimate_of(values, values + known, known);
     found.mean = known != 0 ? found.mean : (double)NAN;
     pfa_memory_free(values);
     return found;
@@ -159,8 +159,8 @@ static void fill_scores(const pfa_comparison_t *comparison, const pfa_sums_t *su
 {
     static const double unseen[PFA_SIDES] = {0, 0};
     for (unsigned i = 0; i < PFA_SCORES; i++) {
-        pfa_estimate_t base = estimate_score(comparison, sums, (pfa_score_t)i, PFA_BASE);
-        pfa_estimate_t other = estimate_score(comparison, sums, (pfa_score_t)i, PFA_NEW);
+        pfa_side_mean_t base = estimate_score(comparison, sums, (pfa_score_t)i, PFA_BASE);
+        pfa_side_mean_t other = estimate_score(comparison, sums, (pfa_score_t)i, PFA_NEW);
         scores[i] = pfa_change_of(&base, &other, unseen, 1);
     }
 }

@@ -30,7 +30,7 @@ static void print_total(FILE *to, const pfa_comparison_t *comparison, pfa_diff_m
     }
     fputc('\n', to);
     for (unsigned side = 0; side < PFA_SIDES; side++) {
-        const pfa_estimate_t *of = &change->of[side];
+        const pfa_side_mean_t *of = &change->of[side];
         if (of->runs > 1 && of->most > of->least) {
             fprintf(to, "  %-32s %s runs from %s to %s, standard deviation %s\n", "", side == PFA_BASE ? "base" : "new",
                     pfa_tell_value(texts[0], metric, of->least), pfa_tell_value(texts[1], metric, of->most),

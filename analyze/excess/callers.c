@@ -12,7 +12,7 @@ const char *pfa_callers_kind(const pfa_callers_t *callers)
     return pfa_callers_are_routines(callers) ? "caller" : callers->query->key->name;
 }
 
-uint32_t pfa_callers_of(pfa_callers_t *callers, const pfa_cell_t *cell)
+uint32_t pfa_callers_of(pfa_callers_t *callers, const pfa_object_cell_t *cell)
 {
     return pfa_callers_are_routines(callers) ? pfa_routines_of_stack(&callers->routines, cell->key.from)
                                              : cell->key.group;

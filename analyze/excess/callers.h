@@ -16,7 +16,7 @@ typedef struct pfa_callers {
 const char *pfa_callers_kind(const pfa_callers_t *callers);
 bool pfa_callers_are_routines(const pfa_callers_t *callers);
 /* That of a cell's chunks. */
-uint32_t pfa_callers_of(pfa_callers_t *callers, const pfa_cell_t *cell);
+uint32_t pfa_callers_of(pfa_callers_t *callers, const pfa_object_cell_t *cell);
 const char *pfa_callers_name(const pfa_callers_t *callers, uint32_t caller);
 
 #endif

@@ -8,7 +8,7 @@
 
 static uint32_t add_call(pfa_cells_t *calls, uint32_t callee, uint32_t routine, double chunks)
 {
-    pfa_cell_t *call = pfa_cells_get(calls, &(pfa_cell_key_t){.from = callee, .to = routine});
+    pfa_object_cell_t *call = pfa_cells_get(calls, &(pfa_cell_key_t){.from = callee, .to = routine});
     call->sum.chunks += chunks;
     return (uint32_t)(call - calls->list);
 }
@@ -32,7 +32,7 @@ static void add_stack(pfa_cells_t *calls, pfa_routines_t *routines, const pfa_li
 
 static void add_object(pfa_cells_t *calls, pfa_excess_t *excess, const pfa_object_t *object, pfa_lines_t *lines)
 {
-    const pfa_cell_t *cells = excess->objects.cells.list;
+    const pfa_object_cell_t *cells = excess->objects.cells.list;
     for (uint32_t i = object->cells; i != PFA_CELL_NONE; i = cells[i].next) {
         pfa_stacks_lines(excess->callers.routines.stacks, cells[i].key.from, lines);
         add_stack(calls, &excess->callers.routines, lines, cells[i].sum.chunks, excess->options->lines);
@@ -42,7 +42,7 @@ static void add_object(pfa_cells_t *calls, pfa_excess_t *excess, const pfa_objec
 /* Callers of the same together, the heaviest first; of equally heavy ones, that which was met first. */
 static int compare_calls(const void *left, const void *right, void *context)
 {
-    const pfa_cell_t *calls = context;
+    const pfa_object_cell_t *calls = context;
     uint32_t a = *(const uint32_t *)left;
     uint32_t b = *(const uint32_t *)right;
     if (calls[a].key.from != calls[b].key.from) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
+void pfa_object_sum_add(pfa_object_sum_t *sum, const pfa_object_sum_t *other)
 {
     sum->chunks += other->chunks;
     sum->variance += other->variance;
@@ -20,19 +20,19 @@ void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other)
     sum->moved += other->moved;
 }
 
-double pfa_sum_lifetime(const pfa_sum_t *sum, double least)
+double pfa_object_sum_lifetime(const pfa_object_sum_t *sum, double least)
 {
     return fmax(fmax(sum->life, sum->step) / sum->chunks, least);
 }
 
-double pfa_sum_lifetime_within(const pfa_sum_t *sum)
+double pfa_object_sum_lifetime_within(const pfa_object_sum_t *sum)
 {
     double each = (sum->variance + sum->chunks) / sum->chunks; /* the mean of w w by that of w */
     double variance = each * sum->step * fmin(fmax(sum->life, sum->step), sum->chunks * sum->step / 4);
     return fmin(pfa_half_width(variance) / sum->chunks, sum->step);
 }
 
-double pfa_sum_within(const pfa_sum_t *sum)
+double pfa_object_sum_within(const pfa_object_sum_t *sum)
 {
     return pfa_half_width(sum->variance);
 }
@@ -70,7 +70,7 @@ static void grow_slots(pfa_cells_t *cells)
     }
 }
 
-pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key)
+pfa_object_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key)
 {
     if (2 * cells->count >= cells->slot_count) {
         grow_slots(cells);
@@ -79,15 +79,15 @@ pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key)
     if (*slot == 0) {
         cells->list = pfa_memory_grow(cells->list, &cells->room, cells->count + 1, sizeof *cells->list);
         cells->list[cells->count++] =
-            (pfa_cell_t){.key = *key, .low = UINT64_MAX, .first = INFINITY, .next = PFA_CELL_NONE};
+            (pfa_object_cell_t){.key = *key, .low = UINT64_MAX, .first = INFINITY, .next = PFA_CELL_NONE};
         *slot = (uint32_t)cells->count;
     }
     return &cells->list[*slot - 1];
 }
 
-void pfa_cell_join(pfa_cell_t *cell, const pfa_cell_t *other)
+void pfa_cell_join(pfa_object_cell_t *cell, const pfa_object_cell_t *other)
 {
-    pfa_sum_add(&cell->sum, &other->sum);
+    pfa_object_sum_add(&cell->sum, &other->sum);
     cell->low = other->low < cell->low ? other->low : cell->low;
     cell->high = other->high > cell->high ? other->high : cell->high;
     cell->first = fmin(cell->first, other->first);
@@ -101,7 +101,7 @@ void pfa_cells_coarsen(pfa_cells_t *cells, uint64_t (*size_of)(void *to, uint64_
     cells->count = 0;
     memset(cells->slots, 0, cells->slot_count * sizeof *cells->slots);
     for (size_t i = 0; i < count; i++) {
-        pfa_cell_t old = cells->list[i];
+        pfa_object_cell_t old = cells->list[i];
         old.key.size = size_of(to, old.key.size);
         pfa_cell_join(pfa_cells_get(cells, &old.key), &old);
     }

@@ -10,7 +10,7 @@
  * Times that were cut to a step make each lifetime off by up to one, up or down; as births and deaths are cut alike, it is
  * right on average. A chunk that lives for a part f of a step is told 0 or a step, with a variance of f (1 - f) steps squared:
  * no more than its life times the step, nor than a quarter of a step squared. */
-typedef struct pfa_sum {
+typedef struct pfa_object_sum {
     double chunks;
     double variance; /* of chunks: the sum of w (w - 1) over sampled ones, each of which stands for w */
     double life;     /* nanoseconds of all together, as they were written */
@@ -18,16 +18,16 @@ typedef struct pfa_sum {
     double run;      /* nanoseconds: how long their recordings are, of each chunk its own, all together */
     double bytes;
     double moved; /* chunks that realloc ended: what was in them went on in others */
-} pfa_sum_t;
+} pfa_object_sum_t;
 
-void pfa_sum_add(pfa_sum_t *sum, const pfa_sum_t *other);
+void pfa_object_sum_add(pfa_object_sum_t *sum, const pfa_object_sum_t *other);
 /* The mean, nanoseconds. It is not below `least`, what the clock can tell apart; and if all lifetimes were cut to 0, those of all
  * chunks together are one step. */
-double pfa_sum_lifetime(const pfa_sum_t *sum, double least);
+double pfa_object_sum_lifetime(const pfa_object_sum_t *sum, double least);
 /* Half the width of the interval that has the true mean with 95 %, as far as steps are to blame: not above one. */
-double pfa_sum_lifetime_within(const pfa_sum_t *sum);
+double pfa_object_sum_lifetime_within(const pfa_object_sum_t *sum);
 /* Likewise of the true number of chunks; 0 unless sampled. */
-double pfa_sum_within(const pfa_sum_t *sum);
+double pfa_object_sum_within(const pfa_object_sum_t *sum);
 
 #define PFA_CELL_NONE UINT32_MAX
 
@@ -39,20 +39,20 @@ typedef struct pfa_cell_key {
     uint32_t source; /* number of the trace; of objects 0 */
 } pfa_cell_key_t;
 
-typedef struct pfa_cell {
+typedef struct pfa_object_cell {
     pfa_cell_key_t key;
     uint64_t low; /* the smallest and the largest size that came about */
     uint64_t high;
     double
         first; /* when the first was born and the last died; of objects, which may be in several traces, it means nothing */
     double last;
-    pfa_sum_t sum;
+    pfa_object_sum_t sum;
     uint32_t next; /* of the same object; of an object, its first. PFA_CELL_NONE: no more */
-} pfa_cell_t;
+} pfa_object_cell_t;
 
 /* A table of cells by their keys. */
 typedef struct pfa_cells {
-    pfa_cell_t *list;
+    pfa_object_cell_t *list;
     size_t count;
     size_t room;
     uint32_t *slots; /* number + 1 */
@@ -60,9 +60,9 @@ typedef struct pfa_cells {
 } pfa_cells_t;
 
 /* That with this key, a new one if there is none; until the next is asked for. */
-pfa_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key);
+pfa_object_cell_t *pfa_cells_get(pfa_cells_t *cells, const pfa_cell_key_t *key);
 /* Adds what is in another one. */
-void pfa_cell_join(pfa_cell_t *cell, const pfa_cell_t *other);
+void pfa_cell_join(pfa_object_cell_t *cell, const pfa_object_cell_t *other);
 /* Puts those into one of which `size_of` makes the same size. */
 void pfa_cells_coarsen(pfa_cells_t *cells, uint64_t (*size_of)(void *to, uint64_t size), void *to);
 void pfa_cells_free(pfa_cells_t *cells);

@@ -89,7 +89,7 @@ static void sum_clusters(pfa_excess_t *excess, const uint32_t *labels)
         cluster->members++;
         cluster->frequency += objects->list[i].sum.chunks;
         cluster->lifetime += objects->list[i].lifetime;
-        cluster->within = hypot(cluster->within, pfa_sum_lifetime_within(&objects->list[i].sum));
+        cluster->within = hypot(cluster->within, pfa_object_sum_lifetime_within(&objects->list[i].sum));
     }
     for (unsigned k = 0; k < excess->k; k++) {
         excess->clusters[k].frequency /= (double)excess->clusters[k].members;

@@ -27,7 +27,7 @@ typedef struct presence {
 
 static void add_cells(presence_t *presences, const pfa_objects_t *objects, uint32_t number)
 {
-    const pfa_cell_t *cells = objects->cells.list;
+    const pfa_object_cell_t *cells = objects->cells.list;
     for (; number != PFA_CELL_NONE; number = cells[number].next) {
         presence_t *presence = &presences[cells[number].key.source];
         presence->first = fmin(presence->first, cells[number].first);

@@ -74,7 +74,7 @@ typedef struct pfa_hit {
     uint32_t leader; /* the most frequent of them */
     uint64_t low;    /* sizes */
     uint64_t high;
-    pfa_sum_t sum;   /* of all together */
+    pfa_object_sum_t sum;   /* of all together */
     double lifetime; /* the mean */
     double ratio;
 } pfa_hit_t;

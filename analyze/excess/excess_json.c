@@ -107,8 +107,8 @@ static void put_figures(const pfa_excess_t *excess, pfa_json_t *json, const pfa_
     pfa_json_number(json, "step_ns", hit->sum.step);
     pfa_json_number(json, "own_run_ns", hit->sum.run / hit->sum.chunks);
     pfa_json_begin(json, "within", '{');
-    pfa_json_number(json, "frequency", pfa_sum_within(&hit->sum));
-    pfa_json_number(json, "lifetime_ns", pfa_sum_lifetime_within(&hit->sum));
+    pfa_json_number(json, "frequency", pfa_object_sum_within(&hit->sum));
+    pfa_json_number(json, "lifetime_ns", pfa_object_sum_lifetime_within(&hit->sum));
     pfa_json_end(json, '}');
     pfa_json_number(json, "ratio_per_ms", hit->ratio * 1e6);
 }

@@ -101,7 +101,7 @@ static void print_figures(FILE *to, const pfa_excess_t *excess, const pfa_hit_t 
 {
     char texts[2][PFA_NUMBER_TEXT];
     double cost = pfa_excess_cost(excess, hit->sum.chunks);
-    double within = pfa_sum_lifetime_within(&hit->sum);
+    double within = pfa_object_sum_lifetime_within(&hit->sum);
     fprintf(to, "%s%s times ", pfa_text_count(texts[0], round(hit->sum.chunks)),
             pfa_text_within(texts[1], hit->sum.chunks, hit->sum.variance));
     print_sizes(to, excess, hit);

@@ -67,8 +67,8 @@ pfa_hit_t pfa_excess_hit_of(const pfa_excess_t *excess, size_t number)
 static void join(pfa_hit_t *hit, const pfa_excess_t *excess, uint32_t number)
 {
     const pfa_object_t *object = &excess->objects.list[number];
-    pfa_sum_add(&hit->sum, &object->sum);
-    hit->lifetime = pfa_sum_lifetime(&hit->sum, excess->objects.least);
+    pfa_object_sum_add(&hit->sum, &object->sum);
+    hit->lifetime = pfa_object_sum_lifetime(&hit->sum, excess->objects.least);
     hit->ratio = hit->sum.chunks / hit->lifetime;
     hit->leader = number < hit->leader ? number : hit->leader;
     hit->high = object->high; /* they come by size */
@@ -104,7 +104,7 @@ bool pfa_excess_busiest(const pfa_excess_t *excess, pfa_hit_t *busiest)
 /* The function that allocates all chunks of a hit. */
 static uint32_t routine_of(pfa_excess_t *excess, const pfa_hit_t *hit)
 {
-    const pfa_cell_t *cells = excess->objects.cells.list;
+    const pfa_object_cell_t *cells = excess->objects.cells.list;
     uint32_t routine =
         pfa_routines_of_stack(&excess->callers.routines, cells[excess->objects.list[hit->members[0]].cells].key.from);
     for (size_t i = 0; i < hit->count; i++) {

@@ -35,8 +35,8 @@ void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_obje
     uint64_t size = taken->key.size;
     pfa_cell_key_t key = taken->key;
     key.size = objects->classes == PFA_SIZE_EXACT ? size : class_of[objects->classes](query, size);
-    pfa_cell_t *cell = pfa_cells_get(&objects->cells, &key);
-    pfa_cell_join(cell, &(pfa_cell_t){.low = size,
+    pfa_object_cell_t *cell = pfa_cells_get(&objects->cells, &key);
+    pfa_cell_join(cell, &(pfa_object_cell_t){.low = size,
                                       .high = size,
                                       .first = taken->born,
                                       .last = taken->died,
@@ -82,18 +82,18 @@ static int compare_objects(const void *left, const void *right, void *context)
 static void join_cells(pfa_cells_t *cells, pfa_callers_t *callers, pfa_cells_t *joined)
 {
     for (size_t i = 0; i < cells->count; i++) {
-        pfa_cell_t *cell = &cells->list[i];
+        pfa_object_cell_t *cell = &cells->list[i];
         pfa_cell_key_t key = {.size = cell->key.size, .from = pfa_callers_of(callers, cell), .to = cell->key.to};
-        pfa_cell_t *joint = pfa_cells_get(joined, &key);
+        pfa_object_cell_t *joint = pfa_cells_get(joined, &key);
         pfa_cell_join(joint, cell);
         cell->next = joint->next;
         joint->next = (uint32_t)i;
     }
 }
 
-static pfa_object_t make_object(const pfa_cell_t *joint, double least)
+static pfa_object_t make_object(const pfa_object_cell_t *joint, double least)
 {
-    double lifetime = pfa_sum_lifetime(&joint->sum, least);
+    double lifetime = pfa_object_sum_lifetime(&joint->sum, least);
     return (pfa_object_t){.low = joint->low,
                           .high = joint->high,
                           .caller = joint->key.from,

@@ -10,11 +10,11 @@
 
 #include "analyze/excess/callers.h"
 
-typedef enum pfa_size_class {
+typedef enum pfa_object_sizes {
     PFA_SIZE_EXACT,
     PFA_SIZE_EIGHTHS, /* as --by size has them: above 1024 bytes by eighths of a power of two */
     PFA_SIZE_POWERS,  /* of two */
-} pfa_size_class_t;
+} pfa_object_sizes_t;
 
 typedef struct pfa_object {
     uint64_t low; /* sizes; the same unless they are in classes */
@@ -23,7 +23,7 @@ typedef struct pfa_object {
     uint32_t destroyer; /* a routine; PFA_ROUTINE_NEVER: its chunks are alive at the end */
     uint32_t cells;     /* the first of its cells */
     uint32_t cluster;
-    pfa_sum_t sum;   /* its chunks are its frequency */
+    pfa_object_sum_t sum;   /* its chunks are its frequency */
     double lifetime; /* the mean, nanoseconds */
     double ratio;    /* frequency / lifetime, by nanoseconds */
 } pfa_object_t;
@@ -36,7 +36,7 @@ typedef struct pfa_objects {
     double chunks; /* of all objects */
     double live;   /* of those that were never freed */
     double least;
-    pfa_size_class_t classes;
+    pfa_object_sizes_t classes;
     size_t most; /* cells; of more, sizes are put into wider classes */
 } pfa_objects_t;
 

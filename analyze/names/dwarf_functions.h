@@ -9,7 +9,7 @@
 
 #include <elfutils/libdw.h>
 
-typedef struct pfa_functions {
+typedef struct pfa_dwarf_functions {
     struct unit *units;
     size_t count;
     size_t room;

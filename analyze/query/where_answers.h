@@ -16,7 +16,7 @@ typedef struct pfa_answers {
     pfa_texts_t texts;
     uint64_t *of_texts;
     size_t text_room;
-    pfa_map_t ids;
+    pfa_where_map_t ids;
     uint64_t *of_ids;
     size_t id_room;
 } pfa_answers_t;

@@ -54,7 +54,7 @@ void pfa_classes_finish(pfa_classes_t *classes)
         }
         if (i == 0 || raw->field != raw[-1].field) {
             classes->axes = pfa_memory_grow(classes->axes, &axis_room, classes->axis_count + 1, sizeof *classes->axes);
-            classes->axes[classes->axis_count++] = (pfa_axis_t){.field = raw->field, .first = (uint32_t)count};
+            classes->axes[classes->axis_count++] = (pfa_where_axis_t){.field = raw->field, .first = (uint32_t)count};
         }
         classes->axes[classes->axis_count - 1].count++;
         classes->bounds[count++] = raw->bound;

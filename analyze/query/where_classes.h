@@ -5,12 +5,12 @@
 
 #include "analyze/query/where_graph.h"
 
-typedef struct pfa_axis {
+typedef struct pfa_where_axis {
     uint32_t field;
     uint32_t count;
     uint32_t first; /* in bounds */
     uint64_t stride;
-} pfa_axis_t;
+} pfa_where_axis_t;
 
 typedef struct pfa_bound {
     uint32_t field;
@@ -18,7 +18,7 @@ typedef struct pfa_bound {
 } pfa_bound_t;
 
 typedef struct pfa_classes {
-    pfa_axis_t *axes;
+    pfa_where_axis_t *axes;
     size_t axis_count;
     double *bounds;
     uint64_t total; /* how many there are; UINT64_MAX: too many to count */
@@ -52,7 +52,7 @@ static inline uint64_t pfa_classes_find(const pfa_classes_t *classes, const doub
 {
     uint64_t found = 0;
     for (size_t i = 0; i < classes->axis_count; i++) {
-        const pfa_axis_t *axis = &classes->axes[i];
+        const pfa_where_axis_t *axis = &classes->axes[i];
         found += axis->stride * pfa_classes_place(classes->bounds + axis->first, axis->count, numbers[axis->field]);
     }
     return found;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void put(pfa_map_t *map, uint64_t key, uint32_t value)
+static void put(pfa_where_map_t *map, uint64_t key, uint32_t value)
 {
     size_t slot = pfa_map_slot(map, key);
     while (map->entries[slot].key != 0) {
@@ -13,7 +13,7 @@ static void put(pfa_map_t *map, uint64_t key, uint32_t value)
     map->entries[slot] = (pfa_map_entry_t){.key = key + 1, .value = value};
 }
 
-static void grow(pfa_map_t *map)
+static void grow(pfa_where_map_t *map)
 {
     pfa_map_entry_t *old = map->entries;
     size_t old_count = map->entry_count;
@@ -27,7 +27,7 @@ static void grow(pfa_map_t *map)
     pfa_memory_free(old);
 }
 
-void pfa_map_put(pfa_map_t *map, uint64_t key, uint32_t value)
+void pfa_map_put(pfa_where_map_t *map, uint64_t key, uint32_t value)
 {
     if (map->count * 2 >= map->entry_count) {
         grow(map);
@@ -36,8 +36,8 @@ void pfa_map_put(pfa_map_t *map, uint64_t key, uint32_t value)
     map->count++;
 }
 
-void pfa_map_free(pfa_map_t *map)
+void pfa_map_free(pfa_where_map_t *map)
 {
     pfa_memory_free(map->entries);
-    *map = (pfa_map_t){.entries = NULL};
+    *map = (pfa_where_map_t){.entries = NULL};
 }

@@ -21,12 +21,12 @@ enum {
 };
 
 /* What chunks are asked that are still open. */
-typedef struct pfa_slot {
+typedef struct pfa_where_slot {
     uint32_t node;
     pfa_classes_t classes;
     uint8_t *answers; /* by class: 0 not known, 1 no, 2 yes; NULL: none yet, */
     uint64_t *places; /* or, if there are more classes than places, what class * 2 + answer + 1 is in each */
-} pfa_slot_t;
+} pfa_where_slot_t;
 
 typedef struct pfa_seen {
     uint32_t stamp; /* of the reduction that this is of */
@@ -46,8 +46,8 @@ struct pfa_where {
     uint32_t *bits; /* by node that is a text: its bit in the field's answers */
     pfa_answers_t answers[PFA_FIELDS];
     pfa_classes_t kinds;
-    pfa_map_t steps; /* by node and what the step knew */
-    pfa_slot_t *slots;
+    pfa_where_map_t steps; /* by node and what the step knew */
+    pfa_where_slot_t *slots;
     size_t slot_count;
     size_t slot_room;
     /* While a node is reduced: */
@@ -70,6 +70,6 @@ uint32_t pfa_where_reduce(pfa_where_t *where, uint32_t node, unsigned step, cons
                           const double *numbers);
 /* The slot of a node that is open. */
 uint32_t pfa_slot_get(pfa_where_t *where, uint32_t node);
-void pfa_slot_free(pfa_slot_t *slot);
+void pfa_slot_free(pfa_where_slot_t *slot);
 
 #endif

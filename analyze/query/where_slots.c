@@ -26,8 +26,8 @@ static void add_numbers(pfa_where_t *where, uint32_t id, pfa_classes_t *classes)
 static uint32_t make_slot(pfa_where_t *where, uint32_t node)
 {
     where->slots = pfa_memory_grow(where->slots, &where->slot_room, where->slot_count + 1, sizeof *where->slots);
-    pfa_slot_t *slot = &where->slots[where->slot_count];
-    *slot = (pfa_slot_t){.node = node};
+    pfa_where_slot_t *slot = &where->slots[where->slot_count];
+    *slot = (pfa_where_slot_t){.node = node};
     pfa_where_mark(where);
     add_numbers(where, node, &slot->classes);
     pfa_classes_finish(&slot->classes);
@@ -40,19 +40,19 @@ uint32_t pfa_slot_get(pfa_where_t *where, uint32_t node)
     return node < where->seen_room && where->seen[node].slot != 0 ? where->seen[node].slot - 1 : make_slot(where, node);
 }
 
-void pfa_slot_free(pfa_slot_t *slot)
+void pfa_slot_free(pfa_where_slot_t *slot)
 {
     pfa_classes_free(&slot->classes);
     pfa_memory_free(slot->answers);
     pfa_memory_free(slot->places);
 }
 
-static bool ask(pfa_where_t *where, const pfa_slot_t *slot, const double *numbers)
+static bool ask(pfa_where_t *where, const pfa_where_slot_t *slot, const double *numbers)
 {
     return pfa_where_reduce(where, slot->node, PFA_STEP_CHUNK, NULL, numbers) == PFA_GRAPH_TRUE;
 }
 
-__attribute__((noinline)) static bool ask_first(pfa_where_t *where, pfa_slot_t *slot, const double *numbers,
+__attribute__((noinline)) static bool ask_first(pfa_where_t *where, pfa_where_slot_t *slot, const double *numbers,
                                                 uint64_t class)
 {
     if (slot->answers == NULL) {
@@ -64,7 +64,7 @@ __attribute__((noinline)) static bool ask_first(pfa_where_t *where, pfa_slot_t *
 }
 
 /* With more classes than places, several share a place, and the last one has it. */
-__attribute__((noinline)) static bool ask_shared(pfa_where_t *where, pfa_slot_t *slot, const double *numbers)
+__attribute__((noinline)) static bool ask_shared(pfa_where_t *where, pfa_where_slot_t *slot, const double *numbers)
 {
     if (slot->classes.total == UINT64_MAX) {
         return ask(where, slot, numbers);
@@ -83,7 +83,7 @@ __attribute__((noinline)) static bool ask_shared(pfa_where_t *where, pfa_slot_t 
 
 bool pfa_where_chunk(pfa_where_t *where, uint32_t slot_number, const double *numbers)
 {
-    pfa_slot_t *slot = &where->slots[slot_number];
+    pfa_where_slot_t *slot = &where->slots[slot_number];
     if (slot->classes.total > PFA_SLOT_PLACES) {
         return ask_shared(where, slot, numbers);
     }

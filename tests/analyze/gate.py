@@ -249,10 +249,10 @@ def statuses(folder):
     tool("gate", "--max-peak", "5%", folder / "empty.pa", a, status=3)
     tool("gate", "--max-peak", "5%", a, folder / "empty.pa")
     for words in ((a, a), ("--max-peak", "5%", a), ("--max-peak", "5%", a, folder / "none.pa"), ("--max-peak", "5%", a, a, a), ("--max-peak", "-5%", a, a),
-                  ("--max-peak", "5x", a, a), ("--max-peak", "%", a, a), ("--max-count", "5K", a, a), ("--max-peak", "1e5", a, a), ("--max-peak", "", a, a),
+                  ("--max-peak", "5x", a, a), ("--max-peak", "%", a, a), ("--max-count", "5KiB", a, a), ("--max-peak", "", a, a),
                   ("--min-bytes", "few", a, a), ("--max-colour", "5", a, a), ("--max-peak", "nan", a, a)):
         tool("gate", *words, status=2)
-    for value in ("0", "5%", "2.5%", "10", "10K", "10KiB", "10KB", "1M", "1g", "1T", "7B"):
+    for value in ("0", "5%", "2.5%", "10", "10K", "10KiB", "10KB", "1M", "1g", "1T", "7B", "1e5"):
         tool("gate", "--max-peak", value, a, a)
     tool("gate", "--max-peak", "5%", "--sarif", folder / "absent" / "x", a, a, status=1)
     tool("gate", "--help")

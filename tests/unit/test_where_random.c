@@ -1,6 +1,7 @@
 /* --where against a second opinion: random expressions, as text for the tool and as a tree that is walked here node by
  * node, over made-up chunks of two traces. Sets are found by asking all chunks one by one. */
 /* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/units.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
+#include "analyze/base/memory.h"
 #include "analyze/query/where.h"
 #include "tests/unit/unit.h"
 
@@ -468,7 +469,7 @@ static void fill_set(pfa_where_set_t *set, unsigned own)
             }
         }
     }
-    set->stacks = calloc(STACKS, sizeof *set->stacks);
+    set->stacks = pfa_memory_get(STACKS, sizeof *set->stacks);
     set->room = STACKS;
     assert_non_null(set->stacks);
     mark_top(sums, has, set->top != 0 ? set->top : STACKS, set->stacks);
