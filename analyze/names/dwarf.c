@@ -9,6 +9,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct pfa_dwarf {
     pfa_dwarf_functions_t functions;
     pfa_dwarf_entries_t units; /* if libdwfl did not find one */
     bool has_units;
+    bool loaded; /* debug information was looked for */
 };
 
 /* Of the C++ runtime, which the tool is linked with for this. */
@@ -145,8 +147,30 @@ void pfa_dwarf_close(pfa_dwarf_t *dwarf)
     pfa_memory_free(dwarf);
 }
 
-Dwfl_Module *pfa_dwarf_module(const pfa_dwarf_t *dwarf)
+/* libdw would end the process. Its own state is not used again: all names are given up (analyze/names/symbols.c). */
+__attribute__((noreturn)) static void leave_work(void)
 {
+    pfa_memory_leave(ENOMEM);
+}
+
+/* Before libdw is asked for anything of the module. */
+static void load(pfa_dwarf_t *dwarf)
+{
+    Dwarf_Addr bias;
+    Dwarf *information = dwarf->loaded ? NULL : dwfl_module_getdwarf(dwarf->module, &bias);
+    if (information != NULL) {
+        (void)dwarf_new_oom_handler(information, leave_work);
+        Dwarf *shared = dwarf_getalt(information);
+        if (shared != NULL) {
+            (void)dwarf_new_oom_handler(shared, leave_work);
+        }
+    }
+    dwarf->loaded = true;
+}
+
+Dwfl_Module *pfa_dwarf_module(pfa_dwarf_t *dwarf)
+{
+    load(dwarf);
     return dwarf->module;
 }
 
@@ -267,6 +291,7 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
 {
     pfa_symbol_t symbol = {.function = NULL};
     GElf_Off offset;
+    load(dwarf);
     const char *name = pfa_elfsymbols_find(&dwarf->symbols, dwarf->module, address, &offset);
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = find_unit(dwarf, address, &bias);

@@ -22,6 +22,6 @@ void pfa_dwarf_find(pfa_dwarf_t *dwarf, uint64_t address, void (*visit)(void *to
 typedef void pfa_dwarf_type_visit_t(void *to, const char *name, uint64_t size, bool record);
 bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to, uint64_t *left);
 /* For it: the module, of libdwfl. */
-struct Dwfl_Module *pfa_dwarf_module(const pfa_dwarf_t *dwarf);
+struct Dwfl_Module *pfa_dwarf_module(pfa_dwarf_t *dwarf);
 
 #endif

@@ -25,7 +25,7 @@ static void add_stacks(pfa_stacks_t *stacks, const pfa_trace_t *trace)
 }
 
 /* Everything but the end and names from before, then the names, then the end. */
-static int write_packed(const pfa_trace_t *trace, pfa_symbols_t *symbols, int fd)
+static int write_packed(const pfa_trace_t *trace, pfa_symbols_t *symbols, int fd, pfa_notes_t *remarks)
 {
     pfa_tracefile_t writer;
     pfa_stacks_t stacks;
@@ -46,6 +46,7 @@ static int write_packed(const pfa_trace_t *trace, pfa_symbols_t *symbols, int fd
     if (trace->has_end) {
         pfa_tracefile_end(&writer, (pfa_end_t)trace->end.how, trace->last_time);
     }
+    pfa_stacks_tell(&stacks, remarks);
     pfa_stacks_free(&stacks);
     pfa_tracefile_free(&writer);
     return writer.error;
@@ -55,20 +56,21 @@ typedef struct packing {
     const pfa_trace_t *trace;
     pfa_symbols_t *symbols;
     int fd;
+    pfa_notes_t *remarks;
     int error;
 } packing_t;
 
 static void write_all(void *to)
 {
     packing_t *packing = to;
-    packing->error = write_packed(packing->trace, packing->symbols, packing->fd);
+    packing->error = write_packed(packing->trace, packing->symbols, packing->fd, packing->remarks);
 }
 
 /* Under another name until it is whole; as work of its own, so that without memory, too, that is removed. */
 int pfa_pack(const pfa_trace_t *trace, const char *to, pfa_notes_t *remarks)
 {
     char *part = pfa_memory_format("%s.XXXXXX", to);
-    packing_t packing = {.trace = trace, .symbols = pfa_symbols_new()};
+    packing_t packing = {.trace = trace, .symbols = pfa_symbols_new(), .remarks = remarks};
     (void)pfa_symbolblock_read(trace, packing.symbols);
     packing.fd = mkostemp(part, O_CLOEXEC);
     if (packing.fd < 0) {
@@ -83,8 +85,6 @@ int pfa_pack(const pfa_trace_t *trace, const char *to, pfa_notes_t *remarks)
     error = error == 0 && rename(part, to) != 0 ? errno : error;
     if (error != 0) {
         (void)unlink(part);
-    } else {
-        pfa_symbols_tell(packing.symbols, remarks);
     }
     pfa_symbols_free(packing.symbols);
     pfa_memory_free(part);

@@ -24,7 +24,7 @@ static bool gives_chunks(const pfa_symbol_t *symbol)
 static pfa_line_t outer_line(pfa_stacks_t *stacks, const pfa_frame_t *frame)
 {
     size_t count;
-    const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, &count);
+    const pfa_symbol_t *symbols = pfa_stacks_find(stacks, frame, &count);
     return (pfa_line_t){.symbol = &symbols[count - 1],
                         .module = pfa_symbols_path(stacks->symbols, frame->module),
                         .address = frame->address};

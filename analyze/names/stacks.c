@@ -25,6 +25,7 @@ void pfa_stacks_free(pfa_stacks_t *stacks)
 {
     pfa_memory_free(stacks->slots);
     pfa_memory_free(stacks->frames);
+    pfa_memory_free(stacks->missed);
 }
 
 static uint32_t *find_slot(const pfa_stacks_t *stacks, uint32_t *slots, size_t slot_count, const pfa_frame_t *frame)
@@ -121,6 +122,22 @@ bool pfa_line_is_allocator(const pfa_line_t *line)
     return strncmp(function, "pfa_", 4) == 0 || strncmp(function, "operator new", 12) == 0;
 }
 
+const pfa_symbol_t *pfa_stacks_find(pfa_stacks_t *stacks, const pfa_frame_t *frame, size_t *count)
+{
+    bool missed;
+    const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, count, &missed);
+    if (missed) {
+        stacks->missed = pfa_memory_grow(stacks->missed, &stacks->missed_room, (size_t)frame->module + 1, sizeof(bool));
+        stacks->missed[frame->module] = true;
+    }
+    return symbols;
+}
+
+void pfa_stacks_tell(const pfa_stacks_t *stacks, pfa_notes_t *remarks)
+{
+    pfa_symbols_tell(stacks->symbols, stacks->missed, stacks->missed_room, remarks);
+}
+
 void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
 {
     bool top = true;
@@ -128,7 +145,7 @@ void pfa_stacks_lines(pfa_stacks_t *stacks, uint32_t stack, pfa_lines_t *lines)
     for (; stack >= PFA_NODE_FIRST; stack = stacks->frames[stack].caller) {
         const pfa_frame_t *frame = &stacks->frames[stack];
         size_t count;
-        const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, &count);
+        const pfa_symbol_t *symbols = pfa_stacks_find(stacks, frame, &count);
         for (size_t i = 0; i < count; i++) {
             pfa_line_t line = {.symbol = &symbols[i],
                                .module = pfa_symbols_path(stacks->symbols, frame->module),

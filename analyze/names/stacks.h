@@ -19,12 +19,19 @@ typedef struct pfa_stacks {
     size_t room;
     uint32_t *slots;
     size_t slot_count;
+    bool *missed; /* by module: a name was wanted and could not be had */
+    size_t missed_room;
 } pfa_stacks_t;
 
 void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols);
 void pfa_stacks_free(pfa_stacks_t *stacks);
 /* The number of a trace's stack here. `known` has a place for each node of the trace, zeros at first. */
 uint32_t pfa_stacks_add(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t node, uint32_t *known);
+
+/* What is at a frame: as pfa_symbols_find. */
+const pfa_symbol_t *pfa_stacks_find(pfa_stacks_t *stacks, const pfa_frame_t *frame, size_t *count);
+/* Modules whose names were wanted and could not be had, and why. */
+void pfa_stacks_tell(const pfa_stacks_t *stacks, pfa_notes_t *remarks);
 
 /* One line of a stack as people see it: a function, maybe inlined into the next. */
 typedef struct pfa_line {

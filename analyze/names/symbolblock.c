@@ -109,10 +109,10 @@ static void finish(building_t *building, pfa_tracefile_t *writer, uint64_t time)
     begin(building);
 }
 
-static void put_address(building_t *building, const pfa_stacks_t *stacks, const pfa_frame_t *frame)
+static void put_address(building_t *building, pfa_stacks_t *stacks, const pfa_frame_t *frame)
 {
     size_t count;
-    const pfa_symbol_t *symbols = pfa_symbols_find(stacks->symbols, frame->module, frame->address, &count);
+    const pfa_symbol_t *symbols = pfa_stacks_find(stacks, frame, &count);
     if (symbols[0].function == NULL && symbols[0].file == NULL) {
         return; /* another machine may know */
     }

@@ -22,7 +22,6 @@ typedef struct module {
     size_t build_id_size;
     uint32_t flags; /* PFA_MODULE_..., of all its lists */
     bool asked;
-    bool missed; /* a name was wanted and could not be had */
     const char *why;
     pfa_dwarf_t *dwarf;
 } module_t;
@@ -32,6 +31,7 @@ typedef struct entry {
     uint32_t module;
     uint32_t count;
     pfa_symbol_t *list; /* NULL: a free slot */
+    bool missed;        /* it was wanted, and the module could not be asked */
 } entry_t;
 
 struct pfa_symbols {
@@ -217,6 +217,7 @@ typedef struct asked {
     uint64_t address;
     const pfa_symbol_t *list;
     size_t count;
+    bool missed;
     double seconds;
     const pfa_watch_t *watch;
 } asked_t;
@@ -383,22 +384,25 @@ static void find(void *to)
     if (entry->list == NULL) {
         found_t found = {.symbols = symbols};
         open_module(symbols, module);
-        module->missed = module->missed || module->dwarf == NULL;
         if (module->dwarf != NULL) {
             pfa_dwarf_find(module->dwarf, asked->address - 1, add_symbol, &found);
         }
         store(symbols, asked->number, asked->address, &found);
         entry = make_entry(symbols, asked->number, asked->address);
+        entry->missed = module->dwarf == NULL;
     }
     asked->list = entry->list;
     asked->count = entry->count;
+    asked->missed = entry->missed;
 }
 
-const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t number, uint64_t address, size_t *count)
+const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t number, uint64_t address, size_t *count,
+                                     bool *missed)
 {
     asked_t asked = {.symbols = symbols, .number = number, .address = address};
     do_locked(symbols, find, &asked);
     *count = asked.count;
+    *missed = asked.missed;
     return asked.list;
 }
 
@@ -430,12 +434,11 @@ size_t pfa_symbols_modules(pfa_symbols_t *symbols)
     return count;
 }
 
-void pfa_symbols_tell(pfa_symbols_t *symbols, pfa_notes_t *remarks)
+void pfa_symbols_tell(pfa_symbols_t *symbols, const bool *missed, size_t count, pfa_notes_t *remarks)
 {
-    size_t count = pfa_symbols_modules(symbols);
     for (uint32_t i = 1; i < count; i++) {
         module_t module = module_at(symbols, i);
-        if (module.missed && module.path != NULL) {
+        if (missed[i] && module.path != NULL) {
             pfa_notes_add(remarks, "no names for %s: %s", module.path, module.why != NULL ? module.why : "unknown");
         }
     }

@@ -39,8 +39,10 @@ uint32_t pfa_symbols_flags(pfa_symbols_t *symbols, uint32_t module);
 /* The same in all traces and on all machines: of the build-id or the path. */
 const char *pfa_symbols_identity(pfa_symbols_t *symbols, uint32_t module);
 
-/* What is at the call before the return address, the innermost first; at least one. They stay until the end. */
-const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t module, uint64_t address, size_t *count);
+/* What is at the call before the return address, the innermost first; at least one. They stay until the end. *missed: the module could not be
+ * asked for it. */
+const pfa_symbol_t *pfa_symbols_find(pfa_symbols_t *symbols, uint32_t module, uint64_t address, size_t *count,
+                                     bool *missed);
 /* Calls `look` with the debug information of a module, under the lock, in the arena of the caller. False: there is none. */
 bool pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module, void (*look)(void *to, struct pfa_dwarf *dwarf),
                        void *to);
@@ -49,7 +51,7 @@ void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t addr
                      size_t count);
 /* A text as it is kept here, once: equal texts have the same address. */
 const char *pfa_symbols_text(pfa_symbols_t *symbols, const char *text);
-/* Modules that could not be asked, with the reason, and whether servers of debug information did not answer. */
-void pfa_symbols_tell(pfa_symbols_t *symbols, pfa_notes_t *remarks);
+/* Of these modules, by number, that they could not be asked, with the reason; and whether servers of debug information did not answer. */
+void pfa_symbols_tell(pfa_symbols_t *symbols, const bool *missed, size_t count, pfa_notes_t *remarks);
 
 #endif

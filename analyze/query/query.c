@@ -225,7 +225,7 @@ void pfa_query_gather(pfa_query_t *query)
     if (query->where != NULL && query->walked && query->held <= 0) {
         pfa_notes_add(&query->remarks, "there is no chunk for which --where holds");
     }
-    pfa_symbols_tell(query->symbols, &query->remarks);
+    pfa_stacks_tell(&query->stacks, &query->remarks);
 }
 
 void pfa_query_tell(pfa_query_t *query, FILE *to)

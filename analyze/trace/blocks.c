@@ -4,6 +4,7 @@
 #include "analyze/base/progress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,7 @@ void pfa_blocks_free(pfa_blocks_t *blocks)
 
 struct pfa_loader {
     int fd;
+    bool owns;
     ZSTD_DCtx *context;
     pfa_bytes_t stored;
 };
@@ -177,6 +179,9 @@ static void free_context(void *object)
 {
     const pfa_loader_t *loader = object;
     (void)ZSTD_freeDCtx(loader->context);
+    if (loader->owns) {
+        close(loader->fd);
+    }
 }
 
 pfa_loader_t *pfa_loader_new(int fd)
@@ -190,6 +195,23 @@ pfa_loader_t *pfa_loader_new(int fd)
     }
     (void)ZSTD_DCtx_setParameter(loader->context, ZSTD_d_windowLogMax, WINDOW_LOG);
     return loader;
+}
+
+pfa_loader_t *pfa_loader_open(const char *path)
+{
+    pfa_loader_t *loader = pfa_loader_new(-1);
+    loader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    loader->owns = loader->fd >= 0;
+    if (!loader->owns) {
+        pfa_loader_free(loader);
+        return NULL;
+    }
+    return loader;
+}
+
+int pfa_loader_fd(const pfa_loader_t *loader)
+{
+    return loader->fd;
 }
 
 void pfa_loader_free(pfa_loader_t *loader)

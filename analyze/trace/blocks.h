@@ -54,6 +54,9 @@ void pfa_blocks_free(pfa_blocks_t *blocks);
 typedef struct pfa_loader pfa_loader_t;
 
 pfa_loader_t *pfa_loader_new(int fd);
+/* Of a file that it opens and closes. NULL: it cannot be opened. */
+pfa_loader_t *pfa_loader_open(const char *path);
+int pfa_loader_fd(const pfa_loader_t *loader);
 void pfa_loader_free(pfa_loader_t *loader);
 
 /* The unpacked payload. 0, or an error number; EBADMSG: it cannot be unpacked. */

@@ -250,10 +250,10 @@ bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start)
 {
     pfa_block_header_t header;
     pfa_bytes_t payload = {.bytes = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    pfa_loader_t *loader = fd >= 0 ? pfa_loader_new(fd) : NULL;
-    bool found = fd >= 0 && pfa_file_read(fd, &header, sizeof header, 0) == 0 && header.magic == PFA_BLOCK_MAGIC &&
-                 header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 && header.stored_size <= 1 << 20;
+    pfa_loader_t *loader = pfa_loader_open(path);
+    bool found = loader != NULL && pfa_file_read(pfa_loader_fd(loader), &header, sizeof header, 0) == 0 &&
+                 header.magic == PFA_BLOCK_MAGIC && header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 &&
+                 header.stored_size <= 1 << 20;
     if (found) {
         pfa_block_t block = {.raw_size = header.raw_size, .stored_size = header.stored_size, .flags = header.flags};
         found = pfa_block_load_start(loader, &block, sizeof *start, &payload) == 0 && payload.size == sizeof *start;
@@ -262,9 +262,6 @@ bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start)
         memcpy(start, payload.bytes, sizeof *start);
     }
     pfa_loader_free(loader);
-    if (fd >= 0) {
-        close(fd);
-    }
     pfa_bytes_free(&payload);
     return found;
 }
