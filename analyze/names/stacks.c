@@ -68,11 +68,10 @@ static uint64_t hash_text(const char *text)
 
 static uint32_t add_node(pfa_stacks_t *stacks, const pfa_trace_t *trace, uint32_t node, uint32_t caller)
 {
-    pfa_module_t *module = pfa_trace_module(trace, node);
+    const pfa_module_t *module = pfa_trace_module(trace, node);
     pfa_frame_t frame = {.address = trace->pcs[node], .caller = caller};
     if (module != NULL) {
-        module->number = module->number != 0 ? module->number : pfa_symbols_module(stacks->symbols, module);
-        frame.module = module->number;
+        frame.module = module->number != 0 ? module->number : pfa_symbols_module(stacks->symbols, module);
         frame.address -= module->bias;
     }
     uint64_t hash = mix(stacks->frames[caller].hash, hash_text(pfa_symbols_identity(stacks->symbols, frame.module)));

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """The include rules: which folder may know which, checked from the #include lines.
 
-base <- meta <- alloc <- hooks, export beside them, export/format known to all and knowing nobody, the tools (analyze,
-hooks/cc) on their own.
+base <- meta <- alloc <- hooks, export beside them, export/format known to all and knowing nobody, hooks/cc on its own.
+
+The analyses are a library of folders in one order, from the bottom up: base, trace, names, query, points, the analyses, draw, api;
+cli/ is on top of them. A folder includes from those below it, and never from one above. Of the analyses, which are beside each
+other, `report` and `diff` know others, as ALLOWED says.
 """
 import os
 import re
@@ -18,10 +21,23 @@ ALLOWED = {
     "alloc": {"base", "meta"},
     "export": {"base", "meta"},
     "hooks": {"base", "meta", "alloc", "include"},
-    "analyze": set(),
     "hooks/cc": set(),
     "include": set(),
 }
+# The library of analyses, from the bottom up; those of one line do not know each other.
+LAYERS = [["base"], ["trace"], ["names"], ["query"], ["points"], ["leaks", "excess", "mprof", "timeline", "flame"], ["advise"],
+          ["report", "diff"], ["draw"], ["api"]]
+BELOW = set()
+for layer in LAYERS:
+    ALLOWED.update({f"analyze/{name}": set(BELOW) for name in layer})
+    BELOW |= {f"analyze/{name}" for name in layer}
+ALLOWED["analyze/api"].add("include")
+ALLOWED["cli"] = BELOW - {"analyze/api"}
+# Only the command line reads options, and only it ends the process or writes to its standard streams.
+OF_THE_COMMAND_LINE = re.compile(r'\bgetopt(_long)?\s*\(|[^_\w]exit\s*\(|\b(stdout|stderr)\b|\bprintf\s*\(|\bputs\s*\(|\bputchar\s*\(')
+# What may not be reported otherwise: work that is left outside of any work.
+MAY_END = "analyze/base/memory.c"
+
 # hooks is the composition root, but only these files of it know the writer.
 KNOW_THE_WRITER = re.compile(r"hooks/(init|process|exec|fork|exit|api|unload)\w*\.[ch]$")
 
@@ -40,6 +56,7 @@ FORBIDDEN_IN_RUNTIME = {"stdio.h", "wchar.h", "iostream", "string", "vector"}
 RUNTIME = {"base", "meta", "alloc", "export", "hooks"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"')
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
 
@@ -48,14 +65,15 @@ def folder_of(path):
     for unit in ("export/format", "hooks/cc"):
         if path.startswith(unit + "/"):
             return unit
-    return path.split("/")[0]
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "analyze" else parts[0]
 
 
 def resolve(including, name):
     """The project path an include names, or None for a header of the system."""
     for candidate in (Path(including).parent / name, Path(name), Path("include") / name):
         candidate = Path(os.path.normpath(candidate))
-        if (ROOT / candidate).is_file() and folder_of(str(candidate)) in set(ALLOWED) | {"export/format"}:
+        if (ROOT / candidate).is_file() and (folder_of(str(candidate)) in set(ALLOWED) | {"export/format"} or str(candidate).startswith("analyze/")):
             return str(candidate)
     return None
 
@@ -82,6 +100,8 @@ def check_file(path):
         if "mimalloc" in name or name.endswith("static.c"):
             if path != MIMALLOC_FILE:
                 yield f"{where}: mimalloc is included by {MIMALLOC_FILE} and nobody else"
+        elif target and folder not in ALLOWED and folder != "export/format":
+            yield f"{where}: the folder {folder} has no place in the order of folders"
         elif target:
             if not may_include(path, target):
                 yield f"{where}: {folder} must not include {target}"
@@ -93,6 +113,8 @@ def check_file(path):
             yield f"{where}: export/format includes only {', '.join(sorted(FORMAT_STANDARD_HEADERS))}"
         elif folder in RUNTIME and name in FORBIDDEN_IN_RUNTIME and path != MALLOC_INFO_FILE:
             yield f"{where}: the runtime does not use <{name}>"
+    if folder.startswith("analyze/") and path != MAY_END and (found := OF_THE_COMMAND_LINE.search(code := LITERAL.sub('""', text))):
+        yield f"{path}:{code.count(chr(10), 0, found.start()) + 1}: {found.group().strip()} is for cli/ alone"
     if folder != SYSCALL_FOLDER and path != MIMALLOC_FILE and (raw := RAW_SYSCALL.search(text)):
         yield f"{path}:{text.count(chr(10), 0, raw.start()) + 1}: system calls are made in {SYSCALL_FOLDER}/ only"
 
