@@ -14,7 +14,7 @@ static bool is_by_stack(const pfa_report_t *report)
 /* Of a sum of peaks, there is no moment to compare others with. */
 static bool has_savings(const pfa_report_t *report)
 {
-    return is_by_stack(report) && report->memoro.has_accesses && pfa_report_peak_is_one(report);
+    return is_by_stack(report) && report->memoro.has_accesses && report->peak.one;
 }
 
 /* 0, or an error number; EAGAIN: a source is gone. */

@@ -342,7 +342,7 @@ void pfa_findings_make(pfa_findings_t *findings, const pfa_report_t *report)
         findings->pair_ns = pair_ns;
         findings->measured = true;
     }
-    findings->peak = pfa_report_peak(report).bytes;
+    findings->peak = report->peak.bytes;
     findings->peak_words = pfa_report_peak_words(report);
     findings->sampled = memoro->sampled;
     if (memoro->has_accesses) {

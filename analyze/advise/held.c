@@ -70,7 +70,7 @@ static void print_next(FILE *to, const pfa_report_t *report, double peak)
 void pfa_held_print(FILE *to, pfa_report_t *report)
 {
     char text[PFA_NUMBER_TEXT];
-    double peak = pfa_report_peak(report).bytes;
+    double peak = report->peak.bytes;
     if (!(peak > 0)) {
         return;
     }
@@ -86,7 +86,7 @@ void pfa_held_print(FILE *to, pfa_report_t *report)
 
 void pfa_held_json(pfa_json_t *json, pfa_report_t *report)
 {
-    double peak = pfa_report_peak(report).bytes;
+    double peak = report->peak.bytes;
     uint32_t *numbers = pfa_report_order(report, PFA_BY_PEAK);
     size_t count = count_held(report, numbers, peak);
     pfa_json_begin(json, "held_at_peak", '[');

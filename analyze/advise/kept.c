@@ -12,7 +12,7 @@ static const double worth_a_walk = 1e-4;
 /* Which points are; NULL: none is. The caller frees it. */
 static bool *find_wanted(const pfa_report_t *report)
 {
-    double least = worth_a_walk * fmax(pfa_report_peak(report).bytes, 1 << 20);
+    double least = worth_a_walk * fmax(report->peak.bytes, 1 << 20);
     bool *wanted = pfa_memory_get(report->point_count, sizeof *wanted);
     bool any = false;
     for (size_t i = 0; i < report->point_count; i++) {

@@ -118,7 +118,7 @@ bool pfa_savings_weigh(pfa_report_t *report)
 {
     weighing_t weighing = {.report = report};
     pfa_look_t look = {.to = &weighing, .accesses = true, .chunk = add_chunk};
-    double peak = pfa_report_peak(report).bytes;
+    double peak = report->peak.bytes;
     pick(&weighing);
     bool done = weighing.count == 0 || pfa_query_walk(report->query, &look, "looking at other moments") == 0;
     for (size_t i = 0; done && i < weighing.count; i++) {

@@ -144,7 +144,7 @@ static void add_points(collecting_t *collecting)
         pfa_progress_step(&progress, 1);
     }
     fill_total_scores(&collecting->summary->totals, &report->memoro);
-    collecting->summary->totals.values[PFA_DIFF_METRIC_peak] = pfa_report_peak(report).bytes;
+    collecting->summary->totals.values[PFA_DIFF_METRIC_peak] = report->peak.bytes;
     pfa_progress_end(&progress);
     pfa_lines_free(&lines);
     pfa_memory_free(numbers);

@@ -137,7 +137,7 @@ static bool collect(pfa_amounts_t *amounts)
     collecting_t collecting = {.amounts = amounts};
     pfa_look_t look = {.to = &collecting, .fold = add_fold};
     if (amounts->metric == PFA_METRIC_PEAK) {
-        collecting.summit = pfa_summit_new(amounts->query);
+        collecting.summit = pfa_summit_new(amounts->query, false);
         look = (pfa_look_t){.to = &collecting, .chunk = add_at_summit};
         bool done = find_summit(&collecting) && pfa_query_walk(amounts->query, &look, "looking at the peak") == 0;
         pfa_summit_free(collecting.summit);

@@ -11,9 +11,7 @@ const char *const pfa_spare_names[PFA_SPARES] = {[PFA_SPARE_USELESS] = "never_re
 
 bool pfa_at_peak_within(const pfa_report_t *report, uint32_t number, uint64_t from, uint64_t end)
 {
-    uint64_t time = report->files[number].peak.time;
-    return report->together != NULL ? pfa_together_alive(report->together, number, from, end)
-                                    : from <= time && time < end;
+    return pfa_summit_within(report->summit, number, from, end);
 }
 
 static void add_estimate(pfa_estimate_t *to, const pfa_kind_t *kind, double amount)

@@ -9,8 +9,6 @@
 /* While a report is collected. */
 typedef struct adding {
     pfa_report_t *report;
-    pfa_peak_t *peak;            /* of the source that is walked through; NULL: not looked for */
-    bool together;               /* the peak of all sources is looked for */
     pfa_thread_total_t *threads; /* by number */
     size_t thread_room;
     uint32_t full;
@@ -112,15 +110,8 @@ static void add_accesses(adding_t *adding, const pfa_kind_t *kind, const pfa_chu
 
 static void add_to_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    adding_t *adding = to;
-    const pfa_event_t *event = chunk->event;
-    double bytes = kind->weight * (double)kind->size;
-    if (adding->peak != NULL) {
-        pfa_peak_add(adding->peak, event->alloc_time, event->free_time, bytes);
-    }
-    if (adding->together) {
-        pfa_together_add(adding->report->together, event->alloc_time, event->free_time, bytes);
-    }
+    const adding_t *adding = to;
+    pfa_summit_add(adding->report->summit, kind, chunk);
 }
 
 static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -188,13 +179,10 @@ static void see_first(void *to, const pfa_source_t *source, const pfa_trace_t *t
 {
     adding_t *adding = to;
     pfa_report_t *report = adding->report;
+    pfa_summit_source(report->summit, source, trace, begins);
     if (begins) {
         adding->full = pfa_access_full(trace);
         adding->touched = false;
-        adding->peak = pfa_peak_new(source->start.counter, source->end);
-        if (adding->together) {
-            pfa_together_begin(report->together, source->number, trace);
-        }
         return;
     }
     if (pfa_trace_has_accesses(trace) && (trace->counters.instrumented != 0 || adding->touched)) {
@@ -204,67 +192,24 @@ static void see_first(void *to, const pfa_source_t *source, const pfa_trace_t *t
         add_maps(report, source, trace);
     }
     add_threads(adding, source);
-    if (adding->together) {
-        pfa_together_end(report->together, source->end);
-    }
-    report->files[source->number].again = pfa_peak_again(adding->peak);
-    report->files[source->number].finder = adding->peak;
-    adding->peak = NULL;
 }
 
 static void see_again(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
 {
-    adding_t *adding = to;
-    pfa_file_total_t *file = &adding->report->files[source->number];
-    adding->peak = begins && file->again ? file->finder : NULL;
-    if (begins && adding->together) {
-        pfa_together_begin(adding->report->together, source->number, trace);
-    } else if (adding->together) {
-        pfa_together_end(adding->report->together, source->end);
-    }
+    const adding_t *adding = to;
+    pfa_summit_source(adding->report->summit, source, trace, begins);
 }
 
-static pfa_together_t *begin_together(const pfa_query_t *query)
-{
-    pfa_trace_start_t *starts = pfa_memory_get(query->source_count, sizeof *starts);
-    for (size_t i = 0; i < query->source_count; i++) {
-        starts[i] = query->sources[i].start;
-    }
-    bool wanted = query->source_count > 1 && query->comparable;
-    pfa_together_t *together = wanted ? pfa_together_new(starts, query->source_count) : NULL;
-    pfa_memory_free(starts);
-    return together;
-}
-
-static void end_peak(pfa_report_t *report, size_t number)
-{
-    pfa_file_total_t *file = &report->files[number];
-    const pfa_source_t *source = &report->query->sources[number];
-    file->peak = pfa_peak_finish(file->finder);
-    pfa_peak_free(file->finder);
-    file->finder = NULL;
-    double seconds = (double)(int64_t)(file->peak.time - source->start.counter) * source->ns_per_tick * 1e-9;
-    double all = (source->end_ns - source->start_ns) * 1e-9;
-    file->peak_seconds = file->peak.bytes <= 0 ? 0 : seconds < all ? seconds : all;
-}
-
-static bool walk_again(adding_t *adding)
+static bool find_peak(adding_t *adding)
 {
     pfa_report_t *report = adding->report;
     pfa_look_t look = {.to = adding, .chunk = add_to_peak, .source = see_again};
-    bool again = false;
-    adding->together = report->together != NULL && pfa_together_again(report->together);
-    for (size_t i = 0; i < report->query->source_count; i++) {
-        again = again || report->files[i].again;
-    }
-    if ((again || adding->together) && pfa_query_walk(report->query, &look, "finding the peak") != 0) {
+    if (pfa_summit_again(report->summit) && pfa_query_walk(report->query, &look, "finding the peak") != 0) {
         return false;
     }
-    for (size_t i = 0; i < report->query->source_count; i++) {
-        end_peak(report, i);
-    }
-    if (report->together != NULL) {
-        report->all_peak = pfa_together_finish(report->together);
+    report->peak = pfa_summit_finish(report->summit);
+    for (size_t i = 0; i < report->file_count; i++) {
+        report->files[i].peak = pfa_summit_of(report->summit, i, &report->files[i].peak_seconds);
     }
     return true;
 }
@@ -277,16 +222,15 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
     report->file_count = report->query->source_count;
     report->files = pfa_memory_get(report->file_count, sizeof *report->files);
-    report->together = begin_together(report->query);
+    report->summit = pfa_summit_new(report->query, true);
     pfa_memoro_begin(&report->memoro, report->query, thresholds);
-    adding.together = report->together != NULL;
-    if (pfa_query_walk(report->query, &first, "reading") != 0 || !walk_again(&adding)) {
+    if (pfa_query_walk(report->query, &first, "reading") != 0 || !find_peak(&adding)) {
         pfa_memory_free(adding.threads);
         return false;
     }
     pfa_memoro_end(&report->memoro);
     at_peak.accesses = report->memoro.has_accesses;
-    if (pfa_report_peak(report).bytes > 0 && pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
+    if (report->peak.bytes > 0 && pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
         return false;
     }
     pfa_copying_end(report);
@@ -296,12 +240,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
 
 void pfa_points_forget(pfa_report_t *report)
 {
-    for (size_t i = 0; i < report->file_count; i++) {
-        if (report->files[i].finder != NULL) {
-            pfa_peak_free(report->files[i].finder);
-        }
-    }
-    pfa_together_free(report->together);
+    pfa_summit_free(report->summit);
     pfa_memoro_free(&report->memoro);
     for (size_t i = 0; i < report->map_room; i++) {
         pfa_memory_free(report->maps[i].counters);

@@ -73,26 +73,6 @@ uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
     return numbers;
 }
 
-pfa_peak_result_t pfa_report_peak(const pfa_report_t *report)
-{
-    pfa_peak_result_t sum = report->all_peak;
-    for (size_t i = 0; i < report->query->source_count && report->together == NULL; i++) {
-        sum.bytes += report->files[i].peak.bytes;
-        sum.at_most += report->files[i].peak.at_most;
-    }
-    return sum;
-}
-
-bool pfa_report_peak_is_one(const pfa_report_t *report)
-{
-    return report->query->source_count == 1 || report->together != NULL;
-}
-
-double pfa_report_peak_seconds(const pfa_report_t *report)
-{
-    return report->together != NULL ? pfa_together_seconds(report->together) : report->files[0].peak_seconds;
-}
-
 bool pfa_report_is_running(const pfa_report_t *report)
 {
     for (size_t i = 0; i < report->query->source_count; i++) {

@@ -11,8 +11,13 @@ typedef struct bucket {
     double births;
     double deaths;
     uint32_t events;
-    uint32_t chosen;
 } bucket_t;
+
+/* One in which the peak can be. */
+typedef struct chosen {
+    uint32_t bucket;
+    double live; /* when it begins */
+} chosen_t;
 
 typedef struct event {
     uint64_t time;
@@ -22,8 +27,11 @@ typedef struct event {
 struct pfa_peak {
     uint64_t first;
     unsigned shift;
-    bucket_t *buckets;
-    event_t *events; /* all, while they are few; then those of the chosen buckets */
+    bucket_t *buckets; /* of the first walk; NULL: there are few events */
+    chosen_t *chosen;  /* for the second, in order */
+    size_t chosen_count;
+    uint8_t *is_chosen; /* a bit for each bucket */
+    event_t *events;    /* all, while they are few; then those of the chosen buckets */
     size_t count;
     size_t room;
     bool all;    /* events has all of them */
@@ -45,6 +53,8 @@ pfa_peak_t *pfa_peak_new(uint64_t first, uint64_t last)
 void pfa_peak_free(pfa_peak_t *peak)
 {
     pfa_memory_free(peak->buckets);
+    pfa_memory_free(peak->chosen);
+    pfa_memory_free(peak->is_chosen);
     pfa_memory_free(peak->events);
     pfa_memory_free(peak);
 }
@@ -86,6 +96,14 @@ static void keep(pfa_peak_t *peak, uint64_t time, double change)
     peak->events[peak->count++] = (event_t){.time = time, .change = change};
 }
 
+static void forget_events(pfa_peak_t *peak)
+{
+    pfa_memory_free(peak->events);
+    peak->events = NULL;
+    peak->count = 0;
+    peak->room = 0;
+}
+
 /* They were few so far. */
 static void put_in_buckets(pfa_peak_t *peak)
 {
@@ -94,13 +112,14 @@ static void put_in_buckets(pfa_peak_t *peak)
         add_to_bucket(peak, peak->events[i].time, peak->events[i].change);
     }
     peak->all = false;
-    peak->count = 0;
+    forget_events(peak);
 }
 
 static void add_event(pfa_peak_t *peak, uint64_t time, double change)
 {
     if (peak->second) {
-        if (peak->buckets[bucket_of(peak, time)].chosen != 0 && peak->count < EVENTS_MAX) {
+        size_t bucket = bucket_of(peak, time);
+        if ((peak->is_chosen[bucket / 8] >> bucket % 8 & 1) != 0 && peak->count < EVENTS_MAX) {
             keep(peak, time, change);
         }
         return;
@@ -181,6 +200,19 @@ static bound_t *list_candidates(pfa_peak_t *peak, size_t *count)
     return list;
 }
 
+/* What the second walk needs of the buckets, which are many. */
+static void keep_chosen(pfa_peak_t *peak, size_t count)
+{
+    double live = 0;
+    peak->chosen = pfa_memory_get(count, sizeof *peak->chosen);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        if ((peak->is_chosen[i / 8] >> i % 8 & 1) != 0) {
+            peak->chosen[peak->chosen_count++] = (chosen_t){.bucket = (uint32_t)i, .live = live};
+        }
+        live += peak->buckets[i].births + peak->buckets[i].deaths;
+    }
+}
+
 bool pfa_peak_again(pfa_peak_t *peak)
 {
     if (peak->all) {
@@ -193,17 +225,21 @@ bool pfa_peak_again(pfa_peak_t *peak)
     if (count != 0) {
         qsort(list, count, sizeof *list, compare_bounds);
     }
+    peak->is_chosen = pfa_memory_get(BUCKETS / 8, 1);
     for (; chosen < count; chosen++) {
-        bucket_t *bucket = &peak->buckets[list[chosen].bucket];
-        events += bucket->events;
+        size_t bucket = list[chosen].bucket;
+        events += peak->buckets[bucket].events;
         if (events > EVENTS_MAX) {
             break;
         }
-        bucket->chosen = 1;
+        peak->is_chosen[bucket / 8] |= (uint8_t)(1 << bucket % 8);
     }
     peak->best.at_most = chosen < count ? list[chosen].most : 0;
     pfa_memory_free(list);
     peak->second = chosen != 0;
+    keep_chosen(peak, chosen);
+    pfa_memory_free(peak->buckets);
+    peak->buckets = NULL;
     return peak->second;
 }
 
@@ -228,15 +264,13 @@ static void sweep(pfa_peak_t *peak, size_t from, size_t to, double live)
 
 static void sweep_chosen(pfa_peak_t *peak)
 {
-    double live = 0;
     size_t at = 0;
-    for (size_t i = 0; i < BUCKETS; i++) {
+    for (size_t i = 0; i < peak->chosen_count; i++) {
         size_t end = at;
-        while (end < peak->count && bucket_of(peak, peak->events[end].time) == i) {
+        while (end < peak->count && bucket_of(peak, peak->events[end].time) == peak->chosen[i].bucket) {
             end++;
         }
-        sweep(peak, at, end, live);
-        live += peak->buckets[i].births + peak->buckets[i].deaths;
+        sweep(peak, at, end, peak->chosen[i].live);
         at = end;
     }
 }

@@ -8,9 +8,8 @@
 #include "analyze/points/at_peak.h"
 #include "analyze/points/copying.h"
 #include "analyze/points/memoro.h"
-#include "analyze/points/peak.h"
 #include "analyze/points/spent.h"
-#include "analyze/points/together.h"
+#include "analyze/points/summit.h"
 #include "analyze/query/answer.h"
 
 #include <stdio.h>
@@ -77,8 +76,6 @@ typedef struct pfa_file_total {
     pfa_tally_t tally; /* of the chunks that were asked for */
     pfa_peak_result_t peak;
     double peak_seconds;
-    pfa_peak_t *finder; /* while it is looked for */
-    bool again;         /* it takes a second walk */
 } pfa_file_total_t;
 
 typedef struct pfa_report {
@@ -108,8 +105,8 @@ typedef struct pfa_report {
     size_t thread_room;
     pfa_file_total_t *files; /* by source */
     size_t file_count;
-    pfa_together_t *together;   /* of several traces, if their times can be compared; else NULL */
-    pfa_peak_result_t all_peak; /* then: of all of them */
+    pfa_summit_t *summit;
+    pfa_summit_result_t peak; /* of all of them */
 } pfa_report_t;
 
 typedef struct pfa_points_options {
@@ -134,14 +131,8 @@ pfa_point_t pfa_report_sum(const pfa_report_t *report);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
 double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
-/* The only file's, that of all together, or, if that is not known, the sum of all files' peaks. */
-pfa_peak_result_t pfa_report_peak(const pfa_report_t *report);
 /* What it is called: with --where it is that of the chunks that were asked for. */
 const char *pfa_report_peak_words(const pfa_report_t *report);
-/* When it was, in seconds since the first trace began. */
-double pfa_report_peak_seconds(const pfa_report_t *report);
-/* Whether there is such a time: of a sum there is none. */
-bool pfa_report_peak_is_one(const pfa_report_t *report);
 /* The time that a file's process, or those of all files, spent in allocation routines; false: that is not known, or not
  * what is asked for, since it is not known by chunk. */
 bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent);

@@ -88,8 +88,10 @@ static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)
         put_file_peak(json, report, 0);
         return;
     }
-    peak_t peak = {.result = pfa_report_peak(report), .one = pfa_report_peak_is_one(report), .exact = true};
-    peak.seconds = peak.one ? pfa_report_peak_seconds(report) : 0;
+    peak_t peak = {.result = {.bytes = report->peak.bytes, .at_most = report->peak.at_most},
+                   .one = report->peak.one,
+                   .exact = true};
+    peak.seconds = peak.one ? report->peak.seconds : 0;
     for (size_t i = 0; i < report->query->source_count; i++) {
         peak.exact = peak.exact && is_exact(&report->query->sources[i]);
     }

@@ -59,14 +59,14 @@ static void print_peak(FILE *to, const pfa_report_t *report, const pfa_point_t *
     char size[PFA_NUMBER_TEXT];
     char other[PFA_NUMBER_TEXT];
     char within[PFA_NUMBER_TEXT];
-    pfa_peak_result_t peak = pfa_report_peak(report);
+    const pfa_summit_result_t peak = report->peak;
     fprintf(to, "  %-10s %20s %14s  (%s bytes)%s", "peak", "", pfa_text_bytes(size, peak.bytes),
             pfa_text_count(other, peak.bytes), pfa_text_within(within, peak.bytes, sum->peak_variance));
-    if (!pfa_report_peak_is_one(report)) {
+    if (!report->peak.one) {
         fprintf(to, ", the sum of each file's own: their times cannot be compared");
     } else if (peak.bytes > 0) {
         fprintf(to, report->query->source_count == 1 ? " at %.3f s" : ", all together, %.3f s after the first began",
-                pfa_report_peak_seconds(report));
+                report->peak.seconds);
         if (peak.at_most > peak.bytes) {
             fprintf(to, ", at most %s", pfa_text_bytes(size, peak.at_most));
         }
@@ -280,9 +280,9 @@ static void print_summary(void *answer, void *file)
             pfa_text_bytes(texts[1], tally->bytes_freed));
     fprintf(to, "  live       %s chunk%s, %s at the end\n", pfa_text_count(texts[0], tally->live_chunks),
             pfa_text_plural(tally->live_chunks), pfa_text_bytes(texts[1], tally->live_bytes));
-    fprintf(to, "  peak       %s", pfa_text_bytes(texts[0], pfa_report_peak(report).bytes));
-    if (pfa_report_peak_is_one(report)) {
-        fprintf(to, " at %.3f s", pfa_report_peak_seconds(report));
+    fprintf(to, "  peak       %s", pfa_text_bytes(texts[0], report->peak.bytes));
+    if (report->peak.one) {
+        fprintf(to, " at %.3f s", report->peak.seconds);
     }
     fputc('\n', to);
     if (report->point_count != 0) {

@@ -200,7 +200,7 @@ static bool collect(pfa_timeline_t *timeline, const pfa_timeline_wishes_t *wishe
     timeline->whole_ns = query->end_ns > 0 ? query->end_ns : 1;
     make_strand(&timeline->all, wishes->buckets);
     timeline->all.name = "all";
-    pfa_summit_t *summit = pfa_summit_new(query);
+    pfa_summit_t *summit = pfa_summit_new(query, false);
     collecting_t collecting = {
         .timeline = timeline, .summit = summit, .ranks = pfa_ranks_begin(timeline->whole_ns, wishes->buckets)};
     bool done = walk(&collecting, wishes);
