@@ -206,7 +206,9 @@ void *pfa_memory_grow_list(void *list, size_t *room, size_t needed, size_t size)
 void *pfa_memory_copy(const void *bytes, size_t size)
 {
     char *copy = pfa_memory_get(size + 1, 1);
-    memcpy(copy, bytes, size);
+    if (size != 0) {
+        memcpy(copy, bytes, size);
+    }
     return copy;
 }
 

@@ -1,7 +1,7 @@
-"""What every command prints about traces of every kind, in text and as JSON, is the same whatever it is computed with.
+"""What every command prints about traces of every kind, in text and as JSON, depends on nothing but these.
 
-As a test: the same bytes with 1, 2, 3 and 16 threads. For people: `outputs.py --against TOOL [TRACE...]` compares with another
-build of the tool, on the same traces and on those given."""
+As a test: the same bytes twice, wherever things lie in memory, of every seventh command line. For people:
+`outputs.py --against TOOL [TRACE...]` compares all with another build of the tool, on the same traces and on those given."""
 import argparse
 import itertools
 import lzma
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import MAKER, TOOL, check
+from support import MAKER, SANITIZED, TOOL
 
 import folders
 
@@ -135,9 +135,9 @@ def differ(line, ours, theirs):
     return False
 
 
-def compare(folder, tool, paths, more, only, quick=False):
+def compare(folder, tool, paths, more, only, quick=False, step=1):
     count = differing = 0
-    for line in lines(paths, more, quick):
+    for line in itertools.islice(lines(paths, more, quick), 0, None, step):
         if only and not re.search(only, " ".join(map(str, line))):
             continue
         count += 1
@@ -148,7 +148,7 @@ def compare(folder, tool, paths, more, only, quick=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", required=True, help="another build of the tool")
+    parser.add_argument("--against", help="another build of the tool")
     parser.add_argument("--only", help="command lines that match this regular expression")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("traces", nargs="*", type=Path)
@@ -156,7 +156,9 @@ def main():
     with folders.Folder(prefix="profalloc-") as name:
         folder = Path(name)
         paths = make(folder)
-        sys.exit(compare(folder, options.against, paths, [path.resolve() for path in options.traces], options.only, options.quick) != 0)
+        traces = [path.resolve() for path in options.traces]
+        step = 1 if options.against else 49 if SANITIZED else 7
+        sys.exit(compare(folder, options.against or TOOL, paths, traces, options.only, options.quick, step) != 0)
 
 
 main()
