@@ -1,5 +1,6 @@
 /* Owns the command line that all analyses share. See cli/request.h. */
 #include "cli/request.h"
+#include "analyze/points/scored.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 #include "analyze/query/keys.h"
@@ -189,7 +190,8 @@ pfa_session_options_t pfa_request_session(const char *command)
     static char *servers; /* taken once */
     static double seconds;
     servers = servers != NULL ? servers : take_debuginfod(&seconds);
-    return (pfa_session_options_t){.watch = pfa_cli_watch,
+    return (pfa_session_options_t){.score = pfa_points_score,
+                                   .watch = pfa_cli_watch,
                                    .say = say,
                                    .say_to = (void *)(uintptr_t)command,
                                    .debuginfod = servers,

@@ -48,9 +48,14 @@ static void print_numbers(FILE *to, const pfa_report_t *report, uint32_t number)
     if (point->largest != point->smallest) {
         fprintf(to, " to %s", pfa_text_bytes(texts[2], (double)point->largest));
     }
-    fprintf(to, "; alive %s on average; scores: lifetime %s, usage %s, useful lifetime %s\n",
+    double severity = pfa_memoro_severity(point);
+    fprintf(to, "; alive %s on average; scores: lifetime %s, usage %s, useful lifetime %s",
             pfa_text_ns(texts[2], point->lives / point->chunks), score(texts[3], point->scores[PFA_SCORE_LIFETIME]),
             score(texts[4], point->scores[PFA_SCORE_USAGE]), score(texts[5], point->scores[PFA_SCORE_USEFUL]));
+    if (!isnan(severity)) {
+        fprintf(to, "; severity %.0f of %d", severity, PFA_SEVERITIES);
+    }
+    fputc('\n', to);
 }
 
 /* How many lines two stacks begin with alike. */

@@ -1,11 +1,14 @@
 /* Owns the public interface of the analyses: include/profalloc-analyze.h. It has nothing of its own but the way from there to the
  * analyses. */
 #include "include/profalloc-analyze.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 #include "analyze/draw/excess_draw.h"
 #include "analyze/draw/flame_graph.h"
 #include "analyze/draw/timeline_chart.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/mprof/mprof.h"
+#include "analyze/points/scored.h"
 #include "analyze/report/report.h"
 
 #include <stdlib.h>
@@ -62,6 +65,7 @@ int profalloc_session_open(profalloc_session_t **made, const profalloc_session_o
     }
     session->options = options != NULL ? *options : usual;
     pfa_session_options_t inner = {
+        .score = pfa_points_score,
         .watch = {.tell = session->options.progress != NULL ? tell_progress : NULL, .to = session},
         .say = session->options.say != NULL ? say : NULL,
         .say_to = session,
@@ -187,10 +191,8 @@ static int ask_flame(profalloc_session_t *session, const pfa_question_t *questio
 static int ask_mprof(profalloc_session_t *session, const pfa_question_t *question,
                      const profalloc_ask_options_t *options, profalloc_answer_t *answer)
 {
-    static const char *const sorts[] = {[PFA_SORT_KEPT] = "kept",
-                                        [PFA_SORT_BYTES] = "bytes",
-                                        [PFA_SORT_COUNT] = "count",
-                                        [PFA_SORT_NAME] = "name"};
+    static const char *const sorts[] = {
+        [PFA_SORT_KEPT] = "kept", [PFA_SORT_BYTES] = "bytes", [PFA_SORT_COUNT] = "count", [PFA_SORT_NAME] = "name"};
     int sort = find_word(session, options->sort, sorts, sizeof sorts / sizeof sorts[0]);
     pfa_mprof_options_t wishes = {.verbosity = PFA_NORMAL,
                                   .leak_table = true,
@@ -224,10 +226,9 @@ static int ask_points(profalloc_session_t *session, const pfa_question_t *questi
                       const profalloc_ask_options_t *options, profalloc_answer_t *answer)
 {
     pfa_points_options_t wishes = {.thresholds = pfa_thresholds_standard()};
-    bool known = options->sort == NULL ||
-                 (answer->analysis == PROFALLOC_ADVISE
-                      ? pfa_advice_is_order(options->sort)
-                      : find_word(session, options->sort, pfa_order_names, PFA_ORDERS) >= 0);
+    bool known = options->sort == NULL || (answer->analysis == PROFALLOC_ADVISE
+                                               ? pfa_advice_is_order(options->sort)
+                                               : find_word(session, options->sort, pfa_order_names, PFA_ORDERS) >= 0);
     snprintf(answer->sort, sizeof answer->sort, "%s", options->sort != NULL ? options->sort : "");
     return !known ? EINVAL : pfa_advice_collect(session->session, question, &wishes, &answer->of.report);
 }
@@ -271,12 +272,7 @@ void profalloc_answer_free(profalloc_answer_t *answer)
 
 static pfa_order_t order_of(const profalloc_answer_t *answer)
 {
-    for (unsigned i = 0; i < PFA_ORDERS; i++) {
-        if (strcmp(answer->sort, pfa_order_names[i]) == 0) {
-            return (pfa_order_t)i;
-        }
-    }
-    return PFA_BY_BYTES;
+    return answer->sort[0] != '\0' ? pfa_report_order_find(answer->of.report, answer->sort) : PFA_BY_BYTES;
 }
 
 static int write_report(profalloc_answer_t *answer, FILE *to)

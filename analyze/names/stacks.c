@@ -1,6 +1,7 @@
 /* Owns the stacks of a report. See analyze/names/stacks.h. */
 #include "analyze/names/stacks.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/notes.h"
 
 #include <stdlib.h>
 #include <string.h>

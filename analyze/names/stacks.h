@@ -3,6 +3,7 @@
 #ifndef PFA_ANALYZE_NAMES_STACKS_H
 #define PFA_ANALYZE_NAMES_STACKS_H
 
+#include "analyze/base/notes.h"
 #include "analyze/names/symbols.h"
 
 typedef struct pfa_frame {

@@ -252,8 +252,31 @@ void pfa_points_forget(pfa_report_t *report)
     pfa_memory_free(report->points);
     pfa_memory_free(report->point_sizes);
     pfa_memory_free(report->kept);
+    for (size_t i = 0; i < report->formula_count; i++) {
+        pfa_formula_free(report->formulas[i]);
+    }
+    pfa_memory_free(report->formulas);
     pfa_memory_free(report->copying.list);
     *report = (pfa_report_t){.answer = report->answer, .query = report->query};
+}
+
+/* EINVAL: one is wrong, which is said. */
+static int parse_formulas(pfa_report_t *report, const pfa_points_options_t *options)
+{
+    report->formulas = pfa_memory_get(options->score_count, sizeof *report->formulas);
+    for (size_t i = 0; i < options->score_count; i++) {
+        char *why = NULL;
+        report->formulas[i] = pfa_formula_parse(options->scores[i], pfa_order_names, PFA_ORDERS, &why);
+        if (report->formulas[i] == NULL) {
+            char *text = pfa_memory_format("--score: %s", why);
+            pfa_session_say(report->query->session, text);
+            pfa_memory_free(text);
+            pfa_memory_free(why);
+            return EINVAL;
+        }
+        report->formula_count++;
+    }
+    return 0;
 }
 
 int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options)
@@ -262,6 +285,10 @@ int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_o
     for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
         report->query = query;
         report->wants_point_sizes = options->sizes;
+        error = parse_formulas(report, options);
+        if (error != 0) {
+            return error;
+        }
         if (collect(report, &options->thresholds)) {
             return 0;
         }

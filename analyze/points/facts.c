@@ -9,33 +9,74 @@
 #include <string.h>
 
 const char *const pfa_order_names[PFA_ORDERS] = {
-#define PFA_ORDER(name, option, title, value) option,
+#define PFA_ORDER(name, option, title, kind, value) option,
 #include "analyze/points/orders.def"
 #undef PFA_ORDER
 };
 
-const char *const pfa_order_titles[PFA_ORDERS] = {
-#define PFA_ORDER(name, option, title, value) title,
+static const struct {
+    const char *title;
+    pfa_order_kind_t kind;
+} orders[PFA_ORDERS] = {
+#define PFA_ORDER(name, option, title, kind, value) {title, PFA_ORDER_##kind},
 #include "analyze/points/orders.def"
 #undef PFA_ORDER
 };
 
-double pfa_point_value(const pfa_point_t *point, pfa_order_t order)
+const char *pfa_report_order_title(const pfa_report_t *report, pfa_order_t order)
 {
-    switch (order) {
-#define PFA_ORDER(name, option, title, value)                                                                          \
-    case PFA_BY_##name:                                                                                                \
-        return value;
+    return order < PFA_ORDERS ? orders[order].title : pfa_formula_name(report->formulas[order - PFA_ORDERS]);
+}
+
+pfa_order_kind_t pfa_report_order_kind(pfa_order_t order)
+{
+    return order < PFA_ORDERS ? orders[order].kind : PFA_ORDER_SCORE;
+}
+
+pfa_order_t pfa_report_order_find(const pfa_report_t *report, const char *name)
+{
+    unsigned order = 0;
+    while (order < PFA_ORDERS && strcmp(pfa_order_names[order], name) != 0) {
+        order++;
+    }
+    while (order >= PFA_ORDERS && order - PFA_ORDERS < report->formula_count &&
+           strcmp(pfa_formula_name(report->formulas[order - PFA_ORDERS]), name) != 0) {
+        order++;
+    }
+    return (pfa_order_t)order;
+}
+
+/* All that orders.def has, of one point. */
+static void fill_values(const pfa_report_t *report, uint32_t number, double values[PFA_ORDERS])
+{
+    static const pfa_memoro_point_t unscored = {.scores = {NAN, NAN, NAN}};
+    const pfa_point_t *point = &report->points[number];
+    const pfa_access_total_t *accesses = pfa_report_access(report, number);
+    const pfa_memoro_point_t *scored = number < report->memoro.point_count && report->memoro.points[number].rows > 0
+                                           ? &report->memoro.points[number]
+                                           : &unscored;
+    double unknown = accesses->chunks > 0 ? 0 : (double)NAN;
+#define PFA_ORDER(name, option, title, kind, value) values[PFA_BY_##name] = value;
 #include "analyze/points/orders.def"
 #undef PFA_ORDER
-    default:
-        return 0;
-    }
+}
+
+double pfa_report_value(const pfa_report_t *report, uint32_t number, pfa_order_t order)
+{
+    double values[PFA_ORDERS];
+    fill_values(report, number, values);
+    return order < PFA_ORDERS ? values[order] : pfa_formula_value(report->formulas[order - PFA_ORDERS], values);
+}
+
+bool pfa_report_is_told(const pfa_report_t *report, uint32_t number, pfa_order_t order)
+{
+    double value = pfa_report_value(report, number, order);
+    return pfa_report_order_kind(order) == PFA_ORDER_AMOUNT ? value > 0 : !isnan(value);
 }
 
 typedef struct ordering {
     const pfa_report_t *report;
-    pfa_order_t order;
+    const double *values; /* by point, the greatest first */
 } ordering_t;
 
 uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number)
@@ -48,11 +89,10 @@ uint64_t pfa_report_point_hash(const pfa_report_t *report, uint32_t number)
 static int compare_points(const void *a, const void *b, void *to)
 {
     const ordering_t *ordering = to;
-    const pfa_point_t *left = &ordering->report->points[*(const uint32_t *)a];
-    const pfa_point_t *right = &ordering->report->points[*(const uint32_t *)b];
-    double difference = pfa_point_value(right, ordering->order) - pfa_point_value(left, ordering->order);
-    if (difference != 0) {
-        return difference > 0 ? 1 : -1;
+    double left = ordering->values[*(const uint32_t *)a];
+    double right = ordering->values[*(const uint32_t *)b];
+    if (left != right) {
+        return left < right ? 1 : -1;
     }
     uint64_t one = pfa_report_point_hash(ordering->report, *(const uint32_t *)a);
     uint64_t other = pfa_report_point_hash(ordering->report, *(const uint32_t *)b);
@@ -64,12 +104,16 @@ static int compare_points(const void *a, const void *b, void *to)
 
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order)
 {
-    ordering_t ordering = {.report = report, .order = order};
+    double *values = pfa_memory_get(report->point_count, sizeof *values);
     uint32_t *numbers = pfa_memory_get(report->point_count, sizeof *numbers);
+    ordering_t ordering = {.report = report, .values = values};
     for (uint32_t i = 0; i < report->point_count; i++) {
+        double value = pfa_report_value(report, i, order);
+        values[i] = isnan(value) ? -INFINITY : pfa_report_order_kind(order) == PFA_ORDER_SCORE ? -value : value;
         numbers[i] = i;
     }
     qsort_r(numbers, report->point_count, sizeof *numbers, compare_points, &ordering);
+    pfa_memory_free(values);
     return numbers;
 }
 

@@ -161,6 +161,13 @@ pfa_share_t pfa_memoro_share(const pfa_memoro_point_t *point, pfa_inference_t in
 /* Whether it is to be said of the point: of enough of its chunks or bytes, and never for a single chunk. */
 bool pfa_memoro_is_flagged(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, pfa_inference_t inference);
 
+/* The geometric mean of the scores that are known, each counted as PFA_SCORE_LEAST if it is less; NAN: none is. */
+double pfa_memoro_mean(const pfa_memoro_point_t *point);
+/* The paper's severity indicator: from 1, blue, for points whose scores are good, to 12, red; NAN: no score is known. Its colour is "#rrggbb". */
+enum { PFA_SEVERITIES = 12 };
+double pfa_memoro_severity(const pfa_memoro_point_t *point);
+const char *pfa_severity_colour(unsigned severity);
+
 pfa_thresholds_t pfa_thresholds_standard(void);
 
 #endif

@@ -88,6 +88,10 @@ static void put_scores(pfa_json_t *json, const pfa_report_t *report, uint32_t nu
         put_known(json, pfa_score_names[i], point->scores[i]);
     }
     pfa_json_end(json, '}');
+    double severity = pfa_memoro_severity(point);
+    put_known(json, "score", pfa_memoro_mean(point));
+    put_known(json, "severity", severity);
+    pfa_json_text(json, "severity_colour", isnan(severity) ? NULL : pfa_severity_colour((unsigned)severity));
     pfa_json_number(json, "blind", point->blind);
     pfa_json_number(json, "lifetime_ns", point->lives);
     pfa_json_whole(json, "groups", point->bursts.count);
@@ -168,6 +172,16 @@ void pfa_point_within_json(pfa_json_t *json, const pfa_point_t *point)
     pfa_json_end(json, '}');
 }
 
+static void put_custom(pfa_json_t *json, const pfa_report_t *report, uint32_t number)
+{
+    pfa_json_begin(json, "custom_scores", '{');
+    for (size_t i = 0; i < report->formula_count; i++) {
+        put_known(json, pfa_formula_name(report->formulas[i]),
+                  pfa_report_value(report, number, (pfa_order_t)(PFA_ORDERS + i)));
+    }
+    pfa_json_end(json, '}');
+}
+
 void pfa_point_json(pfa_json_t *json, pfa_report_t *report, uint32_t number)
 {
     const pfa_point_t *point = &report->points[number];
@@ -187,6 +201,9 @@ void pfa_point_json(pfa_json_t *json, pfa_report_t *report, uint32_t number)
         pfa_point_within_json(json, point);
     }
     put_scores(json, report, number);
+    if (report->formula_count != 0) {
+        put_custom(json, report, number);
+    }
     put_accesses(json, report, number);
     if (is_by_stack(report)) {
         pfa_lines_t lines = {.list = NULL};

@@ -7,6 +7,7 @@
 #include "analyze/points/access.h"
 #include "analyze/points/at_peak.h"
 #include "analyze/points/copying.h"
+#include "analyze/points/formula.h"
 #include "analyze/points/memoro.h"
 #include "analyze/points/spent.h"
 #include "analyze/points/summit.h"
@@ -38,14 +39,15 @@ typedef struct pfa_point {
     uint64_t largest; /* size that was asked for */
 } pfa_point_t;
 
+/* Beyond these are the custom scores, in their order. */
 typedef enum pfa_order {
-#define PFA_ORDER(name, option, title, value) PFA_BY_##name,
+#define PFA_ORDER(name, option, title, kind, value) PFA_BY_##name,
 #include "analyze/points/orders.def"
 #undef PFA_ORDER
     PFA_ORDERS
 } pfa_order_t;
 extern const char *const pfa_order_names[PFA_ORDERS];
-extern const char *const pfa_order_titles[PFA_ORDERS];
+typedef enum pfa_order_kind { PFA_ORDER_AMOUNT, PFA_ORDER_SCORE, PFA_ORDER_STEP } pfa_order_kind_t;
 
 enum { PFA_SIZES = 50 };
 /* Chunks of 0 bytes, of 1, of 2 to 3, of 4 to 7, ...; folded ones are in none. */
@@ -98,6 +100,8 @@ typedef struct pfa_report {
     pfa_point_sizes_t *point_sizes; /* then: by point, as far as there is room */
     size_t point_sizes_room;
     pfa_copying_t copying;
+    pfa_formula_t **formulas; /* of custom scores */
+    size_t formula_count;
     struct pfa_kept *kept; /* for analyze/advise: by point, as far as there is room */
     size_t kept_room;
     pfa_thread_total_t *threads;
@@ -111,7 +115,9 @@ typedef struct pfa_report {
 
 typedef struct pfa_points_options {
     pfa_thresholds_t thresholds;
-    bool sizes; /* of each point, too */
+    bool sizes;                /* of each point, too */
+    const char *const *scores; /* custom ones (analyze/points/formula.h) */
+    size_t score_count;
 } pfa_points_options_t;
 
 /* The points of the chunks that a question asks for. 0 or an error number, as of pfa_answer_make. */
@@ -130,7 +136,15 @@ void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized
 pfa_point_t pfa_report_sum(const pfa_report_t *report);
 /* The numbers of all points, the greatest first; the caller frees them. */
 uint32_t *pfa_report_order(const pfa_report_t *report, pfa_order_t order);
-double pfa_point_value(const pfa_point_t *point, pfa_order_t order);
+/* What an order is called for people, and how it is told. */
+const char *pfa_report_order_title(const pfa_report_t *report, pfa_order_t order);
+pfa_order_kind_t pfa_report_order_kind(pfa_order_t order);
+/* The order of this name, of points or of custom scores; PFA_ORDERS and the number of custom scores: there is none. */
+pfa_order_t pfa_report_order_find(const pfa_report_t *report, const char *name);
+/* The value of a point; NAN: not known. */
+double pfa_report_value(const pfa_report_t *report, uint32_t number, pfa_order_t order);
+/* So many of the first of a list are told: amounts above 0, and scores that are known. */
+bool pfa_report_is_told(const pfa_report_t *report, uint32_t number, pfa_order_t order);
 /* What it is called: with --where it is that of the chunks that were asked for. */
 const char *pfa_report_peak_words(const pfa_report_t *report);
 /* The time that a file's process, or those of all files, spent in allocation routines; false: that is not known, or not

@@ -14,6 +14,33 @@ const pfa_inference_text_t pfa_inference_texts[PFA_INFERENCES] = {
 #undef PFA_INFERENCE
 };
 
+double pfa_memoro_mean(const pfa_memoro_point_t *point)
+{
+    double logs = 0;
+    unsigned known = 0;
+    for (int i = 0; i < PFA_SCORES && point->rows > 0; i++) {
+        if (!isnan(point->scores[i])) {
+            logs += log(fmax(point->scores[i], PFA_SCORE_LEAST));
+            known++;
+        }
+    }
+    return known != 0 ? exp(logs / known) : (double)NAN;
+}
+
+double pfa_memoro_severity(const pfa_memoro_point_t *point)
+{
+    double mean = pfa_memoro_mean(point);
+    return isnan(mean) ? mean : fmin(floor((1 - mean) * PFA_SEVERITIES) + 1, PFA_SEVERITIES);
+}
+
+const char *pfa_severity_colour(unsigned severity)
+{
+    static const char *const colours[PFA_SEVERITIES] = {"#2b6cb8", "#2b8fb8", "#2bb0a8", "#2fb37c",
+                                                        "#45b24a", "#7ab83a", "#a9bf2f", "#d6c229",
+                                                        "#edae27", "#f08c28", "#ea632b", "#d92f2f"};
+    return colours[severity >= 1 && severity <= PFA_SEVERITIES ? severity - 1 : 0];
+}
+
 static void score_point(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
 {
     /* Without a short-lived chunk there is nothing bad about it. */

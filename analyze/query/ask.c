@@ -2,6 +2,7 @@
 #include "analyze/names/identity.h"
 #include "analyze/base/memory.h"
 #include "analyze/names/place.h"
+#include "analyze/query/keys.h"
 #include "analyze/query/walk.h"
 
 #include <stdio.h>
@@ -246,11 +247,43 @@ static bool find_in_file(pfa_query_t *query, pfa_where_set_t *set)
     return found;
 }
 
+/* With all chunks of the query's traces, by stack: as if nothing were asked for. */
+static bool find_scores(pfa_query_t *query)
+{
+    int (*score)(pfa_query_t *, pfa_scored_t *) = pfa_session_options(query->session)->score;
+    pfa_where_t *where = query->where;
+    const pfa_key_t *key = query->key;
+    const pfa_question_t *question = query->question;
+    pfa_groups_t *groups = query->groups;
+    bool walked = query->walked;
+    query->scores_known = true;
+    if (score == NULL) {
+        return true;
+    }
+    query->where = NULL;
+    query->key = NULL;
+    query->question = NULL;
+    query->groups = pfa_groups_new();
+    query->walked = true; /* these walks do not count */
+    int error = score(query, &query->scored);
+    pfa_groups_free(query->groups);
+    query->where = where;
+    query->key = key;
+    query->question = question;
+    query->groups = groups;
+    query->walked = walked;
+    query->scores_known = error == 0;
+    return error == 0;
+}
+
 bool pfa_query_find_sets(pfa_query_t *query)
 {
     size_t count = 0;
     if (query->where == NULL || query->sets_known) {
         return true;
+    }
+    if (!query->scores_known && pfa_where_asks_scores(query->where) && !find_scores(query)) {
+        return false;
     }
     query->sets_known = true; /* the walks below need no others */
     pfa_where_set_t *sets = pfa_where_sets(query->where, &count);

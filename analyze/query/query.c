@@ -142,6 +142,7 @@ void pfa_query_close(pfa_query_t *query)
     pfa_where_free(query->where);
     pfa_groups_free(query->groups);
     pfa_stacks_free(&query->stacks);
+    pfa_memory_free(query->scored.of);
     pfa_notes_free(&query->unread);
     pfa_notes_free(&query->remarks);
 }

@@ -71,8 +71,10 @@ typedef struct pfa_query {
     pfa_trouble_t trouble; /* a file could not be read */
     bool walked;           /* once, to the end */
     bool sets_known;       /* those of `where` */
-    double held;           /* rows for which `where` holds, after the first walk */
-    double unasked;        /* folded deaths that were left out: what is asked of them is not known */
+    bool scores_known;
+    pfa_scored_t scored; /* if `where` asks for scores */
+    double held;         /* rows for which `where` holds, after the first walk */
+    double unasked;      /* folded deaths that were left out: what is asked of them is not known */
 } pfa_query_t;
 
 /* What chunks have in common, looked up once for many of them. */

@@ -11,7 +11,27 @@
 #include "analyze/base/progress.h"
 #include "analyze/names/symbols.h"
 
+/* Scores of allocation points, by stack of the query, as expressions ask for them; NAN: not known. */
+typedef enum pfa_asked_score {
+    PFA_ASKED_LIFETIME,
+    PFA_ASKED_USAGE,
+    PFA_ASKED_USEFUL,
+    PFA_ASKED_MEAN,
+    PFA_ASKED_SEVERITY,
+    PFA_ASKED_SCORES
+} pfa_asked_score_t;
+
+typedef struct pfa_scored {
+    double (*of)[PFA_ASKED_SCORES];
+    size_t room;
+} pfa_scored_t;
+
+struct pfa_query;
+
 typedef struct pfa_session_options {
+    /* Finds the scores of all points of a query, as pfa_points_score does (analyze/points/scored.h): 0, or an error number. It is given here since
+     * it is above this folder. NULL: expressions about scores hold for no chunk. */
+    int (*score)(struct pfa_query *query, pfa_scored_t *scored);
     pfa_watch_t watch; /* who is told how far it is */
     /* Who is told, as it comes up, which files are left out and why; NULL: nobody. It is in the notes all the same. */
     void (*say)(void *to, const char *text);

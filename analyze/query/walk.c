@@ -67,7 +67,7 @@ static void fill_kind(walking_t *walking, pfa_kind_t *kind, const pfa_batch_kind
 }
 
 /* The fields that a kind answers; those of single chunks are not known yet. */
-static void fill_numbers(double *numbers, const pfa_kind_t *kind)
+static void fill_numbers(const pfa_query_t *query, double *numbers, const pfa_kind_t *kind)
 {
     for (size_t i = 0; i < PFA_FIELDS; i++) {
         numbers[i] = NAN;
@@ -77,6 +77,14 @@ static void fill_numbers(double *numbers, const pfa_kind_t *kind)
     numbers[PFA_FIELD_freed] = !kind->live;
     numbers[PFA_FIELD_shared] =
         kind->source->has_accesses ? (double)((kind->flags & PFA_RECORD_SHARED) != 0) : (double)NAN;
+    if (kind->stack < query->scored.room) {
+        const double *scores = query->scored.of[kind->stack];
+        numbers[PFA_FIELD_lifetime_score] = scores[PFA_ASKED_LIFETIME];
+        numbers[PFA_FIELD_usage] = scores[PFA_ASKED_USAGE];
+        numbers[PFA_FIELD_useful_lifetime] = scores[PFA_ASKED_USEFUL];
+        numbers[PFA_FIELD_score] = scores[PFA_ASKED_MEAN];
+        numbers[PFA_FIELD_severity] = scores[PFA_ASKED_SEVERITY];
+    }
 }
 
 /* What the answers about texts are remembered by. */
@@ -99,7 +107,7 @@ static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
     }
     walking->asked.kind = &met->kind;
     fill_ids(&walking->subject, &met->kind);
-    fill_numbers(walking->subject.numbers, &met->kind);
+    fill_numbers(walking->query, walking->subject.numbers, &met->kind);
     pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &met->slot);
     met->open = truth == PFA_OPEN;
     if (met->open) {
@@ -251,7 +259,7 @@ static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
     }
     walking->asked.kind = kind;
     fill_ids(&walking->subject, kind);
-    fill_numbers(walking->subject.numbers, kind);
+    fill_numbers(walking->query, walking->subject.numbers, kind);
     pfa_where_batch(where);
     return pfa_where_kind(where, &walking->subject, &slot) == PFA_YES;
 }

@@ -73,6 +73,8 @@ uint64_t pfa_where_identity(const pfa_where_t *where);
 bool pfa_where_needs_accesses(const pfa_where_t *where);
 /* Whether it, or a set of it that is of the query's own traces, asks for anything that only access data tell. */
 bool pfa_where_asks_accesses(const pfa_where_t *where);
+/* Whether it, or a set of it that is of the query's own traces, asks for scores of allocation points. */
+bool pfa_where_asks_scores(const pfa_where_t *where);
 /* Whether single chunks may have to be asked at all. */
 bool pfa_where_needs_chunks(const pfa_where_t *where);
 /* Whether it asks for nothing but the allocation stack, so that a subject needs no more than that, and is never PFA_OPEN. */

@@ -188,6 +188,20 @@ bool pfa_where_asks_accesses(const pfa_where_t *where)
     return asks;
 }
 
+bool pfa_where_asks_scores(const pfa_where_t *where)
+{
+    bool asks = false;
+    for (size_t i = 0; i < where->node_count && !asks; i++) {
+        const pfa_graph_node_t *node = &where->graph.nodes[i];
+        asks = node->op == PFA_GRAPH_NUMBER && pfa_field_is_score(node->field);
+    }
+    for (size_t i = 0; i < where->set_count && !asks; i++) {
+        const pfa_where_set_t *set = &where->sets[i];
+        asks = set->file == NULL && set->where != NULL && pfa_where_asks_scores(set->where);
+    }
+    return asks;
+}
+
 bool pfa_where_needs_chunks(const pfa_where_t *where)
 {
     return (where->graph.nodes[where->root].steps >> PFA_STEP_CHUNK & 1) != 0;

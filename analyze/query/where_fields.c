@@ -59,3 +59,9 @@ bool pfa_field_is_of_accesses(pfa_field_t field)
     return field == PFA_FIELD_reads || field == PFA_FIELD_writes || field == PFA_FIELD_coverage ||
            field == PFA_FIELD_idle || field == PFA_FIELD_wait;
 }
+
+bool pfa_field_is_score(pfa_field_t field)
+{
+    return field == PFA_FIELD_lifetime_score || field == PFA_FIELD_usage || field == PFA_FIELD_useful_lifetime ||
+           field == PFA_FIELD_score || field == PFA_FIELD_severity;
+}

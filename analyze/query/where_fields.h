@@ -42,6 +42,8 @@ extern const pfa_field_facts_t pfa_field_facts[PFA_FIELDS];
 pfa_field_t pfa_field_find(const char *name, size_t size);
 pfa_text_form_t pfa_field_text_form(pfa_field_t field);
 unsigned pfa_field_step(pfa_field_t field);
+/* Whether it is a score of the allocation point. */
+bool pfa_field_is_score(pfa_field_t field);
 /* Whether it is known only of chunks that are told with their accesses. */
 bool pfa_field_is_of_accesses(pfa_field_t field);
 

@@ -70,8 +70,7 @@ static void print_points(FILE *to, pfa_report_t *report, size_t top, const uint3
 {
     fprintf(to, "\n  %-5s %7s %12s %12s %7s %7s %7s  %s\n", "", "used", "reads", "writes", "before", "after", "shared",
             "place");
-    for (size_t i = 0; i < top && i < report->point_count && pfa_point_value(&report->points[numbers[i]], order) > 0;
-         i++) {
+    for (size_t i = 0; i < top && i < report->point_count && pfa_report_is_told(report, numbers[i], order); i++) {
         print_point(to, report, i + 1, numbers[i]);
     }
     fprintf(to, "  used: bytes from the first touched to the last; before, after: idle until the first access and\n"

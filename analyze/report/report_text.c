@@ -133,13 +133,14 @@ static void print_totals(FILE *to, const pfa_report_t *report)
     }
 }
 
-static void print_point(FILE *to, const pfa_point_t *point, size_t rank, double part)
+/* `head` is what it is sorted by. */
+static void print_point(FILE *to, const pfa_point_t *point, size_t rank, const char *head)
 {
     char texts[6][PFA_NUMBER_TEXT];
     char within[6][PFA_NUMBER_TEXT];
     double chunks = point->frees + point->live_chunks;
     double bytes = point->bytes_freed + point->live_bytes;
-    fprintf(to, "\n  #%zu  %5.1f %%  %s%s in %s%s chunk%s", rank, 100 * part, pfa_text_bytes(texts[0], bytes),
+    fprintf(to, "\n  #%zu  %s  %s%s in %s%s chunk%s", rank, head, pfa_text_bytes(texts[0], bytes),
             pfa_text_within(within[0], bytes, point->bytes_variance), pfa_text_count(texts[1], chunks),
             pfa_text_within(within[1], chunks, point->chunks_variance), pfa_text_plural(chunks));
     fprintf(to, "; live %s%s in %s%s; at the peak %s%s in %s%s\n", pfa_text_bytes(texts[2], point->live_bytes),
@@ -169,28 +170,43 @@ typedef struct printed {
     const char **list;
 } printed_t;
 
+/* A share of all, or a score. */
+static const char *head_of(char text[PFA_NUMBER_TEXT], pfa_order_kind_t kind, double value, double all)
+{
+    if (kind == PFA_ORDER_AMOUNT) {
+        snprintf(text, PFA_NUMBER_TEXT, "%5.1f %%", 100 * value / all);
+    } else {
+        snprintf(text, PFA_NUMBER_TEXT, kind == PFA_ORDER_STEP ? "%.0f of 12" : "%.2f", value);
+    }
+    return text;
+}
+
 static void print_points(FILE *to, pfa_report_t *report, size_t top, pfa_order_t order, printed_t *printed)
 {
     uint32_t *numbers = pfa_report_order(report, order);
+    const char *title = pfa_report_order_title(report, order);
+    pfa_order_kind_t kind = pfa_report_order_kind(order);
     double all = 0;
     size_t count = 0;
-    for (size_t i = 0; i < report->point_count; i++) {
-        all += pfa_point_value(&report->points[i], order);
+    for (uint32_t i = 0; i < report->point_count && kind == PFA_ORDER_AMOUNT; i++) {
+        all += pfa_report_is_told(report, i, order) ? pfa_report_value(report, i, order) : 0;
     }
-    while (count < top && count < report->point_count && pfa_point_value(&report->points[numbers[count]], order) > 0) {
+    while (count < top && count < report->point_count && pfa_report_is_told(report, numbers[count], order)) {
         count++;
     }
-    fprintf(to, "\nAllocation points by %s: %zu of %zu\n", pfa_order_titles[order], count, report->point_count);
+    fprintf(to, "\nAllocation points by %s: %zu of %zu%s\n", title, count, report->point_count,
+            kind == PFA_ORDER_SCORE ? ", the lowest first" : "");
     for (size_t i = 0; i < count; i++) {
         uint32_t number = numbers[i];
-        const pfa_point_t *point = &report->points[number];
-        print_point(to, point, i + 1, pfa_point_value(point, order) / all);
+        char head[PFA_NUMBER_TEXT];
+        print_point(to, &report->points[number], i + 1,
+                    head_of(head, kind, pfa_report_value(report, number, order), all));
         if (printed->rank[number] != 0) {
             fprintf(to, "      as #%" PRIu32 " by %s\n", printed->rank[number], printed->list[number]);
             continue;
         }
         printed->rank[number] = (uint32_t)i + 1;
-        printed->list[number] = pfa_order_titles[order];
+        printed->list[number] = title;
         print_what(to, report, number);
     }
     pfa_memory_free(numbers);
