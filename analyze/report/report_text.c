@@ -174,7 +174,7 @@ typedef struct printed {
 static const char *head_of(char text[PFA_NUMBER_TEXT], pfa_order_kind_t kind, double value, double all)
 {
     if (kind == PFA_ORDER_AMOUNT) {
-        snprintf(text, PFA_NUMBER_TEXT, "%5.1f %%", 100 * value / all);
+        snprintf(text, PFA_NUMBER_TEXT, "%5.1f %%", 100 * (value / all));
     } else {
         snprintf(text, PFA_NUMBER_TEXT, kind == PFA_ORDER_STEP ? "%.0f of 12" : "%.2f", value);
     }
