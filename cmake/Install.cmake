@@ -7,6 +7,7 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/profalloc)
 install(TARGETS profalloc_shared profalloc_static EXPORT profallocTargets)
+install(TARGETS profalloc_analyze)
 install(TARGETS profalloc_tool profalloc_cc)
 install(FILES ${PROJECT_BINARY_DIR}/profalloc-c++ DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_BINARY_DIR}/lib/profalloc/profalloc-gcc.specs

@@ -52,9 +52,9 @@ const char *profalloc_session_unread(const profalloc_session_t *session, size_t 
 typedef struct profalloc_asking {
     const char *const *wheres; /* expressions (docs/queries.md), which are all to hold; "@FILE" reads named ones */
     size_t where_count;
-    const char *by; /* "stack", "function", "file", "module", "size", "thread" or "tag"; NULL: "stack" */
-    double from_ns; /* chunks that were alive at some time of this range, since the first recording began; */
-    double to_ns;   /* 0: to the end */
+    const char *by;            /* "stack", "function", "file", "module", "size", "thread" or "tag"; NULL: "stack" */
+    double from_ns;            /* chunks that were alive at some time of this range, since the first recording began; */
+    double to_ns;              /* 0: to the end */
     const char *const *groups; /* chunks of groups of these names; none given: of all */
     size_t group_count;
 } profalloc_asking_t;

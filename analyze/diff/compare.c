@@ -93,7 +93,7 @@ static void fill_pairs(pfa_comparison_t *comparison)
 
 /* Of `sums` by run: those of one side. */
 static pfa_side_mean_t estimate(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_diff_metric_t metric,
-                               unsigned side)
+                                unsigned side)
 {
     size_t count = comparison->sides[side].count;
     size_t first = side == PFA_BASE ? 0 : comparison->sides[PFA_BASE].count;
@@ -136,7 +136,7 @@ static void fill_changes(const pfa_comparison_t *comparison, const pfa_sums_t *s
 
 /* The mean of those runs that know it. */
 static pfa_side_mean_t estimate_score(const pfa_comparison_t *comparison, const pfa_sums_t *sums, pfa_score_t score,
-                                     unsigned side)
+                                      unsigned side)
 {
     size_t count = comparison->sides[side].count;
     size_t first = side == PFA_BASE ? 0 : comparison->sides[PFA_BASE].count;

@@ -74,8 +74,8 @@ typedef struct pfa_hit {
     uint32_t leader; /* the most frequent of them */
     uint64_t low;    /* sizes */
     uint64_t high;
-    pfa_object_sum_t sum;   /* of all together */
-    double lifetime; /* the mean */
+    pfa_object_sum_t sum; /* of all together */
+    double lifetime;      /* the mean */
     double ratio;
 } pfa_hit_t;
 

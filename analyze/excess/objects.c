@@ -37,16 +37,16 @@ void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_obje
     key.size = objects->classes == PFA_SIZE_EXACT ? size : class_of[objects->classes](query, size);
     pfa_object_cell_t *cell = pfa_cells_get(&objects->cells, &key);
     pfa_cell_join(cell, &(pfa_object_cell_t){.low = size,
-                                      .high = size,
-                                      .first = taken->born,
-                                      .last = taken->died,
-                                      .sum = {.chunks = taken->weight,
-                                              .variance = taken->weight * (taken->weight - 1),
-                                              .life = taken->weight * taken->life,
-                                              .step = taken->step,
-                                              .run = taken->weight * taken->run,
-                                              .bytes = taken->weight * (double)size,
-                                              .moved = taken->moved ? taken->weight : 0}});
+                                             .high = size,
+                                             .first = taken->born,
+                                             .last = taken->died,
+                                             .sum = {.chunks = taken->weight,
+                                                     .variance = taken->weight * (taken->weight - 1),
+                                                     .life = taken->weight * taken->life,
+                                                     .step = taken->step,
+                                                     .run = taken->weight * taken->run,
+                                                     .bytes = taken->weight * (double)size,
+                                                     .moved = taken->moved ? taken->weight : 0}});
     if (objects->cells.count > objects->most && objects->classes < PFA_SIZE_POWERS) {
         coarsen(objects, query);
     }

@@ -23,9 +23,9 @@ typedef struct pfa_object {
     uint32_t destroyer; /* a routine; PFA_ROUTINE_NEVER: its chunks are alive at the end */
     uint32_t cells;     /* the first of its cells */
     uint32_t cluster;
-    pfa_object_sum_t sum;   /* its chunks are its frequency */
-    double lifetime; /* the mean, nanoseconds */
-    double ratio;    /* frequency / lifetime, by nanoseconds */
+    pfa_object_sum_t sum; /* its chunks are its frequency */
+    double lifetime;      /* the mean, nanoseconds */
+    double ratio;         /* frequency / lifetime, by nanoseconds */
 } pfa_object_t;
 
 typedef struct pfa_objects {

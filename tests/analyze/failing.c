@@ -22,7 +22,8 @@ static int64_t blocks;   /* that are not freed */
 
 bool failing_now(void)
 {
-    return fail_at != 0 && ++calls >= fail_at && calls < fail_at + 3; /* three in a row: a second way that needs memory fails, too */
+    return fail_at != 0 && ++calls >= fail_at &&
+           calls < fail_at + 3; /* three in a row: a second way that needs memory fails, too */
 }
 
 void failing_count(int change)
@@ -37,7 +38,8 @@ static const struct {
     const char *by;
     const char *metric;
 } cases[] = {{PROFALLOC_REPORT, "report", NULL, NULL, NULL},
-             {PROFALLOC_REPORT, "report --where --by", "size > 16 and lifetime < 1ms or function = m* | top 3 by bytes", "function", NULL},
+             {PROFALLOC_REPORT, "report --where --by", "size > 16 and lifetime < 1ms or function = m* | top 3 by bytes",
+              "function", NULL},
              {PROFALLOC_ADVISE, "advise", NULL, NULL, NULL},
              {PROFALLOC_LEAKS, "leaks", NULL, NULL, NULL},
              {PROFALLOC_EXCESS, "excess", NULL, NULL, NULL},
@@ -55,7 +57,8 @@ static int write_forms(profalloc_answer_t *answer, FILE *to)
 
 static int ask(size_t number, const char *const *paths, size_t count, FILE *to)
 {
-    profalloc_asking_t asking = {.wheres = &cases[number].where, .where_count = cases[number].where != NULL, .by = cases[number].by};
+    profalloc_asking_t asking = {
+        .wheres = &cases[number].where, .where_count = cases[number].where != NULL, .by = cases[number].by};
     profalloc_ask_options_t options = {.metric = cases[number].metric, .buckets = 20};
     profalloc_session_t *session = NULL;
     profalloc_question_t *question = NULL;

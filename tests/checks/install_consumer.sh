@@ -77,8 +77,11 @@ int main(int argc, char **argv)
 }
 END
     # The headers must stand on their own, in C and in C++.
-    echo '#include <profalloc.h>' | "$cc" -std=c11 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c -
-    echo '#include <profalloc.h>' | "$cc" -std=c++17 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c++ -
+    local header
+    for header in profalloc.h profalloc-analyze.h; do
+        echo "#include <$header>" | "$cc" -std=c11 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c -
+        echo "#include <$header>" | "$cc" -std=c++17 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only -x c++ -
+    done
 }
 
 write_cmake_project() {
@@ -98,7 +101,7 @@ END
 step "install"
 cmake --install "$build_dir" --prefix "$prefix" >"$work/install.log" || { cat "$work/install.log"; fail "cmake --install"; }
 libdir=$(dirname "$(installed /libprofalloc.so)")
-for file in /libprofalloc.a /include/profalloc.h /bin/profalloc /profalloc.pc /profallocConfig.cmake; do
+for file in /libprofalloc.a /libprofalloc-analyze.a /include/profalloc.h /include/profalloc-analyze.h /bin/profalloc /profalloc.pc /profallocConfig.cmake; do
     installed "$file" >/dev/null
 done
 "$prefix/bin/profalloc" --version
@@ -124,4 +127,22 @@ step "pkg-config --static"
 "$work/static" pkg-config-static || fail "static: status $?"
 if has_glibc_malloc "$work/static"; then
     fail "the static program has glibc's malloc in it"
+fi
+
+step "the analyses, as the example says"
+"$cc" -D_GNU_SOURCE "$source_dir/examples/two_traces.c" -o "$work/two_traces" -I"$prefix/include" -L"$libdir" \
+    -lprofalloc-analyze -lzstd -ldw -lelf -lstdc++ -lm -lpthread
+fixtures=$source_dir/tests/analyze/fixtures
+"$work/two_traces" "$fixtures/told.pa" "$fixtures/plain.pa" >"$work/answers" || fail "two_traces: status $?"
+for command in "report --sort peak --top 3 --by function --json" "leaks --json --where size>1K"; do
+    # shellcheck disable=SC2086 # it is words
+    "$prefix/bin/profalloc" $command "$fixtures/told.pa"
+done >"$work/told"
+for command in "report --sort peak --top 3 --by function --json" "leaks --json --where size>1K"; do
+    # shellcheck disable=SC2086
+    "$prefix/bin/profalloc" $command "$fixtures/plain.pa"
+done >"$work/plain"
+cat "$work/told" "$work/plain" | cmp - "$work/answers" || fail "the example and the commands answer differently"
+if "$work/two_traces" "$fixtures/told.pa" "$fixtures/README.md" >/dev/null 2>&1; then
+    fail "two_traces: a file that is no trace"
 fi

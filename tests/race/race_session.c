@@ -14,10 +14,14 @@ static const struct {
     const char *by;
     const char *metric;
     const char *where;
-} asked[ASKED] = {{PROFALLOC_REPORT, "function", NULL, NULL},       {PROFALLOC_LEAKS, NULL, NULL, NULL},
-                  {PROFALLOC_EXCESS, "file", NULL, NULL},           {PROFALLOC_MPROF, NULL, NULL, NULL},
-                  {PROFALLOC_TIMELINE, "module", NULL, "size > 8"}, {PROFALLOC_FLAME, NULL, "peak", NULL},
-                  {PROFALLOC_ADVISE, NULL, NULL, NULL},             {PROFALLOC_REPORT, NULL, NULL, "function = *"}};
+} asked[ASKED] = {{PROFALLOC_REPORT, "function", NULL, NULL},
+                  {PROFALLOC_LEAKS, NULL, NULL, NULL},
+                  {PROFALLOC_EXCESS, "file", NULL, NULL},
+                  {PROFALLOC_MPROF, NULL, NULL, NULL},
+                  {PROFALLOC_TIMELINE, "module", NULL, "size > 8"},
+                  {PROFALLOC_FLAME, NULL, "peak", NULL},
+                  {PROFALLOC_ADVISE, NULL, NULL, NULL},
+                  {PROFALLOC_REPORT, NULL, NULL, "function = *"}};
 
 typedef struct asking {
     profalloc_session_t *session;
