@@ -49,7 +49,7 @@ static double student(double chance, double freedom)
     return tan(least) * sqrt(whole);
 }
 
-pfa_side_mean_t pfa_estimate_of(const double *values, const double *variances, size_t count)
+pfa_side_mean_t pfa_side_mean_of(const double *values, const double *variances, size_t count)
 {
     pfa_side_mean_t estimate = {.runs = count, .least = INFINITY, .most = -INFINITY};
     double squares = 0;

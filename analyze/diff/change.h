@@ -36,7 +36,7 @@ typedef struct pfa_change {
     bool sure; /* beyond the margin of all differences that were looked at with it */
 } pfa_change_t;
 
-pfa_side_mean_t pfa_estimate_of(const double *values, const double *variances, size_t count);
+pfa_side_mean_t pfa_side_mean_of(const double *values, const double *variances, size_t count);
 /* The change from one to the other, one of so many that are looked at together. `unseen`: what the variance of each side's mean
  * would be if it had the other's chunks; a side whose samples missed a point has none of its own. */
 pfa_change_t pfa_change_of(const pfa_side_mean_t *base, const pfa_side_mean_t *other, const double unseen[PFA_SIDES],

@@ -103,7 +103,7 @@ static pfa_side_mean_t estimate(const pfa_comparison_t *comparison, const pfa_su
         values[i] = sums[first + i].values[metric] * scale;
         values[count + i] = sums[first + i].variances[metric] * scale * scale;
     }
-    pfa_side_mean_t found = pfa_estimate_of(values, values + count, count);
+    pfa_side_mean_t found = pfa_side_mean_of(values, values + count, count);
     pfa_memory_free(values);
     return found;
 }
@@ -149,7 +149,7 @@ static pfa_side_mean_t estimate_score(const pfa_comparison_t *comparison, const 
         }
     }
     memset(values + known, 0, (2 * count - known) * sizeof *values);
-    pfa_side_mean_t found = pfa_estimate_of(values, values + known, known);
+    pfa_side_mean_t found = pfa_side_mean_of(values, values + known, known);
     found.mean = known != 0 ? found.mean : (double)NAN;
     pfa_memory_free(values);
     return found;

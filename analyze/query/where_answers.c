@@ -52,14 +52,14 @@ static bool add_text(void *with, const char *text)
 
 uint32_t pfa_answers_find(pfa_answers_t *answers, const pfa_subject_t *subject, uint64_t id)
 {
-    int64_t known = pfa_map_find(&answers->ids, id);
-    size_t row = known != PFA_MAP_NONE ? (size_t)known : answers->ids.count;
-    if (known == PFA_MAP_NONE) {
+    int64_t known = pfa_where_map_find(&answers->ids, id);
+    size_t row = known != PFA_WHERE_MAP_NONE ? (size_t)known : answers->ids.count;
+    if (known == PFA_WHERE_MAP_NONE) {
         answers->of_ids =
             pfa_memory_grow(answers->of_ids, &answers->id_room, (row + 1) * answers->words, sizeof *answers->of_ids);
         pfa_gathering_t gathering = {.answers = answers, .bits = answers->of_ids + row * answers->words};
         (void)subject->any_text(subject->to, answers->field, add_text, &gathering);
-        pfa_map_put(&answers->ids, id, (uint32_t)row);
+        pfa_where_map_put(&answers->ids, id, (uint32_t)row);
     }
     return (uint32_t)row;
 }
@@ -73,5 +73,5 @@ void pfa_answers_free(pfa_answers_t *answers)
     pfa_memory_free(answers->of_texts);
     pfa_memory_free(answers->of_ids);
     pfa_texts_free(&answers->texts);
-    pfa_map_free(&answers->ids);
+    pfa_where_map_free(&answers->ids);
 }

@@ -172,13 +172,13 @@ void pfa_where_free(pfa_where_t *where)
     }
     free_sets(where);
     for (size_t i = 0; i < where->slot_count; i++) {
-        pfa_slot_free(&where->slots[i]);
+        pfa_where_slot_free(&where->slots[i]);
     }
     for (size_t i = 0; i < PFA_FIELDS; i++) {
         pfa_answers_free(&where->answers[i]);
     }
     pfa_classes_free(&where->kinds);
-    pfa_map_free(&where->steps);
+    pfa_where_map_free(&where->steps);
     pfa_graph_free(&where->graph);
     pfa_memory_free(where->bits);
     pfa_memory_free(where->slots);

@@ -121,10 +121,10 @@ uint32_t pfa_where_reduce(pfa_where_t *where, uint32_t node, unsigned step, cons
 static void forget(pfa_where_t *where)
 {
     for (size_t i = 0; i < where->slot_count; i++) {
-        pfa_slot_free(&where->slots[i]);
+        pfa_where_slot_free(&where->slots[i]);
     }
     where->slot_count = 0;
-    pfa_map_free(&where->steps);
+    pfa_where_map_free(&where->steps);
     pfa_graph_cut(&where->graph, where->node_count, where->child_count);
     for (size_t i = 0; i < where->seen_room; i++) {
         where->seen[i].slot = 0;
@@ -145,14 +145,14 @@ pfa_truth_t pfa_where_kind(pfa_where_t *where, const pfa_subject_t *subject, uin
     while (node > PFA_GRAPH_TRUE) {
         unsigned step = (unsigned)__builtin_ctzll(where->graph.nodes[node].steps);
         if (step == PFA_STEP_CHUNK) {
-            *slot = pfa_slot_get(where, node);
+            *slot = pfa_where_slot_get(where, node);
             return PFA_OPEN;
         }
         uint64_t key = (uint64_t)node << 32 | find_id(where, subject, step);
-        int64_t left = pfa_map_find(&where->steps, key);
-        if (left == PFA_MAP_NONE) {
+        int64_t left = pfa_where_map_find(&where->steps, key);
+        if (left == PFA_WHERE_MAP_NONE) {
             left = pfa_where_reduce(where, node, step, subject, subject->numbers);
-            pfa_map_put(&where->steps, key, (uint32_t)left);
+            pfa_where_map_put(&where->steps, key, (uint32_t)left);
         }
         node = (uint32_t)left;
     }

@@ -13,8 +13,8 @@
 #include "analyze/query/where_map.h"
 
 enum {
-    PFA_SLOT_PLACES = 4096,    /* answers that a slot remembers */
-    PFA_WHERE_MOST_SETS = 256, /* each may be a walk through a trace */
+    PFA_WHERE_SLOT_PLACES = 4096, /* answers that a slot remembers */
+    PFA_WHERE_MOST_SETS = 256,    /* each may be a walk through a trace */
     PFA_WHERE_MOST_STEPS = 1 << 20,
     PFA_WHERE_MOST_NODES = 1 << 18,
     PFA_WHERE_MOST_SLOTS = 1 << 13
@@ -69,7 +69,7 @@ void pfa_where_mark(pfa_where_t *where);
 uint32_t pfa_where_reduce(pfa_where_t *where, uint32_t node, unsigned step, const pfa_subject_t *subject,
                           const double *numbers);
 /* The slot of a node that is open. */
-uint32_t pfa_slot_get(pfa_where_t *where, uint32_t node);
-void pfa_slot_free(pfa_where_slot_t *slot);
+uint32_t pfa_where_slot_get(pfa_where_t *where, uint32_t node);
+void pfa_where_slot_free(pfa_where_slot_t *slot);
 
 #endif

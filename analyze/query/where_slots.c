@@ -35,12 +35,12 @@ static uint32_t make_slot(pfa_where_t *where, uint32_t node)
     return (uint32_t)where->slot_count - 1;
 }
 
-uint32_t pfa_slot_get(pfa_where_t *where, uint32_t node)
+uint32_t pfa_where_slot_get(pfa_where_t *where, uint32_t node)
 {
     return node < where->seen_room && where->seen[node].slot != 0 ? where->seen[node].slot - 1 : make_slot(where, node);
 }
 
-void pfa_slot_free(pfa_where_slot_t *slot)
+void pfa_where_slot_free(pfa_where_slot_t *slot)
 {
     pfa_classes_free(&slot->classes);
     pfa_memory_free(slot->answers);
@@ -72,9 +72,9 @@ __attribute__((noinline)) static bool ask_shared(pfa_where_t *where, pfa_where_s
     uint64_t class = pfa_classes_find(&slot->classes, numbers);
     uint64_t hash = class * 0x9e3779b97f4a7c15;
     if (slot->places == NULL) {
-        slot->places = pfa_memory_get(PFA_SLOT_PLACES, sizeof *slot->places);
+        slot->places = pfa_memory_get(PFA_WHERE_SLOT_PLACES, sizeof *slot->places);
     }
-    uint64_t *place = &slot->places[(hash ^ hash >> 32) % PFA_SLOT_PLACES];
+    uint64_t *place = &slot->places[(hash ^ hash >> 32) % PFA_WHERE_SLOT_PLACES];
     if (*place == 0 || (*place - 1) / 2 != class) {
         *place = class * 2 + ask(where, slot, numbers) + 1;
     }
@@ -84,7 +84,7 @@ __attribute__((noinline)) static bool ask_shared(pfa_where_t *where, pfa_where_s
 bool pfa_where_chunk(pfa_where_t *where, uint32_t slot_number, const double *numbers)
 {
     pfa_where_slot_t *slot = &where->slots[slot_number];
-    if (slot->classes.total > PFA_SLOT_PLACES) {
+    if (slot->classes.total > PFA_WHERE_SLOT_PLACES) {
         return ask_shared(where, slot, numbers);
     }
     uint64_t class = pfa_classes_find(&slot->classes, numbers);
