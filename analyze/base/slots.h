@@ -36,10 +36,12 @@ typedef struct pfa_probe {
 void pfa_slots_put(pfa_slots_t *slots, uint64_t hash, uint32_t number);
 void pfa_slots_free(pfa_slots_t *slots);
 
-/* One word of a hash after the other; begin with any. */
+/* One word of a hash after the other; begin with any, also with the first word. The word is spread over all bits first: of small
+ * numbers, many pairs have the same xor. */
 static inline uint64_t pfa_hash_mix(uint64_t hash, uint64_t word)
 {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    word *= 0xd6e8feb86659fd93u;
+    hash = (hash ^ word ^ word >> 32) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 29;
 }
 

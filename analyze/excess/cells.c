@@ -2,6 +2,7 @@
 #include "analyze/excess/cells.h"
 
 #include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 #include "analyze/base/text.h"
 
 #include <math.h>
@@ -39,10 +40,8 @@ double pfa_object_sum_within(const pfa_object_sum_t *sum)
 
 static size_t hash_of(const pfa_cell_key_t *key)
 {
-    uint64_t hash = ((uint64_t)key->from << 32 | key->to) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 32 ^ key->size ^ (uint64_t)key->group << 40 ^ (uint64_t)key->source << 24) *
-           0xd6e8feb86659fd93u;
-    return (size_t)(hash ^ hash >> 32);
+    uint64_t hash = pfa_hash_mix((uint64_t)key->from << 32 | key->to, key->size);
+    return pfa_slots_fold(pfa_hash_mix(hash, (uint64_t)key->group << 32 | key->source));
 }
 
 static bool is_same(const pfa_cell_key_t *a, const pfa_cell_key_t *b)

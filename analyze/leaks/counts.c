@@ -10,7 +10,7 @@ enum { MOST = 4 << 20 };
 
 static uint64_t hash_of(const pfa_count_t *what)
 {
-    return pfa_hash_mix(pfa_hash_mix((uint64_t)what->group << 2 | what->role, 0), what->value);
+    return pfa_hash_mix((uint64_t)what->group << 2 | what->role, what->value);
 }
 
 static bool is_same(const pfa_count_t *one, const pfa_count_t *other)

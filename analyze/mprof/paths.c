@@ -17,8 +17,11 @@ static bool is_same(const pfa_mprof_path_t *left, const pfa_mprof_path_t *right)
 
 static uint64_t hash_path(const pfa_mprof_path_t *path)
 {
-    uint64_t hash = pfa_checksum(path->count + 8u * path->more, path->functions, sizeof path->functions);
-    return pfa_checksum(hash, path->offsets, sizeof path->offsets);
+    uint64_t hash = path->count + 8u * path->more;
+    for (uint32_t i = 0; i < path->count; i++) {
+        hash = pfa_hash_mix(hash, (uint64_t)path->functions[i] << 32 | path->offsets[i]);
+    }
+    return hash;
 }
 
 static uint32_t find_path(pfa_mprof_t *mprof, const pfa_mprof_path_t *path)

@@ -2,6 +2,7 @@
 #include "analyze/names/symbols.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
+#include "analyze/base/slots.h"
 #include "analyze/names/debuginfod.h"
 #include "analyze/names/dwarf.h"
 
@@ -97,8 +98,7 @@ static const char *keep_text(pfa_symbols_t *symbols, const char *text)
 
 static entry_t *entry_slot(entry_t *entries, size_t slots, uint32_t module, uint64_t address)
 {
-    uint64_t hash = (address ^ (uint64_t)module << 48) * 0x9e3779b97f4a7c15u;
-    size_t at = (hash ^ hash >> 32) & (slots - 1);
+    size_t at = pfa_slots_fold(pfa_hash_mix(module, address)) & (slots - 1);
     while (entries[at].list != NULL && (entries[at].module != module || entries[at].address != address)) {
         at = (at + 1) & (slots - 1);
     }

@@ -1,15 +1,10 @@
 /* Owns the nodes of expressions, each of which is there once. See analyze/query/where_graph.h. */
 #include "analyze/query/where_graph.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-    return hash ^ hash >> 32;
-}
 
 static bool has_children(const pfa_graph_node_t *node)
 {
@@ -25,14 +20,14 @@ static uint64_t bits_of(double number)
 
 static uint64_t hash_node(const pfa_graph_node_t *node, const uint32_t *children)
 {
-    uint64_t hash = mix(node->op, node->field);
-    hash = mix(mix(hash, bits_of(node->low)), bits_of(node->high));
-    hash = mix(hash, node->count);
+    uint64_t hash = pfa_hash_mix(node->op, node->field);
+    hash = pfa_hash_mix(pfa_hash_mix(hash, bits_of(node->low)), bits_of(node->high));
+    hash = pfa_hash_mix(hash, node->count);
     if (!has_children(node)) {
-        return mix(hash, node->first);
+        return pfa_hash_mix(hash, node->first);
     }
     for (uint32_t i = 0; i < node->count; i++) {
-        hash = mix(hash, children[i]);
+        hash = pfa_hash_mix(hash, children[i]);
     }
     return hash;
 }
