@@ -5,6 +5,7 @@
 #include "analyze/base/memory.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,11 +195,64 @@ static uint64_t data_in(const pfa_livetable_t *table, const pfa_live_extent_t *e
     return sum;
 }
 
+/* The first entry that nobody has begun to write over. While the head says so, the owner may be filling the entry that is to come,
+ * if the writer is done with the one whose place that takes (has_room() of meta/ring.c): so never one that is not before the tail,
+ * and of a process that is gone none that is wanted. */
+static uint64_t first_whole(const pfa_live_ring_t *ring)
+{
+    if (ring->head < ring->capacity) {
+        return 0;
+    }
+    uint64_t oldest = ring->head - ring->capacity;
+    return ring->tail > oldest ? oldest + 1 : oldest;
+}
+
+/* Leaves out entries before this one. */
+static void cut_span(pfa_live_span_t *span, uint64_t whole)
+{
+    uint64_t lost = whole > span->first ? whole - span->first : 0;
+    lost = lost < span->count ? lost : span->count;
+    span->first += lost;
+    span->count -= (size_t)lost;
+    memmove(span->events, span->events + lost, span->count * sizeof *span->events);
+    if (span->accesses != NULL) {
+        memmove(span->accesses, span->accesses + lost, span->count * sizeof *span->accesses);
+    }
+    if (span->addresses != NULL) {
+        memmove(span->addresses, span->addresses + lost, span->count * sizeof *span->addresses);
+    }
+    span->has_last = span->has_last && span->head - 1 >= whole;
+}
+
+/* Entries of the span, then what a running process has written over meanwhile. */
+static int read_span(const pfa_livetable_t *table, const pfa_live_extent_t *extent, const pfa_live_ring_t *ring,
+                     pfa_live_span_t *span)
+{
+    pfa_live_ring_t later;
+    /* Partner: the release store of the head in pfa_ring_commit. */
+    atomic_thread_fence(memory_order_acquire);
+    span->events = pfa_memory_get(span->count, sizeof *span->events);
+    int error = read_entries(table, extent, ring, span->first, span->events, span->count);
+    error = error != 0 ? error : read_accesses(table, extent, ring, span->first, span);
+    error = error != 0 ? error : read_addresses(table, extent, ring, span->first, span);
+    if (error == 0 && span->head != 0) {
+        error = read_entries(table, extent, ring, span->head - 1, &span->last, 1);
+        span->has_last = error == 0;
+    }
+    /* Whoever saw a part of an entry sees the head and the tail that were there before it. Partners: pfa_ring_commit, and
+     * has_room() by way of pfa_ring_done. */
+    atomic_thread_fence(memory_order_acquire);
+    error = error != 0 ? error : read_ring_head(table, extent, &later);
+    if (error == 0) {
+        cut_span(span, first_whole(&later));
+    }
+    return error;
+}
+
 int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *extent, uint64_t first,
                        pfa_live_span_t *span)
 {
     pfa_live_ring_t ring;
-    pfa_live_ring_t later;
     *span = (pfa_live_span_t){.ring = extent->index, .first = first};
     int error = read_ring_head(table, extent, &ring);
     if (error == EBADMSG && extent->size >= entries_of(extent) && is_unused(&ring)) {
@@ -214,38 +268,18 @@ int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *ex
     /* What is before the tail was dealt with: it is in the trace, or, if that could not be written, in the folds. */
     oldest = ring.tail > oldest ? ring.tail : oldest;
     oldest = oldest < head ? oldest : head;
-    uint64_t from = first > oldest ? first : oldest;
+    span->first = first > oldest ? first : oldest;
     span->head = head;
-    span->count = from < head ? (size_t)(head - from) : 0;
+    span->count = span->first < head ? (size_t)(head - span->first) : 0;
     if (span->count > data_in(table, extent) / sizeof *span->events) {
         span->count = 0;
         return EBADMSG; /* more than was ever stored there */
     }
-    span->events = pfa_memory_get(span->count, sizeof *span->events);
-    error = read_entries(table, extent, &ring, from, span->events, span->count);
-    error = error != 0 ? error : read_accesses(table, extent, &ring, from, span);
-    error = error != 0 ? error : read_addresses(table, extent, &ring, from, span);
-    if (error == 0 && head != 0) {
-        error = read_entries(table, extent, &ring, head - 1, &span->last, 1);
-        span->has_last = error == 0;
-    }
-    if (error != 0 || (error = read_ring_head(table, extent, &later)) != 0) {
+    error = read_span(table, extent, &ring, span);
+    if (error != 0) {
         pfa_live_span_free(span);
         return error;
     }
-    /* What a running process has written over meanwhile. */
-    uint64_t kept = later.head > ring.capacity ? later.head - ring.capacity : 0;
-    uint64_t lost = kept > from ? kept - from : 0;
-    lost = lost < span->count ? lost : span->count;
-    span->count -= (size_t)lost;
-    memmove(span->events, span->events + lost, span->count * sizeof *span->events);
-    if (span->accesses != NULL) {
-        memmove(span->accesses, span->accesses + lost, span->count * sizeof *span->accesses);
-    }
-    if (span->addresses != NULL) {
-        memmove(span->addresses, span->addresses + lost, span->count * sizeof *span->addresses);
-    }
-    span->first = from + lost;
     mend_accesses(span);
     for (size_t i = 0; i < span->count; i++) {
         bool before = span->events[i].alloc_time < table->head->start_counter;
