@@ -33,7 +33,8 @@ static bool check_trace(const pfa_trace_t *trace)
     if (error != 0) {
         pfa_notes_add(&account.missing, "what could not be read: %s", strerror(error));
     }
-    printf("%s: %s, %s allocations, %s of them alive at the end, %zu blocks\n", trace->path,
+    char *path = pfa_memory_text(trace->path, strlen(trace->path));
+    printf("%s: %s, %s allocations, %s of them alive at the end, %zu blocks\n", path,
            account.missing.count == 0 ? "complete" : "NOT complete",
            pfa_text_count(chunks, tally.frees + tally.live_chunks), pfa_text_count(live, tally.live_chunks),
            trace->blocks.count);
@@ -44,6 +45,7 @@ static bool check_trace(const pfa_trace_t *trace)
         printf("  note: %s\n", account.remarks.list[i]);
     }
     bool complete = account.missing.count == 0;
+    pfa_memory_free(path);
     pfa_account_free(&account);
     return complete;
 }

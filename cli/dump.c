@@ -91,11 +91,11 @@ static void dump_block(pfa_dump_t *dump, size_t number)
 }
 
 /* A path for people to read; it stays as it is in JSON, which has its own way with such characters. */
-static const char *clean_path(pfa_dump_t *dump, const pfa_module_t *module)
+static const char *clean_path(pfa_dump_t *dump, const char *path)
 {
-    size_t size = strlen(module->path);
+    size_t size = strlen(path);
     dump->path = pfa_memory_grow(dump->path, &dump->path_room, size + 1, 1);
-    memcpy(dump->path, module->path, size + 1);
+    memcpy(dump->path, path, size + 1);
     pfa_text_clean(dump->path, size);
     return dump->path;
 }
@@ -107,7 +107,8 @@ static void dump_node(pfa_dump_t *dump, uint32_t number)
     uint64_t address = trace->pcs[number] - (module != NULL ? module->bias : 0);
     if (!dump->as_json) {
         printf("  node %" PRIu32 " caller %" PRIu32 " pc 0x%" PRIx64 " %s+0x%" PRIx64 "\n", number,
-               trace->parents[number], trace->pcs[number], module != NULL ? clean_path(dump, module) : "?", address);
+               trace->parents[number], trace->pcs[number], module != NULL ? clean_path(dump, module->path) : "?",
+               address);
         return;
     }
     pfa_json_begin(&dump->json, NULL, '{');
@@ -128,7 +129,7 @@ static void dump_module(pfa_dump_t *dump, const pfa_module_list_t *list, const p
     }
     if (!dump->as_json) {
         printf("  module %s 0x%" PRIx64 "-0x%" PRIx64 " bias 0x%" PRIx64 " build-id %s from node %" PRIu32 "%s\n",
-               clean_path(dump, module), module->start, module->end, module->bias, id, list->first_node,
+               clean_path(dump, module->path), module->start, module->end, module->bias, id, list->first_node,
                (module->flags & PFA_MODULE_INSTRUMENTED) != 0 ? " instrumented" : "");
         return;
     }
@@ -229,7 +230,7 @@ static void dump_live_table(pfa_dump_t *dump)
 {
     pfa_trace_t *trace = dump->trace;
     if (!dump->as_json) {
-        printf("       live table %s\n", trace->live_path);
+        printf("       live table %s\n", clean_path(dump, trace->live_path));
     }
     dump->live_table = true;
     pfa_rows_walk_rings(trace, dump_span, dump);

@@ -196,7 +196,7 @@ static int save(pfa_request_t *request, const asked_t *asked)
             pfa_tool_say("gate", "cannot write %s: %s", asked->save, strerror(error));
             status = PFA_EXIT_FAILED;
         } else if (!is_output(asked->save)) {
-            printf("%s\n", asked->save);
+            pfa_tool_made(asked->save);
         }
     }
     pfa_comparison_free(comparison);

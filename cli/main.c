@@ -1,6 +1,7 @@
 /* Owns the command line of `profalloc`: finds the sub-command and runs it. Exit status: 0 done, 1 the work failed, 2 the
  * command line was wrong or a file is no trace. */
 #include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "cli/commands.h"
 #include "cli/tool.h"
 
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
             return run_command(&commands[i], argc - 1, argv + 1);
         }
     }
+    pfa_text_clean(argv[1], strlen(argv[1]));
     fprintf(stderr, "profalloc: there is no command '%s'; try 'profalloc --help'\n", argv[1]);
     return PFA_EXIT_USAGE;
 }

@@ -1,5 +1,6 @@
 /* Owns `profalloc options`: the table of export/format/options.def for people and for programs. */
 #include "cli/commands.h"
+#include "cli/tool.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -127,8 +128,7 @@ int pfa_command_options(int argc, char **argv)
         print = strcmp(argv[1], forms[i].argument) == 0 ? forms[i].print : print;
     }
     if (print == NULL) {
-        fprintf(stderr, "profalloc options: '%s' is not understood; usage: profalloc options [--json|--help]\n",
-                argv[argc - 1]);
+        pfa_tool_say("options", "'%s' is not understood; usage: profalloc options [--json|--help]", argv[argc - 1]);
         return PFA_EXIT_USAGE;
     }
     print();

@@ -55,7 +55,7 @@ static int pack_file(const char *path, const char *to)
             for (size_t i = 0; i < remarks.count; i++) {
                 pfa_tool_say("pack", "%s", remarks.list[i]);
             }
-            printf("%s\n", to);
+            pfa_tool_made(to);
         }
         pfa_notes_free(&remarks);
     }

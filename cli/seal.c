@@ -1,11 +1,13 @@
 /* Owns `profalloc seal`: its command line. */
 #include "analyze/trace/seal.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char usage[] =
     "usage: profalloc seal FILE...\n\n"
@@ -28,6 +30,7 @@ int pfa_command_seal(int argc, char **argv)
         } else if (how != PFA_SEALED && how != PFA_SEALED_BEFORE && status == 0) {
             status = PFA_EXIT_FAILED;
         } else if (why == NULL) {
+            pfa_text_clean(argv[i], strlen(argv[i]));
             printf("%s: %s\n", argv[i], how == PFA_SEALED ? "sealed" : "has its end already");
         }
         pfa_memory_free(why);

@@ -1,22 +1,39 @@
 /* Owns what all commands share. See cli/tool.h. */
 #include "cli/tool.h"
+#include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "cli/commands.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void pfa_tool_say(const char *command, const char *format, ...)
 {
     va_list arguments;
+    char *text;
     va_start(arguments, format);
-    fflush(stdout);
-    fprintf(stderr, "profalloc %s: ", command);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    int size = vasprintf(&text, format, arguments);
     va_end(arguments);
+    fflush(stdout);
+    if (size < 0) {
+        fprintf(stderr, "profalloc %s: there is not enough memory\n", command);
+        return;
+    }
+    pfa_text_clean_lines(text, (size_t)size);
+    fprintf(stderr, "profalloc %s: %s\n", command, text);
+    free(text);
+}
+
+void pfa_tool_made(const char *path)
+{
+    char *shown = isatty(STDOUT_FILENO) == 1 ? pfa_memory_text(path, strlen(path)) : NULL;
+    printf("%s\n", shown != NULL ? shown : path);
+    pfa_memory_free(shown);
 }
 
 int pfa_tool_finish(const char *command, int status)

@@ -1,41 +1,22 @@
 /* Owns the reading of hostile UTF-8. See analyze/base/glyphs.h. Pure: no state, any thread. */
 #include "analyze/base/glyphs.h"
+#include "analyze/base/text.h"
 
-#include <stdbool.h>
-
-static bool is_steering(uint32_t glyph)
-{
-    return glyph < ' ' || (glyph >= 0x7f && glyph < 0xa0) || (glyph >= 0x200e && glyph <= 0x200f) ||
-           (glyph >= 0x2028 && glyph <= 0x202e) || (glyph >= 0x2066 && glyph <= 0x2069) || glyph == 0xfeff;
-}
-
-/* Halves of pairs, and what no text may have. */
+/* What no text may have, XML's least of all. */
 static bool is_no_character(uint32_t glyph)
 {
-    return (glyph >= 0xd800 && glyph < 0xe000) || (glyph & 0xfffe) == 0xfffe || glyph > 0x10ffff;
+    return (glyph & 0xfffe) == 0xfffe;
 }
 
 uint32_t pfa_glyph_next(const char **text)
 {
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *at = (const unsigned char *)*text;
-    unsigned more = at[0] < 0x80 ? 0 : at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : 1;
-    uint32_t glyph = more == 0 ? at[0] : at[0] & (0x3fu >> more);
-    if (at[0] == '\0') {
+    uint32_t glyph;
+    if (**text == '\0') {
         return 0;
     }
-    (*text)++;
-    if (at[0] >= 0xf8 || (at[0] >= 0x80 && at[0] < 0xc0)) {
-        return PFA_GLYPH_BAD;
-    }
-    for (unsigned i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return PFA_GLYPH_BAD;
-        }
-        glyph = glyph << 6 | (at[i] & 0x3fu);
-    }
-    *text += more;
-    return glyph < least[more] || is_steering(glyph) || is_no_character(glyph) ? PFA_GLYPH_BAD : glyph;
+    size_t length = pfa_text_character(*text, PFA_GLYPH_BYTES, &glyph);
+    *text += length != 0 ? length : 1;
+    return length == 0 || pfa_text_steers(glyph) || is_no_character(glyph) ? PFA_GLYPH_BAD : glyph;
 }
 
 size_t pfa_glyph_put(uint32_t glyph, char bytes[PFA_GLYPH_BYTES + 1])

@@ -1,43 +1,29 @@
 /* Owns the writing of JSON. See analyze/base/json.h. */
 #include "analyze/base/json.h"
+#include "analyze/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-size_t pfa_json_sequence(const unsigned char *at)
-{
-    size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : 4;
-    if (length == 4 && (at[0] < 0xf0 || at[0] > 0xf4)) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool beyond = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
-    return overlong || beyond ? 0 : length;
-}
-
+/* What steers is escaped, though JSON asks that of C0 alone: people look at it, too. */
 static void put_text(FILE *to, const char *text)
 {
     putc('"', to);
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        size_t length = pfa_json_sequence(at);
+    while (*text != '\0') {
+        uint32_t character;
+        size_t length = pfa_text_character(text, 4, &character);
         if (length == 0) {
             fputs("\\ufffd", to);
-            at++;
-        } else if (*at == '"' || *at == '\\') {
-            fprintf(to, "\\%c", *at++);
-        } else if (*at < 0x20 || *at == 0x7f) {
-            fprintf(to, "\\u%04x", *at++);
+        } else if (*text == '"' || *text == '\\') {
+            fprintf(to, "\\%c", *text);
+        } else if (pfa_text_steers(character)) {
+            fprintf(to, "\\u%04" PRIx32, character);
         } else {
-            fwrite(at, 1, length, to);
-            at += length;
+            fwrite(text, 1, length, to);
         }
+        text += length != 0 ? length : 1;
     }
     putc('"', to);
 }

@@ -14,8 +14,6 @@ typedef struct pfa_json {
     bool started; /* the object or array that is open has something in it */
 } pfa_json_t;
 
-/* The length of the well-formed UTF-8 sequence at `at`, 0 if there is none. */
-size_t pfa_json_sequence(const unsigned char *at);
 void pfa_json_begin(pfa_json_t *json, const char *key, char bracket);
 void pfa_json_end(pfa_json_t *json, char bracket);
 void pfa_json_text(pfa_json_t *json, const char *key, const char *value); /* NULL is null */

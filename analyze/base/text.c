@@ -5,12 +5,61 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_encoded(uint32_t character, size_t length)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    return character >= least[length] && character <= 0x10ffff && (character < 0xd800 || character >= 0xe000);
+}
+
+size_t pfa_text_character(const char *bytes, size_t size, uint32_t *character)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc0 || at[0] >= 0xf8 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    if (length == 0 || length > size) {
+        return 0;
+    }
+    *character = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        *character = *character << 6 | (at[i] & 0x3fu);
+    }
+    return is_encoded(*character, length) ? length : 0;
+}
+
+bool pfa_text_steers(uint32_t character)
+{
+    return character < ' ' || (character >= 0x7f && character < 0xa0) || (character >= 0x200e && character <= 0x200f) ||
+           (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
+           character == 0xfeff;
+}
+
+static void clean(char *text, size_t size, uint32_t kept)
+{
+    for (size_t i = 0; i < size;) {
+        uint32_t character;
+        size_t length = pfa_text_character(text + i, size - i, &character);
+        if (length == 0) {
+            text[i] = (unsigned char)text[i] < 0xa0 ? '?' : text[i];
+            i++;
+            continue;
+        }
+        if (character != '\0' && character != kept && pfa_text_steers(character)) {
+            memset(text + i, ' ', length);
+        }
+        i += length;
+    }
+}
+
 void pfa_text_clean(char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        text[i] = (byte < ' ' && byte != '\0') || byte == 0x7f ? ' ' : text[i];
-    }
+    clean(text, size, '\0');
+}
+
+void pfa_text_clean_lines(char *text, size_t size)
+{
+    clean(text, size, '\n');
 }
 
 const char *pfa_text_bytes(char text[PFA_NUMBER_TEXT], double bytes)

@@ -2,10 +2,20 @@
 #ifndef PFA_ANALYZE_BASE_TEXT_H
 #define PFA_ANALYZE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Replaces what could move the cursor of a terminal by spaces; zeros stay. */
+/* The length of the character that the bytes begin with, at most 4; 0: they are no UTF-8. There is at least one byte. A zero ends a
+ * text whatever the size is: it is in no character but its own. */
+size_t pfa_text_character(const char *bytes, size_t size, uint32_t *character);
+/* Whether it steers, instead of being seen: a terminal (C0, C1), the direction of writing, the ends of lines. */
+bool pfa_text_steers(uint32_t character);
+/* Replaces such characters by as many spaces as they have bytes; zeros stay. Bytes that are no UTF-8 stay, too, unless a terminal
+ * that does not read UTF-8 would take them for C1: these become '?'. */
 void pfa_text_clean(char *text, size_t size);
+/* Likewise of several lines, whose ends stay. */
+void pfa_text_clean_lines(char *text, size_t size);
 /* "12.3 MiB", "1,234,567": into `text`, which is returned. */
 enum { PFA_NUMBER_TEXT = 48 };
 const char *pfa_text_bytes(char text[PFA_NUMBER_TEXT], double bytes);

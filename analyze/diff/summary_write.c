@@ -1,7 +1,7 @@
 /* Owns the writing of summaries as a file. Lines of text, each a word and what it says; docs/gate.md tells all of them. */
 #include "analyze/diff/summary.h"
-#include "analyze/base/json.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 /* A text must not end its line or its column, and the file is UTF-8: what would spoil that is written as \xNN. */
 static void put_text(FILE *to, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (at != NULL && *at != '\0') {
-        size_t length = pfa_json_sequence(at);
-        if (length == 0 || *at < ' ' || *at == 0x7f || *at == '\\') {
-            fprintf(to, "\\x%02x", *at++);
+    while (text != NULL && *text != '\0') {
+        uint32_t character;
+        size_t length = pfa_text_character(text, 4, &character);
+        if (length == 0 || *text == '\\' || pfa_text_steers(character)) {
+            fprintf(to, "\\x%02x", (unsigned char)*text++);
         } else {
-            fwrite(at, 1, length, to);
-            at += length;
+            fwrite(text, 1, length, to);
+            text += length;
         }
     }
 }

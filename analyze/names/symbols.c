@@ -18,7 +18,8 @@ enum { MODULES_MAX = 4096 };
 typedef struct module {
     char *identity;
     uint64_t hash; /* of it */
-    char *path;
+    char *path;    /* for people to read */
+    char *found;   /* as the program had it */
     uint8_t *build_id;
     size_t build_id_size;
     uint32_t flags; /* PFA_MODULE_..., of all its lists */
@@ -89,11 +90,17 @@ static const char *keep_text(pfa_symbols_t *symbols, const char *text)
         symbols->text_slots = slots;
     }
     char **slot = text_slot(symbols->texts, symbols->text_slots, text);
-    if (*slot == NULL) {
-        *slot = pfa_memory_text(text, strlen(text));
-        symbols->text_count++;
+    if (*slot != NULL) {
+        return *slot;
     }
-    return *slot;
+    char *kept = pfa_memory_text(text, strlen(text));
+    slot = text_slot(symbols->texts, symbols->text_slots, kept); /* of what it became, which may be there */
+    if (*slot != NULL) {
+        pfa_memory_free(kept);
+        return *slot;
+    }
+    symbols->text_count++;
+    return *slot = kept;
 }
 
 static entry_t *entry_slot(entry_t *entries, size_t slots, uint32_t module, uint64_t address)
@@ -260,6 +267,7 @@ static void take_module(void *to)
     module_t *known = &symbols->modules[asked->number];
     if (asked->number != 0 && known->path == NULL) {
         known->path = pfa_memory_text(module->path, strlen(module->path));
+        known->found = pfa_memory_copy(module->path, strlen(module->path));
         known->build_id = pfa_memory_copy(module->build_id, module->build_id_size);
         known->build_id_size = module->build_id_size;
     }
@@ -334,7 +342,7 @@ static void open_module(pfa_symbols_t *symbols, module_t *module)
 {
     if (!module->asked && module->path != NULL) {
         module->dwarf =
-            pfa_dwarf_open(module->path, module->build_id, module->build_id_size, symbols->servers, &module->why);
+            pfa_dwarf_open(module->found, module->build_id, module->build_id_size, symbols->servers, &module->why);
         module->asked = true;
     }
 }

@@ -1,6 +1,7 @@
 /* Owns the making of questions. See analyze/query/question.h. */
 #include "analyze/query/question.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/text.h"
 #include "analyze/query/keys.h"
 
 #include <stdio.h>
@@ -72,6 +73,9 @@ pfa_question_t *pfa_question_make(const pfa_asking_t *asking, char **why)
         question->groups[question->group_count] = pfa_memory_copy(name, strlen(name));
     }
     if (!right) {
+        if (*why != NULL) {
+            pfa_text_clean_lines(*why, strlen(*why));
+        }
         pfa_question_free(question);
         question = NULL;
     }

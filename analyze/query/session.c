@@ -2,6 +2,7 @@
 #include "analyze/query/session.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/names/symbolblock.h"
 #include "analyze/trace/rows.h"
 
@@ -191,7 +192,10 @@ static void fill_facts(pfa_session_t *session, pfa_session_trace_t *facts, const
 void pfa_session_say(const pfa_session_t *session, const char *text)
 {
     if (session->options.say != NULL) {
-        session->options.say(session->options.say_to, text);
+        char *shown = pfa_memory_copy(text, strlen(text)); /* there may be names of files in it */
+        pfa_text_clean_lines(shown, strlen(shown));
+        session->options.say(session->options.say_to, shown);
+        pfa_memory_free(shown);
     }
 }
 

@@ -75,7 +75,7 @@ static void put_line(FILE *to, const pfa_lex_t *lex, size_t at)
     size_t shown = come_closer(lex->text, from, at, BEFORE_MARK);
     size_t shown_end = go_on(lex->text, shown, end, LONGEST_LINE);
     char *line = pfa_memory_text(lex->text + shown, shown_end - shown);
-    size_t column = count_characters(lex->text + shown, at - shown) + (shown > from ? 3 : 0);
+    size_t column = count_characters(line, at - shown) + (shown > from ? 3 : 0);
     fprintf(to, "\n  %s%s%s\n  %*s^", shown > from ? "..." : "", line, shown_end < end ? "..." : "", (int)column, "");
     pfa_memory_free(line);
 }

@@ -507,6 +507,7 @@ def this_process(folder):
     support.equal(found, [(ticks, boot())], "the beginning of the process, and the boot")
 
 
-support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
-             many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
-             hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
+if __name__ == "__main__":
+    support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+                 many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
+                 hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
