@@ -2,11 +2,11 @@
  * analyze/names/dwarf.h. Part of the use of elfutils, like analyze/names/dwarf.c. */
 #include "analyze/names/dwarf.h"
 #include "analyze/base/memory.h"
+#include "analyze/names/dwarf_scopes.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The scopes around the entry that is looked at, each with "::" behind. */
@@ -20,7 +20,10 @@ typedef struct looking {
     pfa_dwarf_type_visit_t *visit;
     void *to;
     uint64_t *left;
+    const char *
+        seen; /* where the last entry of the unit that was looked at is in memory; see collect() of dwarf_functions.c */
     scope_t scope;
+    pfa_dwarf_scopes_t scopes; /* of a unit that declares a type which is defined elsewhere */
 } looking_t;
 
 static void push(scope_t *scope, const char *name)
@@ -68,19 +71,20 @@ static const char *scope_name(Dwarf_Die *die)
 }
 
 /* A nested type that is defined elsewhere than it is declared has its scopes there. */
-static void push_declared(scope_t *scope, Dwarf_Die *declaration)
+static void push_declared(looking_t *looking, scope_t *scope, Dwarf_Die *declaration)
 {
-    void **held = pfa_memory_hold(free);
-    Dwarf_Die *scopes = NULL;
-    int count = dwarf_getscopes_die(declaration, &scopes);
-    *held = scopes;
-    for (int i = count; i-- > 1;) {
-        const char *name = scope_name(&scopes[i]);
+    uint32_t around[PFA_SCOPES_DEEPEST + 1];
+    unsigned count = 0;
+    uint32_t number = pfa_dwarf_scopes_find(&looking->scopes, declaration, looking->left);
+    while (number != PFA_SCOPE_NONE && (number = looking->scopes.list[number].around) != PFA_SCOPE_NONE) {
+        around[count++] = number;
+    }
+    while (count-- > 0) {
+        const char *name = scope_name(&looking->scopes.list[around[count]].entry);
         if (name != NULL) {
             push(scope, name);
         }
     }
-    pfa_memory_free(held);
 }
 
 static void tell(looking_t *looking, Dwarf_Die *die, const char *name, uint64_t size, bool record)
@@ -91,7 +95,7 @@ static void tell(looking_t *looking, Dwarf_Die *die, const char *name, uint64_t 
     bool declared = dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &attribute), &declaration) != NULL;
     scope_t *scope = declared ? &elsewhere : &looking->scope;
     if (declared) {
-        push_declared(scope, &declaration);
+        push_declared(looking, scope, &declaration);
     }
     size_t outer = scope->size;
     push(scope, name);
@@ -132,31 +136,27 @@ static void look_at_type(looking_t *looking, Dwarf_Die *die)
     tell(looking, die, name, size, is_record(dwarf_tag(&plain)));
 }
 
-/* Functions have types of their own, in blocks too. */
-static bool may_have_types(int tag)
-{
-    return is_record(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_subprogram ||
-           tag == DW_TAG_lexical_block;
-}
-
 /* False: what may be looked at is used up. */
 static bool look_into(looking_t *looking, Dwarf_Die *around, unsigned depth)
 {
-    enum { DEEPEST = 200 };
     Dwarf_Die die;
-    if (depth > DEEPEST || dwarf_child(around, &die) != 0) {
+    if (depth > PFA_SCOPES_DEEPEST || dwarf_child(around, &die) != 0) {
         return true;
     }
     do {
         int tag = dwarf_tag(&die);
+        if ((const char *)die.addr <= looking->seen) {
+            return true;
+        }
         if (*looking->left == 0) {
             return false;
         }
+        looking->seen = die.addr;
         --*looking->left;
         if (is_record(tag) || tag == DW_TAG_typedef) {
             look_at_type(looking, &die);
         }
-        if (may_have_types(tag)) {
+        if (pfa_dwarf_may_have_types(tag)) {
             size_t outer = looking->scope.size;
             const char *name = scope_name(&die);
             if (name != NULL) {
@@ -179,7 +179,9 @@ static bool look_at_units(looking_t *looking, Dwarf *dwarf)
     Dwarf_Die split;
     while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &top, &split) == 0) {
         bool elsewhere = dwarf_tag(&split) != DW_TAG_invalid && dwarf_tag(&top) == DW_TAG_skeleton_unit;
-        if (!look_into(looking, elsewhere ? &split : &top, 0)) {
+        Dwarf_Die *entry = elsewhere ? &split : &top;
+        looking->seen = entry->addr;
+        if (!look_into(looking, entry, 0)) {
             return false;
         }
     }
@@ -195,5 +197,6 @@ bool pfa_dwarf_types(pfa_dwarf_t *dwarf, pfa_dwarf_type_visit_t *visit, void *to
     Dwarf *shared = information != NULL ? dwarf_getalt(information) : NULL; /* what dwz took out of several */
     all = all && (shared == NULL || look_at_units(&looking, shared));
     pfa_memory_free(looking.scope.text);
+    pfa_dwarf_scopes_free(&looking.scopes);
     return all;
 }

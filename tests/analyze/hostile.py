@@ -2,11 +2,13 @@
 """Small files that are made to cost much: the tool answers, whatever it says of them, in little time and memory."""
 import ctypes
 import ctypes.util
+import json
 import mmap
 import os
 import resource
 import struct
 import subprocess
+from pathlib import Path
 
 import support
 from support import check, tool
@@ -459,6 +461,69 @@ def many_names(folder):
     limited("report", write(folder / "t.pa", start(), *[block(SYMBOLS, long, True)] * 20, end()))
 
 
+# Debug information that no compiler writes: its abbreviations, a unit, and a function of 256 bytes. Beside it tests/fuzz/maze.s, a maze of
+# blocks.
+DEBUG = """    .text
+    .globl around
+    .type around, %function
+around:
+    .fill 256, 1, 0
+    .size around, 256
+    .section .debug_abbrev, "", %progbits
+    .uleb128 1, 0x11; .byte 1 /* DW_TAG_compile_unit: name string, low_pc addr, high_pc data8 */
+    .uleb128 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0
+    .uleb128 2, 0x39; .byte 1 /* DW_TAG_namespace: sibling ref4, name */
+    .uleb128 0x01, 0x13, 0x03, 0x08, 0, 0
+    .uleb128 3, 0x13; .byte 1 /* DW_TAG_structure_type: sibling, name, byte_size data1, specification ref4 */
+    .uleb128 0x01, 0x13, 0x03, 0x08, 0x0b, 0x0b, 0x47, 0x13, 0, 0
+    .uleb128 4, 0x16; .byte 0 /* DW_TAG_typedef: name, type ref4 */
+    .uleb128 0x03, 0x08, 0x49, 0x13, 0, 0
+    .uleb128 5, 0x13; .byte 0 /* DW_TAG_structure_type: name, byte_size */
+    .uleb128 0x03, 0x08, 0x0b, 0x0b, 0, 0
+    .byte 0
+    .section .debug_info, "", %progbits
+unit:
+    .4byte unit_end - unit - 4
+    .2byte 4
+    .4byte 0
+    .byte 8
+    .uleb128 1
+    .asciz "maze.c"
+    .8byte around, 256
+"""
+# What is in them; the last is a type that must be found all the same. Of the mazes, each entry says that the one in it comes behind it.
+LAST = '    .uleb128 5; .asciz "last"; .byte 16\n'
+MAZES = {"namespaces": f'    .rept 60\n    .uleb128 2; .4byte 1f - unit; .asciz "n"\n1:\n    .endr\n{LAST}    .fill 60, 1, 0\n',
+         "declarations": '    .rept 60\n2:\n    .uleb128 3; .4byte 1f - unit; .asciz "t"; .byte 16; .4byte 2b - unit\n1:\n    .endr\n'
+                         f'{LAST}    .fill 60, 1, 0\n',
+         "typedefs": f'1:\n    .uleb128 4; .asciz "a"; .4byte 2f - unit\n2:\n    .uleb128 4; .asciz "b"; .4byte 1b - unit\n{LAST}'}
+
+
+def mazes(folder):
+    """Debug information that leads to the same entries over and over: there are 2^60 ways to the innermost."""
+    path = folder / "t.pa"
+    files = {"blocks": None, **MAZES}
+    for name, inside in files.items():
+        source = Path(os.environ["PROFALLOC_SOURCE_DIR"]) / "tests/fuzz/maze.s"
+        if inside is not None:
+            source = folder / f"{name}.s"
+            source.write_text(f"{DEBUG}{inside}    .byte 0\nunit_end:\n")
+        module = folder / f"{name}.so"
+        subprocess.run([os.environ["CC"], "-shared", "-nostdlib", "-Wl,--build-id=none", source, "-o", module], check=True)
+        symbols_of = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout
+        address = next(int(line.split()[0], 16) for line in symbols_of.splitlines() if line.endswith(" around"))
+        text = os.fsencode(module)
+        of_module = struct.pack("<IIQQQHHI", 4, 1, 0, 0, 1 << 20, 0, len(text), 0) + text
+        node = struct.pack("<II", 4, 1) + bytes(8) + struct.pack("<Q", address + 9)
+        deaths = block(EVENTS, batch(0, struct.pack("<QII", 0, 1, 100), 100))
+        write(path, start(), block(MODULES, of_module), block(NODES, node), deaths, end(4))
+        check("at around " in limited("report", path)[0], f"{name}: the function")
+        told = json.loads(limited("mprof", "--json", path)[0])
+        check(not any("more debug information" in remark for remark in told["remarks"]), f"{name}: {told['remarks']}")
+        types = [kind for row in told["bins"] for kind in row["types"]]
+        check(inside is None or any(kind.endswith("last") for kind in types), f"{name}: types {types}")
+
+
 def ticks_of(pid):
     with open(f"/proc/{pid}/stat") as file:
         return int(file.read().rpartition(")")[2].split()[19])
@@ -510,4 +575,4 @@ def this_process(folder):
 if __name__ == "__main__":
     support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
                  many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
-                 hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, another_process=another_process, this_process=this_process)
+                 hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, mazes=mazes, another_process=another_process, this_process=this_process)
