@@ -30,7 +30,6 @@ typedef struct pfa_where_set {
     pfa_where_t *where; /* of which chunks; NULL: all. That of another trace has sets of its own, over that trace */
     size_t top;         /* so many of the points with the largest `metric`; 0: all points that have a chunk */
     const char *metric; /* "bytes", "count", "live"; NULL unless `top` */
-    unsigned rank; /* those of the same rank do not need each other: one walk may find them all. Rank 0 needs none */
     /* What the scan found: by number of the stack, as far as there is room. The caller's; pfa_memory_free() is called on it at the end. */
     bool *stacks;
     size_t room;

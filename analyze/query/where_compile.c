@@ -11,8 +11,7 @@ typedef struct pfa_copy {
     const pfa_graph_t *from;
     pfa_graph_t *to;
     uint32_t *known;       /* by node: what became of it, + 1 */
-    pfa_where_t *where;    /* what it is copied into, */
-    pfa_where_t *whole;    /* whose sets it shares */
+    pfa_where_t *whole;    /* what it is copied into, or whose sets that shares */
     uint32_t *set_numbers; /* by set: its number there, + 1 */
     unsigned *budget;      /* how many more sets there may be; at 0 the copy is of no use */
 } pfa_copy_t;
@@ -78,11 +77,8 @@ static void make_set(pfa_copy_t *copy, uint32_t number)
     if (set->where != PFA_GRAPH_TRUE) {
         where = compile(copy->from, set->where, set->file == NULL ? copy : NULL, copy->budget);
     }
-    whole->sets[whole->set_count++] = (pfa_where_set_t){.file = keep(whole, set->file),
-                                                        .metric = keep(whole, set->metric),
-                                                        .top = set->top,
-                                                        .where = where,
-                                                        .rank = where != NULL && set->file == NULL ? where->rank : 0};
+    whole->sets[whole->set_count++] = (pfa_where_set_t){
+        .file = keep(whole, set->file), .metric = keep(whole, set->metric), .top = set->top, .where = where};
     copy->set_numbers[number] = (uint32_t)whole->set_count;
 }
 
@@ -96,10 +92,7 @@ static uint32_t copy_set(pfa_copy_t *copy, uint32_t number)
         --*copy->budget;
         make_set(copy, number);
     }
-    uint32_t made = copy->set_numbers[number] - 1;
-    unsigned rank = copy->whole->sets[made].rank + 1;
-    copy->where->rank = rank > copy->where->rank ? rank : copy->where->rank;
-    return pfa_graph_member(copy->to, made, 0);
+    return pfa_graph_member(copy->to, copy->set_numbers[number] - 1, 0);
 }
 
 /* Gives each pattern its bit, and finds the classes of what kinds are asked. */
@@ -124,7 +117,7 @@ static void prepare(pfa_where_t *where)
 static pfa_where_t *compile(const pfa_graph_t *graph, uint32_t node, const pfa_copy_t *outer, unsigned *budget)
 {
     pfa_where_t *where = pfa_memory_get(1, sizeof *where);
-    pfa_copy_t copy = {.from = graph, .to = &where->graph, .where = where, .whole = where, .budget = budget};
+    pfa_copy_t copy = {.from = graph, .to = &where->graph, .whole = where, .budget = budget};
     pfa_graph_begin(&where->graph);
     if (outer != NULL) {
         copy.whole = outer->whole;

@@ -42,7 +42,6 @@ struct pfa_where {
     pfa_where_set_t *sets; /* its own, or those of the whole that it belongs to */
     size_t set_count;      /* of its own */
     bool owns_sets;
-    unsigned rank;
     uint32_t *bits; /* by node that is a text: its bit in the field's answers */
     pfa_answers_t answers[PFA_FIELDS];
     pfa_classes_t kinds;

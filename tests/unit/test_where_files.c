@@ -3,6 +3,7 @@
 /* sources: analyze/query/where_answers.c analyze/query/where_classes.c analyze/query/where_compile.c analyze/query/where_error.c analyze/query/where_eval.c analyze/query/where_fields.c analyze/query/where_forms.c analyze/query/where_graph.c analyze/query/where_leaf.c analyze/query/where_lex.c analyze/query/where_map.c analyze/query/where_match.c analyze/query/where_names.c analyze/query/where_near.c analyze/query/where_parse.c analyze/query/where_slots.c analyze/query/where_texts.c analyze/query/where_value.c analyze/base/units.c analyze/base/memory.c analyze/base/notes.c analyze/base/progress.c analyze/base/text.c */
 #include "analyze/base/memory.h"
 #include "analyze/query/where.h"
+#include "analyze/query/where_program.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -349,13 +350,24 @@ typedef struct wanted_set {
     const char *file;
     const char *metric;
     size_t top;
-    unsigned rank;
     bool all;
 } wanted_set_t;
 
 static bool is_same_text(const char *one, const char *other)
 {
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* Whether all sets that it asks come before this one. That of another trace has its own. */
+static bool is_ready(const pfa_where_set_t *sets, size_t number)
+{
+    const pfa_where_t *where = sets[number].file == NULL ? sets[number].where : NULL;
+    for (size_t i = 0; where != NULL && i < where->node_count; i++) {
+        if (where->graph.nodes[i].op == PFA_GRAPH_SET && where->graph.nodes[i].first >= number) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Just these, in any order in which what one needs comes before it. Returns the one that is of trace "c.pa". */
@@ -367,14 +379,12 @@ static pfa_where_set_t *assert_sets(pfa_where_t *where, const wanted_set_t *want
     assert_int_equal(count, wanted_count);
     for (size_t i = 0; i < count; i++) {
         bool found = false;
-        bool ready = sets[i].rank == 0;
         for (size_t j = 0; j < count; j++) {
-            found = found || (sets[j].top == wanted[i].top && sets[j].rank == wanted[i].rank &&
-                              (sets[j].where == NULL) == wanted[i].all && is_same_text(sets[j].file, wanted[i].file) &&
-                              is_same_text(sets[j].metric, wanted[i].metric));
-            ready = ready || (j < i && sets[j].rank + 1 == sets[i].rank);
+            found =
+                found || (sets[j].top == wanted[i].top && (sets[j].where == NULL) == wanted[i].all &&
+                          is_same_text(sets[j].file, wanted[i].file) && is_same_text(sets[j].metric, wanted[i].metric));
         }
-        if (!found || !ready) {
+        if (!found || !is_ready(sets, i)) {
             fail_msg("set %zu is not there or too early", i);
         }
         of_c = is_same_text(sets[i].file, "c.pa") ? &sets[i] : of_c;
@@ -385,10 +395,10 @@ static pfa_where_set_t *assert_sets(pfa_where_t *where, const wanted_set_t *want
 static void test_sets(void **state)
 {
     (void)state;
-    static const wanted_set_t wanted[] = {{NULL, "count", 10, 0, false}, {NULL, "bytes", 2, 0, false},
-                                          {NULL, NULL, 0, 1, false},     {"a\"b.pa", NULL, 0, 0, true},
-                                          {"c.pa", NULL, 0, 0, false},   {NULL, NULL, 0, 0, false}};
-    static const wanted_set_t wanted_of_c[] = {{NULL, NULL, 0, 0, false}, {"d.pa", NULL, 0, 0, true}};
+    static const wanted_set_t wanted[] = {{NULL, "count", 10, false}, {NULL, "bytes", 2, false},
+                                          {NULL, NULL, 0, false},     {"a\"b.pa", NULL, 0, true},
+                                          {"c.pa", NULL, 0, false},   {NULL, NULL, 0, false}};
+    static const wanted_set_t wanted_of_c[] = {{NULL, NULL, 0, false}, {"d.pa", NULL, 0, true}};
     char *why = NULL;
     pfa_where_t *where =
         pfa_where_parse("live | top 10 by count | point in (size > 4K | top 2) or point in \"a\\\"b.pa\" or "
