@@ -64,28 +64,31 @@ static struct option *list_options(void)
     return all;
 }
 
-static void print_orders(FILE *to)
+/* "bytes, count, ... or severity"; the caller frees it. */
+static char *list_orders(void)
 {
+    FILE *to;
+    pfa_memory_stream_t *stream = pfa_memory_stream_open(&to);
     for (unsigned i = 0; i < PFA_ORDERS; i++) {
         fprintf(to, "%s%s", i == 0 ? "" : i + 1 < PFA_ORDERS ? ", " : " or ", pfa_order_names[i]);
     }
+    return pfa_memory_stream_close(stream);
 }
 
 /* One list only, if an order was chosen. False: there is none of that name, which is said. */
-static bool choose_order(const pfa_request_t *request, const pfa_report_t *report, pfa_order_t *orders, size_t *count)
+static bool choose_order(const pfa_request_t *request, const pfa_report_t *report, pfa_order_t *chosen, size_t *count)
 {
     if (request->sort == NULL) {
         return true;
     }
-    orders[0] = pfa_report_order_find(report, request->sort);
+    chosen[0] = pfa_report_order_find(report, request->sort);
     *count = 1;
-    if (orders[0] < PFA_ORDERS + report->formula_count) {
+    if (chosen[0] < PFA_ORDERS + report->formula_count) {
         return true;
     }
-    fflush(stdout);
-    fputs("profalloc report: --sort takes ", stderr);
-    print_orders(stderr);
-    fprintf(stderr, ", or the name of a --score, not '%s'\n", request->sort);
+    char *orders = list_orders();
+    pfa_tool_say("report", "--sort takes %s, or the name of a --score, not '%s'", orders, request->sort);
+    pfa_memory_free(orders);
     return false;
 }
 

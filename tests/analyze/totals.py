@@ -217,7 +217,8 @@ def text(folder):
     out, _ = tool("report", "--sort", "live", folder / "t.pa")
     check("by bytes live at the end" in out and "by bytes allocated" not in out, "one list only")
     said = tool("report", "--sort", "colour", folder / "t.pa", status=2)[1]
-    equal(said, "profalloc report: --sort takes bytes, count, peak, peak_count, live or live_count, not 'colour'\n", "what is wrong")
+    equal(said, "profalloc report: --sort takes bytes, count, peak, peak_count, live, live_count, reads, writes, touched, lifetime, usage, "
+          "useful_lifetime, score or severity, or the name of a --score, not 'colour'\n", "what is wrong")
     said = tool("report", "--by", "colour", folder / "t.pa", status=2)[1]
     check(said.startswith("profalloc report: --by takes one of these, not 'colour':\n  stack"), said)
     for top in ("x", "-5", "0", "", "5x", "99999999999999999999"):

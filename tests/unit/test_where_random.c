@@ -100,9 +100,14 @@ static bool is_number(pfa_field_t field)
     return field == PFA_FIELD_size || field >= PFA_FIELD_lifetime;
 }
 
+static bool is_of_chunk(unsigned field)
+{
+    return field >= PFA_FIELD_lifetime && field <= PFA_FIELD_wait;
+}
+
 static bool is_share(pfa_field_t field)
 {
-    return field == PFA_FIELD_coverage;
+    return field == PFA_FIELD_coverage || (field >= PFA_FIELD_lifetime_score && field <= PFA_FIELD_score);
 }
 
 static double some_number(pfa_field_t field)
@@ -117,14 +122,14 @@ static void make_kind(kind_t *kind, unsigned trace)
     kind->subject = (pfa_subject_t){.to = kind, .any_text = any_text, .stack = chance(STACKS), .free_stack = chance(5)};
     for (unsigned field = 0; field < PFA_FIELDS; field++) {
         kind->subject.ids[field] = chance(5);
-        kind->subject.numbers[field] = field < PFA_FIELD_lifetime ? some_number(field) : NAN;
+        kind->subject.numbers[field] = is_of_chunk(field) ? (double)NAN : some_number(field);
     }
     for (unsigned field = PFA_FIELD_live; field <= PFA_FIELD_shared; field++) {
         kind->subject.numbers[field] = chance(5) == 0 ? NAN : (double)chance(2);
     }
     for (unsigned i = 0; i < CHUNKS; i++) {
         memcpy(kind->chunks[i], kind->subject.numbers, sizeof kind->chunks[i]);
-        for (unsigned field = PFA_FIELD_lifetime; field < PFA_FIELDS; field++) {
+        for (unsigned field = PFA_FIELD_lifetime; is_of_chunk(field); field++) {
             kind->chunks[i][field] = some_number(field);
         }
     }
@@ -274,7 +279,7 @@ static part_t *new_part(part_op_t op)
 
 static void put_value(pfa_field_t field, double value)
 {
-    bool count = field == PFA_FIELD_reads || field == PFA_FIELD_writes;
+    bool count = field == PFA_FIELD_reads || field == PFA_FIELD_writes || field == PFA_FIELD_severity;
     put("%.0f%s", value, field == PFA_FIELD_size ? one_of("", "B", " b") : count ? "" : one_of("ns", " ns", NULL));
 }
 
@@ -306,12 +311,22 @@ static part_t *write_share(void)
 {
     static const char *const signs[] = {"<", "<=", ">", ">="};
     part_t *part = new_part(NUMBER);
+    static const struct {
+        pfa_field_t field;
+        const char *name;
+    } shares[] = {{PFA_FIELD_coverage, "coverage"},
+                  {PFA_FIELD_lifetime_score, "lifetime_score"},
+                  {PFA_FIELD_usage, "usage"},
+                  {PFA_FIELD_useful_lifetime, "useful_lifetime"},
+                  {PFA_FIELD_score, "score"}};
     unsigned fifths = chance(6);
-    part->field = PFA_FIELD_coverage;
+    unsigned which = chance(sizeof shares / sizeof shares[0]);
+    part->field = shares[which].field;
     part->sign = 2 + chance(4);
     part->value = fifths / 5.0 + (fifths < 5 ? 0.1 : 0); /* between those of chunks, or 1 */
     bool percent = chance(2) != 0;
-    put(percent ? "coverage %s %.0f%%" : "coverage %s %.1f", signs[part->sign - 2], part->value * (percent ? 100 : 1));
+    put(percent ? "%s %s %.0f%%" : "%s %s %.1f", shares[which].name, signs[part->sign - 2],
+        part->value * (percent ? 100 : 1));
     return part;
 }
 
