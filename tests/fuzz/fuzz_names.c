@@ -9,6 +9,9 @@
 #include <dirent.h>
 #include <elf.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -23,13 +26,8 @@ enum {
     HANGS = 120 /* seconds for all whole files: libFuzzer has not begun to watch the time */
 };
 
-static char path[PATH_MAX];
+static const char *path;
 static uint64_t told; /* characters of names, of all that was found for the input */
-
-static void remove_file(void)
-{
-    (void)unlink(path);
-}
 
 /* A name is text of its own: reading it to its end tells AddressSanitizer where it is. */
 static void hear(const char *text)
@@ -44,10 +42,7 @@ static void hear_symbol(void *to, const pfa_symbol_t *symbol)
     uint64_t *count = to;
     hear(symbol->function);
     hear(symbol->file);
-    if (++*count > MOST_SYMBOLS) {
-        fprintf(stderr, "fuzz_names: an address has no end of functions\n");
-        abort();
-    }
+    pfa_fuzz_expect(++*count <= MOST_SYMBOLS, "an address has no end of functions");
 }
 
 static void hear_type(void *to, const char *name, uint64_t size, bool record)
@@ -59,26 +54,31 @@ static void hear_type(void *to, const char *name, uint64_t size, bool record)
     ++*count;
 }
 
-/* Asks for everything; the number of functions and types that were told. */
-static uint64_t ask(void)
+typedef struct asked {
+    const char *path;
+    uint64_t found; /* functions and types that were told */
+} asked_t;
+
+/* Asks for everything. Work with an arena. */
+static void ask(void *to)
 {
+    asked_t *asked = to;
     const char *why = NULL;
     uint64_t types = 0;
-    uint64_t functions = 0;
-    pfa_dwarf_t *dwarf = pfa_dwarf_open(path, NULL, 0, &why);
+    pfa_dwarf_t *dwarf = pfa_dwarf_open(asked->path, NULL, 0, NULL, &why);
     if (dwarf == NULL) {
         hear(why);
-        return 0;
+        return;
     }
     for (uint64_t address = FIRST; address < LAST; address += STEP) {
         uint64_t count = 0;
         pfa_dwarf_find(dwarf, address, hear_symbol, &count);
-        functions += count;
+        asked->found += count;
     }
     uint64_t left = MOST_TYPES;
     (void)pfa_dwarf_types(dwarf, hear_type, &types, &left);
     pfa_dwarf_close(dwarf);
-    return functions + types;
+    asked->found += types;
 }
 
 /* Everything of a whole file can be told: otherwise changed ones are refused for that reason, and nothing is tested. */
@@ -86,35 +86,29 @@ static void try_corpus(const char *folder)
 {
     DIR *files = folder != NULL ? opendir(folder) : NULL;
     unsigned count = 0;
-    if (files == NULL) {
-        abort();
-    }
+    pfa_fuzz_expect(files != NULL, "PFA_FUZZ_CORPUS names no folder");
     for (struct dirent *file; (file = readdir(files)) != NULL;) {
-        char whole[sizeof path];
+        char whole[PATH_MAX];
+        asked_t asked = {.path = whole};
         if (file->d_name[0] == '.') {
             continue;
         }
-        memcpy(whole, path, sizeof whole);
-        snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
-        if (ask() < FEWEST || told == 0) {
-            fprintf(stderr, "fuzz_names: %s: no names are found in it\n", path);
-            abort();
-        }
-        memcpy(path, whole, sizeof whole);
+        snprintf(whole, sizeof whole, "%s/%s", folder, file->d_name);
+        told = 0;
+        pfa_fuzz_work(ask, &asked);
+        pfa_fuzz_expect(asked.found >= FEWEST && told != 0, "%s: no names are found in it", whole);
         count++;
     }
     closedir(files);
-    if (count == 0) {
-        abort();
-    }
+    pfa_fuzz_expect(count != 0, "the corpus is empty");
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
-    snprintf(path, sizeof path, "%s/profalloc-fuzz-%d.elf", fuzz_folder(), (int)getpid());
-    atexit(remove_file);
+    unsetenv("DEBUGINFOD_URLS"); /* libdwfl would ask them */
+    path = pfa_fuzz_path(".elf");
     alarm(HANGS);
     try_corpus(getenv("PFA_FUZZ_CORPUS"));
     alarm(0);
@@ -123,9 +117,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    asked_t asked = {.path = path};
     told = 0;
-    write_file(path, data, size);
-    (void)ask();
+    pfa_fuzz_write(path, data, size);
+    pfa_fuzz_work(ask, &asked);
     return 0;
 }
 

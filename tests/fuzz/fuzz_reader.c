@@ -1,32 +1,33 @@
-/* libFuzzer on everything that reads a trace and its live table: open, report as JSON and text, check's count, dump, seal, the
- * report of what was sealed, pack, and the report of what was packed together with a cut copy that began at another time (by
- * the time of the trace's first block, which means nothing else). Checksums are made right first, so that the decoders are met, and symbols are left out: they
- * are of this machine's files.
+/* libFuzzer on everything that reads a trace and its live table: a walk through all it holds, reports as JSON and text, sealing, the
+ * report of what was sealed, packing, reports of the trace, its packed copy and a cut one together, and one of the analyses, which some
+ * inputs give up in the middle. The cut copy is another recording that began at another time (by the time of the trace's first block,
+ * which means nothing else). Checksums are made right first, so that the decoders are met, and symbols are left out: they are of this
+ * machine's files.
  *
  * An input is a trace, and, if its last byte is 'L', a live table before that in short form:
  *   trace | head (the fixed part of pfa_live_head_t) | count, extents | bytes, put behind the table of extents | u32 size of
  *   the trace | 'L'
  *
  * sources: see tests/fuzz/run.sh */
-#include "cli/commands.h"
-#include "analyze/points/report.h"
+#include "analyze/names/pack.h"
+#include "analyze/report/report.h"
 #include "analyze/trace/seal.h"
+#include "export/format/live.h"
+#include "tests/fuzz/analyses.h"
+#include "tests/fuzz/forms.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/walk.h"
 
-static char trace_path[64];
-static char live_path[80];
-static char packed_path[80];
-static char cut_path[80];
-static char out_path[80];
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-static void remove_files(void)
-{
-    (void)unlink(trace_path);
-    (void)unlink(live_path);
-    (void)unlink(packed_path);
-    (void)unlink(cut_path);
-    (void)unlink(out_path);
-}
+enum { LATER = 64 }; /* the seeds' first blocks are of a time that is longer than their recordings */
+
+static const char *trace_path;
+static const char *live_path;
+static const char *packed_path;
+static const char *cut_path;
 
 /* The short form has no table of 32768 extents. */
 static void write_live(const uint8_t *bytes, size_t size)
@@ -44,30 +45,28 @@ static void write_live(const uint8_t *bytes, size_t size)
     size_t rest = size - used < 1 << 16 ? size - used : 1 << 16;
     /* The times, which older tables have not, are these bytes too. */
     memcpy(table + offsetof(pfa_live_head_t, times), bytes + used, rest);
-    write_file(live_path, table, offsetof(pfa_live_head_t, times) + rest);
+    pfa_fuzz_write(live_path, table, offsetof(pfa_live_head_t, times) + rest);
 }
 
-static void report_it(void)
+/* Where the block ends that two thirds of the bytes lie in; of bytes that are no blocks, the two thirds. */
+static size_t find_cut(const uint8_t *bytes, size_t size)
 {
-    static const pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_LIVE};
-    char *paths[] = {trace_path};
-    pfa_query_t query;
-    pfa_query_open(&query, "report", paths, 1);
-    if (query.source_count == 0) {
-        pfa_query_close(&query);
-        return;
+    size_t least = size / 3 * 2;
+    pfa_block_header_t header;
+    for (size_t at = 0; size - at >= sizeof header;) {
+        memcpy(&header, bytes + at, sizeof header);
+        if (header.magic != PFA_BLOCK_MAGIC || header.stored_size > size - at - sizeof header) {
+            break;
+        }
+        at += sizeof header + header.stored_size;
+        if (at >= least) {
+            return at;
+        }
     }
-    pfa_report_t report;
-    pfa_thresholds_t thresholds = pfa_thresholds_standard();
-    pfa_report_collect(&report, &query, &thresholds);
-    if (report.query.source_count != 0) {
-        pfa_report_json(&report, 20, PFA_BY_COUNT);
-        pfa_report_text(&report, 5, orders, 2);
-    }
-    pfa_report_free(&report);
+    return least;
 }
 
-/* The blocks' first two thirds, begun at another time. */
+/* The first blocks, of another recording, begun at another time. */
 static void write_cut(uint8_t *bytes, size_t size)
 {
     pfa_block_header_t header;
@@ -75,151 +74,182 @@ static void write_cut(uint8_t *bytes, size_t size)
     if (size >= sizeof header + sizeof start) {
         memcpy(&header, bytes, sizeof header);
         memcpy(&start, bytes + sizeof header, sizeof start);
-        start.monotonic_ns += header.time;
-        start.unix_ns += header.time;
+        start.session++;
+        start.monotonic_ns += header.time / LATER;
+        start.unix_ns += header.time / LATER;
         memcpy(bytes + sizeof header, &start, sizeof start);
     }
-    size = size / 3 * 2;
-    mend_checksums(bytes, size);
-    write_file(cut_path, bytes, size);
+    size = find_cut(bytes, size);
+    pfa_fuzz_mend(bytes, size);
+    pfa_fuzz_write(cut_path, bytes, size);
 }
 
-/* One analysis for each input: all of them would take too long. */
-static const struct {
-    int (*command)(int argc, char **argv);
-    const char *name;
-    const char *option;
-    bool two;         /* traces */
-    const char *more; /* another option */
-    const char *says; /* of a whole trace; NULL: something */
-} analyses[] = {
-    {pfa_command_advise, "advise", "--json", false, NULL, "\"advice\": \"shrink\""},
-    {pfa_command_advise, "advise", "--sort=calls", true, NULL, "ask for less"},
-    {pfa_command_leaks, "leaks", "--json", false, NULL, NULL},
-    {pfa_command_leaks, "leaks", "--top=5", true, NULL, NULL},
-    {pfa_command_excess, "excess", "--json", false, NULL, NULL},
-    {pfa_command_excess, "excess", "--method=iqr", true, NULL, NULL},
-    {pfa_command_timeline, "timeline", "--csv", false, NULL, NULL},
-    {pfa_command_timeline, "timeline", "--by=thread", true, NULL, NULL},
-    {pfa_command_flame, "flame", "--folded", false, NULL, NULL},
-    {pfa_command_flame, "flame", "--metric=peak", true, NULL, NULL},
-    {pfa_command_flame, "flame", "--by=size", true, NULL, NULL},
-    {pfa_command_flame, "flame", "--svg=-", false, NULL, NULL},
-    {pfa_command_timeline, "timeline", "--svg=-", true, NULL, NULL},
-    {pfa_command_mprof, "mprof", "--by=thread", true, NULL, NULL},
-    {pfa_command_dump, "dump", "--where=size > 16 and lifetime < 1ms", false, NULL, NULL},
-    {pfa_command_diff, "diff", "--json", true, NULL, NULL},
-    {pfa_command_gate, "gate", "--max-peak=5%", true, "--allow-incomplete", NULL},
-    {pfa_command_report, "report", "--where=size > 16 and lifetime < 1ms | top 3 by bytes", false, NULL, NULL},
-    {pfa_command_report, "report", "--by=function", true, NULL, NULL}};
-
-static int run_analysis(size_t number)
+/* Changes the bytes. */
+static void write_files(uint8_t *bytes, size_t size)
 {
-    const char *words[] = {analyses[number].name, analyses[number].option, analyses[number].more, trace_path,
-                           analyses[number].two ? cut_path : NULL};
-    return run_words(analyses[number].command, words, sizeof words / sizeof words[0]);
+    size_t trace_size = size;
+    uint32_t said;
+    (void)unlink(live_path);
+    if (size >= sizeof said + 1 && bytes[size - 1] == 'L') {
+        memcpy(&said, bytes + size - 1 - sizeof said, sizeof said);
+        size_t rest = size - 1 - sizeof said;
+        trace_size = said < rest ? said : rest;
+        write_live(bytes + trace_size, rest - trace_size);
+    }
+    pfa_fuzz_mend(bytes, trace_size);
+    pfa_fuzz_write(trace_path, bytes, trace_size);
+    write_cut(bytes, trace_size);
 }
 
-enum { ANALYSES = sizeof analyses / sizeof analyses[0], GATE_IS_SHUT = 3 };
+typedef struct text {
+    char *bytes;
+    size_t size;
+    FILE *to;
+} text_t;
 
-static void run_commands(void)
+static text_t write_json(pfa_report_t *report)
 {
-    (void)run(pfa_command_dump, "dump", "--events", "--nodes", trace_path);
-    (void)run(pfa_command_dump, "dump", "--json", "--nodes", trace_path);
+    text_t text = {.bytes = NULL};
+    text.to = open_memstream(&text.bytes, &text.size);
+    pfa_fuzz_expect(text.to != NULL, "there is no memory");
+    pfa_fuzz_expect(pfa_report_json(report, SIZE_MAX, PFA_BY_COUNT, text.to) == 0, "a report cannot be written");
+    fclose(text.to);
+    return text;
+}
+
+/* Writing adds remarks, which are gone after it: what is written again is the same. Text comes last: it may ask for names that the JSON has
+ * no need of, and of names that are missing all are told that the session was asked for. */
+static void write_report(pfa_report_t *report, bool single)
+{
+    static const pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_LIVE};
+    text_t first = write_json(report);
+    text_t again = write_json(report);
+    pfa_fuzz_expect(first.size == again.size && memcmp(first.bytes, again.bytes, first.size) == 0,
+                    "a report is another when it is written again");
+    pfa_fuzz_expect(pfa_report_text(report, 5, orders, 2, pfa_fuzz_nowhere()) == 0, "a report cannot be written");
+    pfa_fuzz_expect(!single || pfa_report_summary(report, pfa_fuzz_nowhere()) == 0, "a summary cannot be written");
+    free(first.bytes);
+    free(again.bytes);
+}
+
+/* Reports files together. */
+static void report(const char *const *paths, size_t count)
+{
+    size_t patience = SIZE_MAX;
+    pfa_session_options_t options = pfa_fuzz_options(&patience);
+    pfa_points_options_t points = {.thresholds = pfa_thresholds_standard()};
+    pfa_session_t *session;
+    pfa_report_t *report;
+    pfa_fuzz_expect(pfa_session_open(&session, &options, paths, count) == 0, "a session cannot be opened");
+    int error = pfa_advice_collect(session, NULL, &points, &report);
+    pfa_fuzz_expect_end(error, "report");
+    if (error == 0) {
+        write_report(report, pfa_session_traces(session) == 1);
+    }
+    pfa_answer_free(report);
+    pfa_session_close(session);
+}
+
+static void seal(void *to)
+{
+    char *why = NULL;
+    *(pfa_sealed_t *)to = pfa_seal(trace_path, NULL, &why);
+    pfa_fuzz_hear(why);
+    pfa_memory_free(why);
+}
+
+/* As `profalloc pack` does: of traces that are whole, and have their end or will have none. */
+static void pack(void *to)
+{
+    bool *packed = to;
+    char *why = NULL;
+    pfa_account_t account = {.bad_blocks = 0};
+    pfa_notes_t remarks = {.list = NULL};
+    pfa_trace_t *trace = pfa_trace_open(trace_path, NULL, &why);
+    *packed = trace != NULL && trace->live == NULL && !pfa_pack_is_damaged(trace, &account) &&
+              pfa_pack(trace, packed_path, &remarks) == 0;
+    pfa_trace_close(trace);
+    pfa_notes_free(&remarks);
+    pfa_account_free(&account);
+    pfa_memory_free(why);
+}
+
+/* Whether there is a packed copy. */
+static bool read_files(void)
+{
+    const char *const all[] = {trace_path, packed_path, cut_path};
+    pfa_sealed_t sealed;
+    bool packed;
     (void)unlink(packed_path);
-    bool packed = run(pfa_command_pack, "pack", "-o", packed_path, trace_path) == 0;
-    (void)run(pfa_command_report, "report", "--json", packed ? packed_path : trace_path, cut_path);
-    (void)run(pfa_command_mprof, "mprof", "-offsets", packed ? packed_path : trace_path, NULL);
-    (void)run(pfa_command_mprof, "mprof", "--json", trace_path, cut_path);
-}
-
-static void print_to(const char *path)
-{
-    if (freopen(path, "w", stdout) == NULL) {
-        abort();
+    (void)pfa_fuzz_walk(trace_path);
+    report(all, 1);
+    pfa_fuzz_work(seal, &sealed);
+    if (sealed == PFA_SEALED) {
+        report(all, 1);
     }
+    pfa_fuzz_work(pack, &packed);
+    report(all, 3); /* without a packed copy that is left out */
+    return packed;
 }
 
-/* Did the last analysis print what it should? */
-static bool has_said(const char *text)
+static pfa_fuzz_walked_t walk_seed(const char *seed)
 {
-    size_t size = 0;
-    fflush(stdout);
-    char *out = (char *)read_all(out_path, &size);
-    out[size] = '\0';
-    bool said = size != 0 && (text == NULL || strstr(out, text) != NULL);
-    free(out);
-    return said;
-}
-
-/* Each of them does its work on a whole trace: a command line that is refused, or finds nothing to say, would test nothing. */
-static void try_analyses(void)
-{
-    size_t size = 0;
-    uint8_t *bytes = read_all(PFA_FUZZ_TRACE, &size);
-    mend_checksums(bytes, size);
-    write_file(trace_path, bytes, size);
-    write_cut(bytes, size);
-    for (size_t i = 0; i < ANALYSES; i++) {
-        print_to(out_path);
-        int status = run_analysis(i);
-        if (!has_said(analyses[i].says)) {
-            fprintf(stderr, "fuzz_reader: %s %s: has nothing to say of a whole trace\n", analyses[i].name,
-                    analyses[i].option);
-            abort();
-        }
-        if (status != 0 && !(status == GATE_IS_SHUT && strcmp(analyses[i].name, "gate") == 0)) {
-            fprintf(stderr, "fuzz_reader: %s %s: status %d on a whole trace\n", analyses[i].name, analyses[i].option,
-                    status);
-            abort();
-        }
-    }
+    size_t size;
+    uint8_t *bytes = pfa_fuzz_read(seed, &size);
+    write_files(bytes, size);
     free(bytes);
+    return pfa_fuzz_walk(trace_path);
+}
+
+/* Of whole traces everything can be read. */
+static void try_whole(void)
+{
+    pfa_fuzz_walked_t placed = walk_seed(PFA_FUZZ_PLACED);
+    pfa_fuzz_expect(placed.placed != 0 && placed.slotted != 0 && placed.typed != 0,
+                    "%zu rows with addresses, %zu with regions, %zu with types", placed.placed, placed.slotted,
+                    placed.typed);
+    pfa_fuzz_walked_t walked = walk_seed(PFA_FUZZ_TRACE);
+    pfa_fuzz_expect(walked.rows != 0 && walked.live != 0 && walked.told != 0 && walked.nodes != 0,
+                    "%zu rows, %zu of them live and %zu with accesses, and %zu nodes", walked.rows, walked.live,
+                    walked.told, walked.nodes);
+    pfa_fuzz_expect(walked.frees > 0 && walked.live_chunks > 0, "a whole trace has no tally");
+    pfa_fuzz_expect(read_files(), "a whole trace cannot be packed");
+    pfa_fuzz_analyses_try();
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    const char *folder = fuzz_folder();
     (void)argc;
     (void)argv;
-    snprintf(trace_path, sizeof trace_path, "%s/profalloc-fuzz-%d.pa", folder, (int)getpid());
-    snprintf(live_path, sizeof live_path, "%s%s", trace_path, PFA_LIVE_SUFFIX);
-    snprintf(packed_path, sizeof packed_path, "%s.packed.pa", trace_path);
-    snprintf(cut_path, sizeof cut_path, "%s.cut.pa", trace_path);
-    snprintf(out_path, sizeof out_path, "%s.out", trace_path);
-    atexit(remove_files);
-    try_analyses();
-    print_to("/dev/null");
+    trace_path = pfa_fuzz_path(".pa");
+    live_path = pfa_fuzz_path(".pa" PFA_LIVE_SUFFIX);
+    packed_path = pfa_fuzz_path(".packed.pa");
+    cut_path = pfa_fuzz_path(".cut.pa");
+    pfa_fuzz_analyses_begin(trace_path, cut_path);
+    try_whole();
     return 0;
+}
+
+/* By what is seldom the same in two inputs: many of their bytes are 0. */
+static void analyze(const uint8_t *data, size_t size)
+{
+    enum { STEPS = 8, IMPATIENT = 5 };
+    size_t which = size + data[size / 2];
+    size_t patience = data[size / 3] % STEPS == IMPATIENT ? data[size / 3] / STEPS : SIZE_MAX;
+    pfa_fuzz_analyze(which, patience);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *why = NULL;
-    size_t trace_size = size;
-    uint32_t said;
     uint8_t *copy = malloc(size + 1);
-    if (copy == NULL) {
+    if (copy == NULL || size == 0) {
+        free(copy);
         return 0;
     }
     memcpy(copy, data, size);
-    (void)unlink(live_path);
-    if (size >= sizeof said + 1 && copy[size - 1] == 'L') {
-        memcpy(&said, copy + size - 1 - sizeof said, sizeof said);
-        size_t rest = size - 1 - sizeof said;
-        trace_size = said < rest ? said : rest;
-        write_live(copy + trace_size, rest - trace_size);
-    }
-    mend_checksums(copy, trace_size);
-    write_file(trace_path, copy, trace_size);
-    write_cut(copy, trace_size);
+    write_files(copy, size);
     free(copy);
-    report_it();
-    if (pfa_seal(trace_path, &why) == PFA_SEALED) {
-        report_it();
-    }
-    free(why);
-    run_commands();
-    (void)run_analysis((size != 0 ? data[size / 2] : 0) % ANALYSES);
+    (void)read_files();
+    analyze(data, size);
     return 0;
 }

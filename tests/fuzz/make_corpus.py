@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/fuzz/corpus from small made traces; see fuzz_reader.c for the form. Needs a build with tests. The names of files begin
-with the version of the trace; those that older versions of the maker made stay (version 1 has no number)."""
+"""Makes tests/fuzz/corpus from small made traces and a recorded one; see fuzz_reader.c for the form. Needs a build with tests, and zstd.
+The names of files begin with the version of the trace; those that older versions of the maker made stay (version 1 has no number)."""
 import os
 import struct
 import subprocess
@@ -8,8 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-MAKER = Path(os.environ["PROFALLOC_BUILD_DIR"]) / "tests/analyze/make_trace"
-CORPUS = Path(__file__).resolve().parent / "corpus"
+BUILD = Path(os.environ["PROFALLOC_BUILD_DIR"])
+MAKER = BUILD / "tests/analyze/make_trace"
+HERE = Path(__file__).resolve().parent
+CORPUS = HERE / "corpus"
 EXTENTS = 32768
 HEAD = 8 + 4 + 4 + 8 + 4 + 4 + 3 * 8 + 2 * 4 + 4 * 8 + 16 * 8 + 64 * 8  # of pfa_live_head_t, without the extents
 
@@ -56,8 +58,39 @@ def short_form(table, together):
     return table[:HEAD] + bytes([len(extents)]) + b"".join(extents) + body
 
 
+def hide(data, path):
+    """The same without a path of this machine."""
+    return data.replace(str(path).encode(), b"/" + b"m" * (len(str(path)) - 1))
+
+
+def unpack(trace):
+    """A trace whose blocks are not compressed, so that what is changed in them is read. Checksums are left wrong: the target mends them."""
+    plain, at = b"", 0
+    while at < len(trace):
+        magic, kind, flags, raw, stored, time, checksum = struct.unpack_from("<IHHIIQQ", trace, at)
+        payload = trace[at + 32:at + 32 + stored]
+        at += 32 + stored
+        if flags & 1:
+            payload = subprocess.run(["zstd", "-dcq"], input=payload, check=True, capture_output=True).stdout
+        plain += struct.pack("<IHHIIQQ", magic, kind, flags & ~1, raw, len(payload), time, checksum) + payload
+    return plain
+
+
+def record():
+    """A seed from a real recording (tests/fuzz/placed.c): it tells what made ones do not."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, path = Path(folder) / "placed", Path(folder) / "t.pa"
+        subprocess.run(["gcc", "-g0", "-O1", f"-I{HERE.parent.parent}", HERE / "placed.c", "-o", program, BUILD / "libprofalloc.so", "-pthread"], check=True)
+        conf = f"prof:true,sample:1,addresses:true,stack_depth:6,out:{path}"
+        subprocess.run([program], check=True, env={"PROFALLOC_CONF": conf, "LD_LIBRARY_PATH": str(BUILD)})
+        data = hide(hide(unpack(path.read_bytes()), folder), BUILD)
+        version = struct.unpack_from("<I", data, 32)[0]
+        (CORPUS / f"{version}-recorded-addresses-types-tags-plain").write_bytes(data)
+
+
 def main():
     CORPUS.mkdir(exist_ok=True)
+    record()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.pa"
         for form, chunks, words in (("ended", 0, []), ("ended", 40, ["after", "folded"]), ("ended", 60, ["sampled", "shift", "plain"]),
@@ -68,8 +101,7 @@ def main():
                                     ("killed", 12, ["accesses", "plain", "together"]), ("ended", 200, ["accesses", "shift", "plain"])):
             together = "together" in words
             subprocess.run([MAKER, form, path, str(chunks), "1", *[w for w in words if w != "together"]], check=True, stdout=subprocess.DEVNULL)
-            # The maker's own path and build-id are of this machine.
-            data = path.read_bytes().replace(str(MAKER).encode(), b"/" + b"m" * (len(str(MAKER)) - 1))
+            data = hide(path.read_bytes(), MAKER)
             if form == "killed":
                 table = Path(str(path) + ".live").read_bytes()
                 data += short_form(table, together) + struct.pack("<I", len(data)) + b"L"
@@ -78,4 +110,5 @@ def main():
     print(sum(f.stat().st_size for f in CORPUS.iterdir()), "bytes")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

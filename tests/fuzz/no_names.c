@@ -2,11 +2,13 @@
  * machine. See tests/fuzz/run.sh. */
 #include "analyze/names/dwarf.h"
 
-pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, const char **why)
+pfa_dwarf_t *pfa_dwarf_open(const char *path, const uint8_t *build_id, size_t build_id_size, pfa_debuginfod_t *servers,
+                            const char **why)
 {
     (void)path;
     (void)build_id;
     (void)build_id_size;
+    (void)servers;
     *why = "not here";
     return NULL;
 }

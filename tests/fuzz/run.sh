@@ -58,11 +58,10 @@ case $target in
         ;;
 esac
 
-# All of the tool, compiled once for all targets: but its main, what starts processes, and for those that read traces debug
-# information, which has a stand-in there.
+# All of the library, compiled once for all targets. For those that read traces debug information has a stand-in.
 objects=$build/tests/fuzz/objects
 flags=(-g -O1 -std=gnu11 -D_GNU_SOURCE -DPFA_VERSION=\"fuzzed\" -I"$root" -fsanitize=address,undefined -fno-sanitize-recover=undefined)
-compile_tool() {
+compile_library() {
     local all key
     mapfile -t all < <(cd "$root" && find analyze export/format base -name '*.[ch]' -o -name '*.def' | sort)
     key=$(cd "$root" && { clang --version && echo "${flags[@]}" && cat "${all[@]}"; } | sha256sum)
@@ -71,28 +70,31 @@ compile_tool() {
     fi
     rm -rf "$objects"
     mkdir -p "$objects"
-    (cd "$root" && find analyze export/format -name '*.c' ! -path cli/main.c ! -name options.c ! -name check.c ! -name run.c \
-        ! -name run_child.c) | xargs -P "$(nproc)" -I FILE bash -c 'object=${2//\//_} && "${@:3}" -c "$0/$2" -o "$1/${object%.c}.o"' \
-        "$root" "$objects" FILE $launcher clang "${flags[@]}" -fsanitize=fuzzer-no-link
+    (cd "$root" && find analyze export/format -name '*.c') |
+        xargs -P "$(nproc)" -I FILE bash -c 'object=${2//\//_} && "${@:3}" -c "$0/$2" -o "$1/${object%.c}.o"' \
+            "$root" "$objects" FILE $launcher clang "${flags[@]}" -fsanitize=fuzzer-no-link
     echo "$key" >"$objects/key"
 }
 launcher=$(command -v ccache || true)
 exec {lock}>"$build/tests/fuzz/lock"
 flock "$lock"
-compile_tool
+compile_library
 flock -u "$lock"
 
+own=("$root/tests/fuzz/fuzz.c")
 if [[ $target == fuzz_names ]]; then
-    parts=("$objects"/analyze_{names_dwarf,names_elfsymbols,names_spans,names_debuginfod,tool_tool,tool_slots}*.o)
+    parts=("$objects"/analyze_{base_,names_dwarf,names_elfsymbols,names_spans,names_debuginfod}*.o)
     libraries=(-ldw -lelf -lstdc++ -ldl -lm)
 else
     mapfile -t parts < <(find "$objects" -name '*.o' ! -name '*names_dwarf*' ! -name '*names_elfsymbols*')
-    parts+=("$root/tests/fuzz/no_names.c")
+    own+=("$root"/tests/fuzz/{no_names,compare}.c)
     libraries=(-lzstd -lm)
-    options+=(-close_fd_mask=2) # what the commands say of inputs is not shown; sanitizers are heard all the same
+    [[ $target == fuzz_texts ]] || own+=("$root"/tests/fuzz/{analyses,forms,forms_excess,walk}.c)
 fi
-clang "${flags[@]}" -fsanitize=fuzzer -DPFA_FUZZ_TRACE="\"$root/tests/fuzz/corpus/2-ended-200-accesses-shift-plain\"" \
-    "$root/tests/fuzz/$target.c" "${parts[@]}" "${libraries[@]}" -o "$build/tests/fuzz/$target"
+seeds=$root/tests/fuzz/corpus
+clang "${flags[@]}" -fsanitize=fuzzer -DPFA_FUZZ_TRACE="\"$seeds/2-ended-200-accesses-shift-plain\"" \
+    -DPFA_FUZZ_PLACED="\"$seeds/3-recorded-addresses-types-tags-plain\"" \
+    "$root/tests/fuzz/$target.c" "${own[@]}" "${parts[@]}" "${libraries[@]}" -o "$build/tests/fuzz/$target"
 cd "$work"
 status=0
 PFA_FUZZ_CORPUS=$corpus "$root/scripts/unscattered.sh" "$build/tests/fuzz/$target" "${options[@]}" ${words[@]+"${words[@]}"} \
