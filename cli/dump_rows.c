@@ -33,7 +33,7 @@ static void put_accesses(pfa_json_t *json, const pfa_trace_t *trace, const pfa_e
     if (accesses != NULL && accesses->length != 0) {
         pfa_access_bytes(accesses, event->size_flags >> PFA_RECORD_SIZE_SHIFT, &low, &behind);
         pfa_json_whole(json, "low", low);
-        pfa_json_whole(json, "high", behind - 1);
+        pfa_json_whole(json, "high", behind > low ? behind - 1 : low);
         pfa_json_whole(json, "first_time", accesses->first);
         pfa_json_number(json, "first", pfa_trace_seconds(trace, accesses->first));
         pfa_json_whole(json, "last_time", accesses->last);
@@ -56,7 +56,7 @@ static void print_accesses(const pfa_trace_t *trace, const pfa_event_t *event, c
     printf(" reads %" PRIu32 " writes %" PRIu32, accesses->reads, accesses->writes);
     if (accesses->length != 0) {
         pfa_access_bytes(accesses, event->size_flags >> PFA_RECORD_SIZE_SHIFT, &low, &behind);
-        printf(" bytes %" PRIu64 "-%" PRIu64 " first %.9f last %.9f", low, behind - 1,
+        printf(" bytes %" PRIu64 "-%" PRIu64 " first %.9f last %.9f", low, behind > low ? behind - 1 : low,
                pfa_trace_seconds(trace, accesses->first), pfa_trace_seconds(trace, accesses->last));
     }
     printf("%s", (event->size_flags & PFA_RECORD_SHARED) != 0 ? " shared" : "");

@@ -191,7 +191,8 @@ static int save(pfa_request_t *request, const asked_t *asked)
     status = error != 0 ? pfa_request_fail(request, error) : is_complete(asked, comparison) ? 0 : PFA_EXIT_FAILED;
     if (status == 0) {
         const pfa_side_t *side = &comparison->sides[PFA_NEW];
-        error = pfa_summary_write(asked->save, side->runs, side->count);
+        error = is_output(asked->save) ? pfa_summary_save(stdout, side->runs, side->count)
+                                       : pfa_summary_write(asked->save, side->runs, side->count);
         if (error != 0) {
             pfa_tool_say("gate", "cannot write %s: %s", asked->save, strerror(error));
             status = PFA_EXIT_FAILED;

@@ -11,6 +11,7 @@
 #include "analyze/points/scored.h"
 #include "analyze/report/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

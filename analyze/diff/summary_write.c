@@ -1,6 +1,7 @@
 /* Owns the writing of summaries as a file. Lines of text, each a word and what it says; docs/gate.md tells all of them. */
 #include "analyze/diff/summary.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/newfile.h"
 #include "analyze/base/text.h"
 #include "analyze/names/place.h"
 
@@ -102,6 +103,16 @@ static void put_run(FILE *to, const pfa_summary_t *run)
     fprintf(to, "end %zu\n", run->count);
 }
 
+int pfa_summary_save(FILE *to, const pfa_summary_t *runs, size_t count)
+{
+    fprintf(to, "%s %d\n", PFA_SUMMARY_MAGIC, PFA_SUMMARY_VERSION);
+    for (size_t i = 0; i < count; i++) {
+        put_run(to, &runs[i]);
+    }
+    fprintf(to, "runs %zu\n", count);
+    return fflush(to) != 0 || ferror(to) != 0 ? errno : 0;
+}
+
 static int put_all(int fd, const pfa_summary_t *runs, size_t count)
 {
     FILE *to = fdopen(fd, "w");
@@ -110,12 +121,7 @@ static int put_all(int fd, const pfa_summary_t *runs, size_t count)
         (void)close(fd);
         return error;
     }
-    fprintf(to, "%s %d\n", PFA_SUMMARY_MAGIC, PFA_SUMMARY_VERSION);
-    for (size_t i = 0; i < count; i++) {
-        put_run(to, &runs[i]);
-    }
-    fprintf(to, "runs %zu\n", count);
-    int error = fflush(to) != 0 || ferror(to) != 0 ? errno : 0;
+    int error = pfa_summary_save(to, runs, count);
     return fclose(to) != 0 && error == 0 ? errno : error;
 }
 
@@ -126,28 +132,22 @@ static int put_in_place(const char *path, const pfa_summary_t *runs, size_t coun
     return fd < 0 ? errno : put_all(fd, runs, count);
 }
 
-/* Under another name until it is whole. "-" is standard output, to which nothing was written before. */
+/* Under another name until it is whole. */
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count)
 {
     struct stat there;
-    if (strcmp(path, "-") == 0) {
-        return put_all(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), runs, count);
-    }
+    char *part;
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return put_in_place(path, runs, count);
     }
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    char *part = pfa_memory_format("%s.XXXXXX", path);
-    int fd = mkostemp(part, O_CLOEXEC);
-    int error = fd < 0 || fchmod(fd, 0666 & ~mask) != 0 ? errno : 0;
-    if (fd >= 0) {
-        int other = put_all(fd, runs, count);
-        error = error != 0 ? error : other;
-        error = error == 0 && rename(part, path) != 0 ? errno : error;
-        if (error != 0) {
-            (void)unlink(part);
-        }
+    int fd = pfa_newfile_open(path, &part);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = put_all(fd, runs, count);
+    error = error == 0 && rename(part, path) != 0 ? errno : error;
+    if (error != 0) {
+        (void)unlink(part);
     }
     pfa_memory_free(part);
     return error;

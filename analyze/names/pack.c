@@ -1,6 +1,7 @@
 /* Owns the packing of traces. See analyze/names/pack.h. */
 #include "analyze/names/pack.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/newfile.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/progress.h"
 #include "analyze/names/symbolblock.h"
@@ -69,18 +70,15 @@ static void write_all(void *to)
 /* Under another name until it is whole; as work of its own, so that without memory, too, that is removed. */
 int pfa_pack(const pfa_trace_t *trace, const char *to, pfa_notes_t *remarks)
 {
-    char *part = pfa_memory_format("%s.XXXXXX", to);
+    char *part;
     packing_t packing = {.trace = trace, .symbols = pfa_symbols_new(), .remarks = remarks};
     (void)pfa_symbolblock_read(trace, packing.symbols);
-    packing.fd = mkostemp(part, O_CLOEXEC);
+    packing.fd = pfa_newfile_open(to, &part);
     if (packing.fd < 0) {
         return errno;
     }
     int error = pfa_memory_work(pfa_memory_arena(), write_all, &packing);
     error = error != 0 ? error : packing.error;
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    error = error == 0 && fchmod(packing.fd, 0666 & ~mask) != 0 ? errno : error;
     error = close(packing.fd) != 0 && error == 0 ? errno : error;
     error = error == 0 && rename(part, to) != 0 ? errno : error;
     if (error != 0) {

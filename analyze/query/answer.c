@@ -59,10 +59,18 @@ typedef struct writing {
     void *to;
 } writing_t;
 
+/* Names that a writer looked for in vain are remarked on by that one alone. */
 static void write_answer(void *to)
 {
     const writing_t *writing = to;
+    pfa_stacks_t *stacks = &((pfa_answer_t *)writing->answer)->query.stacks;
+    size_t known = stacks->missed_room;
+    bool *missed = pfa_memory_copy(stacks->missed, known * sizeof *missed);
     writing->write(writing->answer, writing->to);
+    for (size_t i = 0; i < stacks->missed_room; i++) {
+        stacks->missed[i] = i < known && missed[i];
+    }
+    pfa_memory_free(missed);
 }
 
 /* Writers add remarks of their own: each begins with those that were there. */
