@@ -4,6 +4,7 @@
  *   cc two_traces.c -lprofalloc-analyze -lzstd -ldw -lelf -lstdc++ -lm -lpthread && ./a.out A.pa B.pa */
 #include <profalloc-analyze.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,12 @@ static void *work(void *to)
     profalloc_ask_options_t by_peak = {.sort = "peak", .top = 3};
     profalloc_session_t *session = NULL;
     FILE *out = open_memstream(&job->json, &job->size);
-    job->error = out == NULL ? 12 : profalloc_session_open(&session, NULL, &job->path, 1);
+    job->error = out == NULL ? ENOMEM : profalloc_session_open(&session, NULL, &job->path, 1);
     job->error = job->error != 0 ? job->error : ask(session, &by_function, PROFALLOC_REPORT, &by_peak, out);
     job->error = job->error != 0 ? job->error : ask(session, &of_large, PROFALLOC_LEAKS, NULL, out);
     profalloc_session_close(session);
     if (out != NULL && fclose(out) != 0 && job->error == 0) {
-        job->error = 12;
+        job->error = ENOMEM;
     }
     return NULL;
 }

@@ -7,14 +7,21 @@
  *
  * Functions that can fail return 0 or an error number: ENOMEM; ECANCELED: the callback for progress said so; ENODATA: there is no trace, or a
  * file is none; EIO: a trace can no longer be read; EINVAL: an option or an expression is wrong; ENOTSUP: what is asked for was not recorded;
- * ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too. Nothing is printed, and nothing
- * ends the process.
+ * ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too: to `say` of the session, or in `why`.
+ * Nothing is printed.
+ *
+ * Memory: if the library, zstd or stdio gets none, ENOMEM comes back and nothing is lost. After ENOMEM a session is to be closed: it may not
+ * find names any more. Not so if libdw gets none: it may crash or end the process (elfutils 0.188 does).
  *
  * Threads: any number of threads may ask one session at the same time, and use one question. An answer is of one thread at a time. Answers
- * are freed before their session is closed.
+ * are freed before their session is closed. Names are looked for when answers are made and when they are written.
+ *
+ * Files: expressions may name files ("@FILE", `point in "FILE"`), which are read with the rights of the process. Do not pass on expressions of
+ * strangers.
  *
  * libdw, which reads debug information, asks the servers that DEBUGINFOD_URLS names by itself, and may wait for minutes. A program that does not
- * want that takes the variable out of its environment before it opens a session, and gives its value as `debuginfod`. */
+ * want that takes the variable out of its environment before it opens a session, and gives its value as `debuginfod`. These servers are asked
+ * by a child process, and what is waited for all of them together is bounded. */
 #ifndef PROFALLOC_ANALYZE_H
 #define PROFALLOC_ANALYZE_H
 
@@ -31,11 +38,13 @@ typedef struct profalloc_answer profalloc_answer_t;
 
 typedef struct profalloc_session_options {
     void *to; /* for both of these */
-    /* Called now and then by a thread that works: `part` is from 0 to 1, and 1 is the end of `what`. To give the work up, return 0. */
+    /* Called now and then by a thread that works: `part` is from 0 to 1, and 1 is the end of `what`. To give the work up, return 0; at
+     * the end that has no effect. Several threads may call it at once; it must not ask or close the session. Where debug information was being
+     * asked for from a server when it was given up, the session finds no names any more. */
     int (*progress)(void *to, const char *what, double part);
     /* Called, as it comes up, with a sentence about a file that is left out, or about what is wrong with an option. */
     void (*say)(void *to, const char *sentence);
-    const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS; NULL: none */
+    const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS, which is copied; NULL: none */
     double debuginfod_wait; /* seconds that may be waited for them in vain; 0: 10 */
 } profalloc_session_options_t;
 
@@ -75,9 +84,10 @@ typedef enum profalloc_analysis {
 
 /* All zeros are what the commands do without options. */
 typedef struct profalloc_ask_options {
-    const char *sort;   /* as --sort of the command */
-    size_t top;         /* so many of each list; 0: 10 as text, all as JSON */
-    size_t buckets;     /* of a timeline; 0: 200 */
+    const char *sort; /* as --sort of the command */
+    size_t
+        top; /* so many of each list; 0: 10 as text, all as JSON; of mprof all, of a timeline 10 groups. Flame graphs have all */
+    size_t buckets;     /* of a timeline, 100000 at most; 0: 200 */
     const char *metric; /* of a flame graph: "bytes", "count", "live", "peak", "wasted" or "at" */
     double at_ns;       /* the moment of "at" */
 } profalloc_ask_options_t;

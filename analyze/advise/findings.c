@@ -320,7 +320,8 @@ static void see_modules(seen_t *seen, const pfa_report_t *report)
 static bool is_blind(const seen_t *seen, const pfa_report_t *report, uint32_t number)
 {
     const pfa_memoro_point_t *point = &report->memoro.points[number];
-    bool all = report->query->where == NULL; /* of what is asked for alone, nothing may be touched, and rightly so */
+    bool all =
+        !pfa_query_is_filtered(report->query); /* of what is asked for alone, nothing may be touched, and rightly so */
     if (!point->maybe_blind && (seen->count != 0 || !all)) {
         return false;
     }

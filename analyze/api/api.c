@@ -3,6 +3,7 @@
 #include "include/profalloc-analyze.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
+#include "analyze/base/text.h"
 #include "analyze/draw/excess_draw.h"
 #include "analyze/draw/flame_graph.h"
 #include "analyze/draw/timeline_chart.h"
@@ -12,6 +13,8 @@
 #include "analyze/report/report.h"
 
 #include <stdio.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +28,40 @@ struct profalloc_question {
     pfa_question_t *question;
 };
 
-enum { BUCKETS = 200, STRANDS = 10 };
+enum { BUCKETS = 200, BUCKETS_MOST = 100000, STRANDS = 10 };
+
+/* Numbers have a point, whatever the locale of the calling program says. */
+typedef struct numbers {
+    locale_t own; /* 0: the caller's does */
+    locale_t before;
+} numbers_t;
+
+/* False: there is no memory. */
+static bool begin_numbers(numbers_t *numbers)
+{
+    *numbers = (numbers_t){.own = (locale_t)0};
+    if (strcmp(nl_langinfo(RADIXCHAR), ".") == 0) {
+        return true;
+    }
+    locale_t copy = duplocale(uselocale((locale_t)0));
+    numbers->own = copy != (locale_t)0 ? newlocale(LC_NUMERIC_MASK, "C", copy) : (locale_t)0;
+    if (numbers->own == (locale_t)0) {
+        if (copy != (locale_t)0) {
+            freelocale(copy);
+        }
+        return false;
+    }
+    numbers->before = uselocale(numbers->own);
+    return true;
+}
+
+static void end_numbers(const numbers_t *numbers)
+{
+    if (numbers->own != (locale_t)0) {
+        (void)uselocale(numbers->before);
+        freelocale(numbers->own);
+    }
+}
 
 struct profalloc_answer {
     profalloc_analysis_t analysis;
@@ -72,7 +108,9 @@ int profalloc_session_open(profalloc_session_t **made, const profalloc_session_o
         .say_to = session,
         .debuginfod = session->options.debuginfod,
         .debuginfod_wait = session->options.debuginfod_wait};
-    int error = pfa_session_open(&session->session, &inner, paths, count);
+    numbers_t numbers;
+    int error = begin_numbers(&numbers) ? pfa_session_open(&session->session, &inner, paths, count) : ENOMEM;
+    end_numbers(&numbers);
     if (error != 0) {
         free(session);
         return error;
@@ -129,7 +167,9 @@ int profalloc_question_make(profalloc_question_t **made, const profalloc_asking_
         free(question);
         return ENOMEM;
     }
-    int error = pfa_memory_work(question->memory, make_question, &making);
+    numbers_t numbers;
+    int error = begin_numbers(&numbers) ? pfa_memory_work(question->memory, make_question, &making) : ENOMEM;
+    end_numbers(&numbers);
     question->question = making.question;
     if (error == 0 && making.question == NULL) {
         error = EINVAL;
@@ -153,16 +193,29 @@ void profalloc_question_free(profalloc_question_t *question)
     }
 }
 
+/* Says that an option is wrong. */
+static int refuse(const profalloc_session_t *session, const char *option, const char *value)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s: '%.60s' is none that this analysis knows", option, value);
+    pfa_text_clean(text, strlen(text));
+    if (session->options.say != NULL) {
+        session->options.say(session->options.to, text);
+    }
+    return EINVAL;
+}
+
 /* The place of a word among some; -1: it is none of them, which is said. Without a word, the first. */
-static int find_word(const profalloc_session_t *session, const char *word, const char *const *words, size_t count)
+static int find_word(const profalloc_session_t *session, const char *option, const char *word, const char *const *words,
+                     size_t count)
 {
     for (size_t i = 0; word != NULL && i < count; i++) {
         if (strcmp(words[i], word) == 0) {
             return (int)i;
         }
     }
-    if (word != NULL && session->options.say != NULL) {
-        session->options.say(session->options.to, "there is no such order or metric");
+    if (word != NULL) {
+        (void)refuse(session, option, word);
     }
     return word == NULL ? 0 : -1;
 }
@@ -174,18 +227,24 @@ static int ask_timeline(profalloc_session_t *session, const pfa_question_t *ques
                                         [PFA_STRANDS_BY_END] = "end",
                                         [PFA_STRANDS_BY_TOTAL] = "total",
                                         [PFA_STRANDS_BY_NAME] = "name"};
-    int sort = find_word(session, options->sort, sorts, sizeof sorts / sizeof sorts[0]);
+    int sort = find_word(session, "sort", options->sort, sorts, sizeof sorts / sizeof sorts[0]);
     pfa_timeline_wishes_t wishes = {.buckets = options->buckets != 0 ? options->buckets : BUCKETS,
                                     .top = options->top != 0 ? options->top : STRANDS,
                                     .sort = (pfa_strand_sort_t)sort};
+    if (options->buckets > BUCKETS_MOST) {
+        return refuse(session, "buckets", "more than 100000");
+    }
     return sort < 0 ? EINVAL : pfa_timeline_collect(session->session, question, &wishes, &answer->of.timeline);
 }
 
 static int ask_flame(profalloc_session_t *session, const pfa_question_t *question,
                      const profalloc_ask_options_t *options, profalloc_answer_t *answer)
 {
-    int metric = find_word(session, options->metric, pfa_metric_names, PFA_METRIC_AT + 1);
+    int metric = find_word(session, "metric", options->metric, pfa_metric_names, PFA_METRIC_AT + 1);
     pfa_amounts_options_t wishes = {.metric = (pfa_metric_t)metric, .at_ns = options->at_ns};
+    if (metric == PFA_METRIC_AT && !(options->at_ns >= 0)) {
+        return refuse(session, "at_ns", "less than 0");
+    }
     return metric < 0 ? EINVAL : pfa_amounts_collect(session->session, question, &wishes, &answer->of.amounts);
 }
 
@@ -194,7 +253,7 @@ static int ask_mprof(profalloc_session_t *session, const pfa_question_t *questio
 {
     static const char *const sorts[] = {
         [PFA_SORT_KEPT] = "kept", [PFA_SORT_BYTES] = "bytes", [PFA_SORT_COUNT] = "count", [PFA_SORT_NAME] = "name"};
-    int sort = find_word(session, options->sort, sorts, sizeof sorts / sizeof sorts[0]);
+    int sort = find_word(session, "sort", options->sort, sorts, sizeof sorts / sizeof sorts[0]);
     pfa_mprof_options_t wishes = {.verbosity = PFA_NORMAL,
                                   .leak_table = true,
                                   .top = options->top != 0 ? options->top : SIZE_MAX,
@@ -207,7 +266,8 @@ static int ask_leaks(profalloc_session_t *session, const pfa_question_t *questio
 {
     pfa_leaks_options_t wishes = {.limits = pfa_leak_limits_standard(), .order = options->sort};
     bool known = options->sort == NULL || pfa_leaks_is_order(options->sort);
-    return !known ? EINVAL : pfa_leaks_collect(session->session, question, &wishes, &answer->of.leaks);
+    return !known ? refuse(session, "sort", options->sort)
+                  : pfa_leaks_collect(session->session, question, &wishes, &answer->of.leaks);
 }
 
 static int ask_excess(profalloc_session_t *session, const pfa_question_t *question,
@@ -219,7 +279,7 @@ static int ask_excess(profalloc_session_t *session, const pfa_question_t *questi
         answer->excess.order = pfa_excess_order_find(options->sort);
     }
     return answer->excess.order == PFA_EXCESS_ORDERS
-               ? EINVAL
+               ? refuse(session, "sort", options->sort)
                : pfa_excess_collect(session->session, question, &answer->excess, &answer->of.excess);
 }
 
@@ -227,9 +287,10 @@ static int ask_points(profalloc_session_t *session, const pfa_question_t *questi
                       const profalloc_ask_options_t *options, profalloc_answer_t *answer)
 {
     pfa_points_options_t wishes = {.thresholds = pfa_thresholds_standard()};
-    bool known = options->sort == NULL || (answer->analysis == PROFALLOC_ADVISE
-                                               ? pfa_advice_is_order(options->sort)
-                                               : find_word(session, options->sort, pfa_order_names, PFA_ORDERS) >= 0);
+    bool known =
+        options->sort == NULL || (answer->analysis == PROFALLOC_ADVISE
+                                      ? pfa_advice_is_order(options->sort)
+                                      : find_word(session, "sort", options->sort, pfa_order_names, PFA_ORDERS) >= 0);
     snprintf(answer->sort, sizeof answer->sort, "%s", options->sort != NULL ? options->sort : "");
     return !known ? EINVAL : pfa_advice_collect(session->session, question, &wishes, &answer->of.report);
 }
@@ -254,7 +315,11 @@ int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *ques
     options = options != NULL ? options : &usual;
     answer->analysis = analysis;
     answer->top = options->top;
-    int error = asks[analysis](session, question != NULL ? question->question : NULL, options, answer);
+    numbers_t numbers;
+    int error = begin_numbers(&numbers)
+                    ? asks[analysis](session, question != NULL ? question->question : NULL, options, answer)
+                    : ENOMEM;
+    end_numbers(&numbers);
     if (error != 0) {
         free(answer);
         return error;
@@ -284,7 +349,7 @@ static int write_report(profalloc_answer_t *answer, FILE *to)
     return pfa_report_text(answer->of.report, answer->top != 0 ? answer->top : 10, orders, one ? 1 : 3, to);
 }
 
-int profalloc_answer_text(profalloc_answer_t *answer, FILE *to)
+static int write_text(profalloc_answer_t *answer, FILE *to)
 {
     static const pfa_graph_look_t look;
     switch (answer->analysis) {
@@ -305,7 +370,7 @@ int profalloc_answer_text(profalloc_answer_t *answer, FILE *to)
     }
 }
 
-int profalloc_answer_json(profalloc_answer_t *answer, FILE *to)
+static int write_json(profalloc_answer_t *answer, FILE *to)
 {
     size_t top = answer->top != 0 ? answer->top : SIZE_MAX;
     switch (answer->analysis) {
@@ -326,7 +391,7 @@ int profalloc_answer_json(profalloc_answer_t *answer, FILE *to)
     }
 }
 
-int profalloc_answer_svg(profalloc_answer_t *answer, FILE *to)
+static int write_svg(profalloc_answer_t *answer, FILE *to)
 {
     static const pfa_graph_look_t look;
     switch (answer->analysis) {
@@ -339,4 +404,27 @@ int profalloc_answer_svg(profalloc_answer_t *answer, FILE *to)
     default:
         return ENOTSUP;
     }
+}
+
+static int write_with(profalloc_answer_t *answer, int (*write)(profalloc_answer_t *answer, FILE *to), FILE *to)
+{
+    numbers_t numbers;
+    int error = begin_numbers(&numbers) ? write(answer, to) : ENOMEM;
+    end_numbers(&numbers);
+    return error;
+}
+
+int profalloc_answer_text(profalloc_answer_t *answer, FILE *to)
+{
+    return write_with(answer, write_text, to);
+}
+
+int profalloc_answer_json(profalloc_answer_t *answer, FILE *to)
+{
+    return write_with(answer, write_json, to);
+}
+
+int profalloc_answer_svg(profalloc_answer_t *answer, FILE *to)
+{
+    return write_with(answer, write_svg, to);
 }

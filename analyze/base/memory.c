@@ -29,7 +29,7 @@ struct pfa_memory {
 typedef struct work {
     pfa_memory_t *arena;
     struct work *outer;
-    int error;
+    volatile int error; /* set between setjmp and longjmp */
     jmp_buf way_out;
 } work_t;
 

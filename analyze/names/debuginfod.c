@@ -49,6 +49,7 @@ struct pfa_debuginfod {
     told_t *told;     /* shared with the child; NULL: not asked yet */
     double wait_most; /* seconds in vain, for all files */
     double waited;
+    bool given_up;
     char trouble[128]; /* "": none */
 };
 
@@ -133,6 +134,7 @@ static void wait_for(pfa_debuginfod_t *servers, int pipe_end)
         shown.total = (uint64_t)(total > 0 ? (double)total : servers->wait_most + 1);
         shown.done = (uint64_t)(total > 0 ? done : (long)(time - heard));
         if (!pfa_progress_show(&shown)) {
+            servers->given_up = true;
             break;
         }
     }
@@ -209,9 +211,16 @@ int pfa_debuginfod_find(pfa_debuginfod_t *servers, const uint8_t *build_id, size
     return fd;
 }
 
-void pfa_debuginfod_tell(const pfa_debuginfod_t *servers, pfa_notes_t *remarks)
+void pfa_debuginfod_trouble(const pfa_debuginfod_t *servers, char text[PFA_DEBUGINFOD_TROUBLE])
 {
+    text[0] = '\0';
     if (servers != NULL && servers->trouble[0] != '\0') {
-        pfa_notes_add(remarks, "debuginfod at %s: %s, so names may be missing", servers->urls, servers->trouble);
+        snprintf(text, PFA_DEBUGINFOD_TROUBLE, "debuginfod at %.300s: %s, so names may be missing", servers->urls,
+                 servers->trouble);
     }
+}
+
+bool pfa_debuginfod_is_given_up(const pfa_debuginfod_t *servers)
+{
+    return servers != NULL && servers->given_up;
 }

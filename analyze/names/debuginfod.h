@@ -19,7 +19,10 @@ pfa_debuginfod_t *pfa_debuginfod_new(const char *urls, double seconds, const pfa
 /* A descriptor of the debug information with that build-id, and its path, which the caller frees as malloc's; or -1. Never leaves the
  * work: libdwfl calls it. */
 int pfa_debuginfod_find(pfa_debuginfod_t *servers, const uint8_t *build_id, size_t size, char **path);
-/* Why servers could not be asked, if they could not. */
-void pfa_debuginfod_tell(const pfa_debuginfod_t *servers, pfa_notes_t *remarks);
+/* Why servers could not be asked, as a sentence; "" if they could. `servers` may be NULL. */
+enum { PFA_DEBUGINFOD_TROUBLE = 512 };
+void pfa_debuginfod_trouble(const pfa_debuginfod_t *servers, char text[PFA_DEBUGINFOD_TROUBLE]);
+/* Whether who watches gave up while a server was asked. */
+bool pfa_debuginfod_is_given_up(const pfa_debuginfod_t *servers);
 
 #endif

@@ -177,7 +177,7 @@ static void do_locked(pfa_symbols_t *symbols, void (*work)(void *to), void *to)
 {
     pthread_mutex_lock(&symbols->lock);
     int error = symbols->error != 0 ? symbols->error : pfa_memory_work(symbols->memory, work, to);
-    symbols->error = error;
+    symbols->error = error != 0 ? error : symbols->error;
     pthread_mutex_unlock(&symbols->lock);
     if (error != 0) {
         pfa_memory_leave(error);
@@ -371,6 +371,7 @@ static void look_locked(void *to)
     open_module(looking->symbols, module);
     looking->dwarf = module->dwarf;
     looking->error = module->dwarf != NULL ? pfa_memory_work(looking->arena, look, looking) : 0;
+    looking->symbols->error = looking->error; /* libdw may have been left in the middle */
 }
 
 bool pfa_symbols_dwarf(pfa_symbols_t *symbols, uint32_t module, void (*called)(void *to, pfa_dwarf_t *dwarf), void *to)
@@ -394,6 +395,9 @@ static void find(void *to)
         open_module(symbols, module);
         if (module->dwarf != NULL) {
             pfa_dwarf_find(module->dwarf, asked->address - 1, add_symbol, &found);
+        }
+        if (pfa_debuginfod_is_given_up(symbols->servers)) {
+            pfa_memory_leave(ECANCELED); /* what is known now is not what would be */
         }
         store(symbols, asked->number, asked->address, &found);
         entry = make_entry(symbols, asked->number, asked->address);
@@ -450,5 +454,11 @@ void pfa_symbols_tell(pfa_symbols_t *symbols, const bool *missed, size_t count, 
             pfa_notes_add(remarks, "no names for %s: %s", module.path, module.why != NULL ? module.why : "unknown");
         }
     }
-    pfa_debuginfod_tell(symbols->servers, remarks);
+    char trouble[PFA_DEBUGINFOD_TROUBLE] = "";
+    pthread_mutex_lock(&symbols->lock);
+    pfa_debuginfod_trouble(symbols->servers, trouble);
+    pthread_mutex_unlock(&symbols->lock);
+    if (trouble[0] != '\0') {
+        pfa_notes_add(remarks, "%s", trouble);
+    }
 }

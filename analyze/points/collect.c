@@ -138,8 +138,8 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
         pfa_kind_t kind = {
             .source = source,
             .stack = pfa_stacks_add(&report->query->stacks, trace, trace->maps.list[i].stack, source->stack_of)};
-        uint32_t number = report->query->where != NULL ? pfa_query_stack_group(report->query, kind.stack)
-                                                       : pfa_groups_find(report->query, &kind, true);
+        uint32_t number = pfa_query_is_filtered(report->query) ? pfa_query_stack_group(report->query, kind.stack)
+                                                               : pfa_groups_find(report->query, &kind, true);
         if (number == UINT32_MAX || pfa_sight_of(&report->memoro.sights, kind.stack) == PFA_SIGHT_BLIND) {
             continue;
         }
@@ -152,7 +152,7 @@ static void add_maps(pfa_report_t *report, const pfa_source_t *source, const pfa
 static void add_threads(adding_t *adding, const pfa_source_t *source)
 {
     pfa_report_t *report = adding->report;
-    bool all = report->query->where == NULL;
+    bool all = !pfa_query_is_filtered(report->query);
     for (uint32_t i = 0; all && i < source->thread_count; i++) {
         (void)find_thread(adding, i);
     }
@@ -275,6 +275,12 @@ static int parse_formulas(pfa_report_t *report, const pfa_points_options_t *opti
             return EINVAL;
         }
         report->formula_count++;
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(pfa_formula_name(report->formulas[j]), pfa_formula_name(report->formulas[i])) == 0) {
+                pfa_session_say(report->query->session, "--score: two scores have the same name");
+                return EINVAL;
+            }
+        }
     }
     return 0;
 }

@@ -155,7 +155,7 @@ uint32_t pfa_report_map_words(const pfa_report_t *report, uint32_t number)
 
 const char *pfa_report_peak_words(const pfa_report_t *report)
 {
-    return report->query->where != NULL ? "the peak of these chunks" : "the peak";
+    return pfa_query_is_filtered(report->query) ? "the peak of these chunks" : "the peak";
 }
 
 pfa_point_t pfa_report_sum(const pfa_report_t *report)
@@ -199,7 +199,7 @@ double pfa_access_unknown(const pfa_access_total_t *total, double chunks)
 bool pfa_report_file_spent(const pfa_report_t *report, size_t number, pfa_spent_t *spent)
 {
     const pfa_source_t *source = &report->query->sources[number];
-    if (source->sampled || report->query->where != NULL) {
+    if (source->sampled || pfa_query_is_filtered(report->query)) {
         return false;
     }
     return pfa_spent_add(spent, &source->counters.times, source->ns_per_tick,

@@ -98,12 +98,13 @@ static bool parse_call(parsing_t *parsing, op_t op)
     return (take(parsing, ')') || fail(parsing, "a bracket is missing")) && put(parsing, (step_t){.op = op});
 }
 
+static const struct {
+    const char *name;
+    op_t op;
+} calls[] = {{"min", LEAST}, {"max", MOST}, {"log", LOGARITHM}};
+
 static bool parse_name(parsing_t *parsing, size_t length)
 {
-    static const struct {
-        const char *name;
-        op_t op;
-    } calls[] = {{"min", LEAST}, {"max", MOST}, {"log", LOGARITHM}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (is_word(parsing->at, length, calls[i].name)) {
             parsing->at += length;
@@ -127,13 +128,21 @@ static bool parse_value(parsing_t *parsing)
         return parse_name(parsing, length);
     }
     if (take(parsing, '-')) {
-        return ++parsing->depth < DEEPEST && parse_value(parsing) && put(parsing, (step_t){.op = NEGATE});
+        if (++parsing->depth > DEEPEST) {
+            return fail(parsing, "there are too many signs");
+        }
+        bool fine = parse_value(parsing) && put(parsing, (step_t){.op = NEGATE});
+        parsing->depth--;
+        return fine;
     }
     if (take(parsing, '(')) {
         return parse_sum(parsing) && (take(parsing, ')') || fail(parsing, "a bracket is missing"));
     }
     if (!isdigit((unsigned char)*parsing->at) && *parsing->at != '.') {
         return fail(parsing, "a number, a name or a bracket is missing");
+    }
+    if (parsing->at[0] == '0' && tolower((unsigned char)parsing->at[1]) == 'x') {
+        return fail(parsing, "this is no number");
     }
     char *end;
     double number = strtod(parsing->at, &end);
@@ -189,6 +198,11 @@ static bool parse_all(parsing_t *parsing)
             return fail(parsing, "this name is taken");
         }
     }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (is_word(parsing->at, length, calls[i].name)) {
+            return fail(parsing, "this name is taken");
+        }
+    }
     parsing->formula->name = pfa_memory_copy(parsing->at, length);
     parsing->at += length;
     if (!take(parsing, '=')) {
@@ -237,12 +251,17 @@ static double join(op_t op, double left, double right)
     case MULTIPLY:
         return left * right;
     case DIVIDE:
-        return left / right;
+        return right != 0 ? left / right : (double)NAN;
     case LEAST:
         return isnan(left) || isnan(right) ? (double)NAN : fmin(left, right);
     default:
         return isnan(left) || isnan(right) ? (double)NAN : fmax(left, right);
     }
+}
+
+static double log_of(double value)
+{
+    return value > 0 ? log(value) : (double)NAN;
 }
 
 double pfa_formula_value(const pfa_formula_t *formula, const double *values)
@@ -254,7 +273,7 @@ double pfa_formula_value(const pfa_formula_t *formula, const double *values)
         if (step->op == NUMBER || step->op == NAME) {
             stack[depth++] = step->op == NUMBER ? step->number : values[step->name];
         } else if (step->op == NEGATE || step->op == LOGARITHM) {
-            stack[depth - 1] = step->op == NEGATE ? -stack[depth - 1] : log(stack[depth - 1]);
+            stack[depth - 1] = step->op == NEGATE ? -stack[depth - 1] : log_of(stack[depth - 1]);
         } else {
             depth--;
             stack[depth - 1] = join(step->op, stack[depth - 1], stack[depth]);

@@ -32,9 +32,12 @@ int pfa_answer_make(void **answer, size_t size, pfa_session_t *session, const pf
                        .collect = collect,
                        .options = options};
     *answer = NULL;
-    if (making.memory == NULL || pfa_session_traces(session) == 0) {
+    if (making.memory == NULL) {
+        return ENOMEM;
+    }
+    if (pfa_session_traces(session) == 0) {
         pfa_memory_delete(making.memory);
-        return making.memory == NULL ? ENOMEM : PFA_ANSWER_NO_TRACE;
+        return PFA_ANSWER_NO_TRACE;
     }
     int error = pfa_memory_work(making.memory, make, &making);
     error = error != 0 ? error : making.error;

@@ -169,13 +169,16 @@ static bool sum_up(pfa_query_t *query, const pfa_where_set_t *set, sums_t *sums)
 {
     pfa_look_t look = {.to = sums, .kind = add_kind, .fold = add_fold};
     pfa_where_t *where = query->where;
-    bool walked = query->walked;
+    const pfa_question_t *question = query->question;
+    bool uncounted = query->uncounted;
     sums->metric = set->top != 0 ? set->metric : NULL;
     query->where = set->where;
-    query->walked = true; /* this one does not count */
+    query->question = NULL; /* groups that it names are of the answer */
+    query->uncounted = true;
     int error = pfa_query_walk(query, &look, "finding points");
     query->where = where;
-    query->walked = walked;
+    query->question = question;
+    query->uncounted = uncounted;
     if (error == 0 && set->top != 0) {
         keep_top(sums, set->top);
     }
@@ -255,7 +258,7 @@ static bool find_scores(pfa_query_t *query)
     const pfa_key_t *key = query->key;
     const pfa_question_t *question = query->question;
     pfa_groups_t *groups = query->groups;
-    bool walked = query->walked;
+    bool uncounted = query->uncounted;
     query->scores_known = true;
     if (score == NULL) {
         return true;
@@ -264,14 +267,14 @@ static bool find_scores(pfa_query_t *query)
     query->key = NULL;
     query->question = NULL;
     query->groups = pfa_groups_new();
-    query->walked = true; /* these walks do not count */
+    query->uncounted = true;
     int error = score(query, &query->scored);
     pfa_groups_free(query->groups);
     query->where = where;
     query->key = key;
     query->question = question;
     query->groups = groups;
-    query->walked = walked;
+    query->uncounted = uncounted;
     query->scores_known = error == 0;
     return error == 0;
 }

@@ -151,6 +151,8 @@ void pfa_query_close(pfa_query_t *query)
 static void forget_walk(pfa_query_t *query)
 {
     query->walked = false;
+    query->scores_known = false;
+    query->sets_known = false;
     query->held = 0;
     query->unasked = 0;
     for (size_t i = 0; i < query->source_count; i++) {
@@ -192,6 +194,11 @@ const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag)
     return tag < source->tag_count && source->tags[tag] != NULL ? source->tags[tag] : "?";
 }
 
+bool pfa_query_is_filtered(const pfa_query_t *query)
+{
+    return query->where != NULL || (query->question != NULL && query->question->group_count != 0);
+}
+
 bool pfa_query_complete(const pfa_query_t *query)
 {
     bool complete = query->unread.count == 0;
@@ -223,8 +230,9 @@ void pfa_query_gather(pfa_query_t *query)
                       pfa_text_count(count, query->unasked));
         query->unasked = 0;
     }
-    if (query->where != NULL && query->walked && query->held <= 0) {
-        pfa_notes_add(&query->remarks, "there is no chunk for which --where holds");
+    if (pfa_query_is_filtered(query) && query->walked && query->held <= 0) {
+        pfa_notes_add(&query->remarks, query->where != NULL ? "there is no chunk for which --where holds"
+                                                            : "there is no chunk of the groups that are asked for");
     }
     pfa_stacks_tell(&query->stacks, &query->remarks);
 }

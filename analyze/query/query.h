@@ -70,6 +70,7 @@ typedef struct pfa_query {
     pfa_notes_t remarks;
     pfa_trouble_t trouble; /* a file could not be read */
     bool walked;           /* once, to the end */
+    bool uncounted;        /* walks are not for the answer, but for what has to be known first */
     bool sets_known;       /* those of `where` */
     bool scores_known;
     pfa_scored_t scored; /* if `where` asks for scores */
@@ -149,6 +150,8 @@ enum { PFA_THREAD_TEXT = 48 };
 const char *pfa_source_thread(const pfa_source_t *source, uint32_t thread, char text[PFA_THREAD_TEXT]);
 const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag);
 
+/* Whether chunks are left out since they are not asked for. */
+bool pfa_query_is_filtered(const pfa_query_t *query);
 /* Whether nothing is missing, after a walk. */
 bool pfa_query_complete(const pfa_query_t *query);
 /* What keeps this from being complete, and what is good to know: as text behind the answer, and as members of an object. */

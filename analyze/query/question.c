@@ -5,6 +5,7 @@
 #include "analyze/query/keys.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 static char *join(const pfa_asking_t *asking)
@@ -54,11 +55,12 @@ static bool is_right(const pfa_question_t *question, char **why)
 pfa_question_t *pfa_question_make(const pfa_asking_t *asking, char **why)
 {
     pfa_question_t *question = pfa_memory_get(1, sizeof *question);
-    bool ranged = asking->from_ns > 0 || asking->to_ns > 0;
-    bool right = true;
-    *why = NULL;
+    bool ranged = asking->from_ns != 0 || asking->to_ns != 0;
+    bool right = !ranged || (asking->from_ns >= 0 && isfinite(asking->from_ns) && isfinite(asking->to_ns) &&
+                             (asking->to_ns == 0 || asking->to_ns >= asking->from_ns));
+    *why = right ? NULL : pfa_memory_format("the range of time does not begin at or after 0 and end after that");
     question->text = join(asking);
-    if (asking->by != NULL && (question->key = pfa_key_find(asking->by)) == NULL) {
+    if (right && asking->by != NULL && (question->key = pfa_key_find(asking->by)) == NULL) {
         *why = pfa_memory_format("there is no key '%s' to group by", asking->by);
         right = false;
     }

@@ -7,6 +7,7 @@
 #include "analyze/trace/rows.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -67,17 +68,19 @@ static pfa_trace_t *open_in(pfa_session_t *session, const char *path, const pfa_
                             char **why, int *error)
 {
     opening_t opening = {.session = session, .path = path, .known = known};
+    pfa_memory_t *own = pfa_memory_new();
+    char text[PATH_MAX + 256] = "";
     *why = NULL;
-    *memory = pfa_memory_new();
-    *error = *memory != NULL ? pfa_memory_work(*memory, open_trace, &opening) : ENOMEM;
+    *error = own != NULL ? pfa_memory_work(own, open_trace, &opening) : ENOMEM;
     if (*error == 0 && opening.trace != NULL) {
+        *memory = own;
         return opening.trace;
     }
+    snprintf(text, sizeof text, "%s", opening.why != NULL ? opening.why : path);
+    pfa_memory_delete(own);
     if (*error == 0) {
-        *why = pfa_memory_format("%s", opening.why != NULL ? opening.why : path);
+        *why = pfa_memory_copy(text, strlen(text));
     }
-    pfa_memory_delete(*memory);
-    *memory = NULL;
     return NULL;
 }
 
@@ -206,7 +209,7 @@ static void leave_out(pfa_session_t *session, const char *why)
     session->trouble = PFA_TROUBLE_NO_TRACE;
 }
 
-/* A session is a random number; the rest is in case that there was none to be had. */
+/* The number that a recording gave itself is a random one; the rest is in case that there was none to be had. */
 static file_t *find_same(const pfa_session_t *session, const file_t *file)
 {
     for (size_t i = 0; file->facts.known_start && i < session->count; i++) {
@@ -253,6 +256,13 @@ static void close_unused(pfa_session_t *session)
         }
         close_file(session, oldest);
     }
+}
+
+/* What its first block says is what the trace says. */
+static bool is_start_known(const pfa_trace_t *trace)
+{
+    const pfa_block_t *first = &trace->blocks.list[0];
+    return trace->has_start && first->offset == 0 && first->kind == PFA_BLOCK_START;
 }
 
 /* Takes one of two files of the same recording; the other is left out. True: it is the new one, in the place of the old one. */
@@ -303,7 +313,8 @@ static void add_file(pfa_session_t *session, const char *path)
     session->open++;
     file->last_used = ++session->uses;
     file->rank = rank_of(file->trace);
-    file->facts.known_start = pfa_trace_read_start(path, &file->facts.start);
+    file->facts.known_start = is_start_known(file->trace);
+    file->facts.start = file->trace->start;
     file->blocks = file->trace->blocks;
     file->blocks.list = pfa_memory_copy(file->blocks.list, file->blocks.count * sizeof *file->blocks.list);
     file_t *same = find_same(session, file);
@@ -334,6 +345,8 @@ static void start(void *to)
     pfa_session_t *session = starting->session;
     session->symbols = pfa_symbols_new();
     if (session->options.debuginfod != NULL) {
+        const char *urls = session->options.debuginfod;
+        session->options.debuginfod = pfa_memory_copy(urls, strlen(urls));
         pfa_symbols_serve(session->symbols, session->options.debuginfod, session->options.debuginfod_wait,
                           &session->options.watch);
     }

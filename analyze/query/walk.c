@@ -1,5 +1,4 @@
-/* Owns the walk through the chunks of a query. See analyze/query/query.h. One walk at a time: analyze/trace/rows.c has the
- * memory of one decoder. */
+/* Owns the walk through the chunks of a query. See analyze/query/query.h. */
 #include "analyze/query/walk.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
@@ -35,6 +34,12 @@ typedef struct walking {
 } walking_t;
 
 static void tell_waiting(walking_t *walking);
+
+/* Whether what there is to say of sources is found out by this walk. */
+static bool is_first(const pfa_query_t *query)
+{
+    return !query->walked && !query->uncounted;
+}
 
 static double ns_of(const pfa_source_t *source, uint64_t time)
 {
@@ -130,7 +135,7 @@ static void begin_batch(void *to)
 static void tell_kind(walking_t *walking, const met_t *met, double rows)
 {
     const pfa_look_t *look = walking->look;
-    walking->query->held += walking->query->walked ? 0 : rows;
+    walking->query->held += is_first(walking->query) ? rows : 0;
     if (look->kind != NULL) {
         look->kind(look->to, &met->kind, rows);
     }
@@ -139,7 +144,7 @@ static void tell_kind(walking_t *walking, const met_t *met, double rows)
 static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight, bool live)
 {
     walking_t *walking = to;
-    if (!walking->query->walked) {
+    if (is_first(walking->query)) {
         pfa_tally_kind(&walking->source->tally, walking->trace, from, weight, live);
     }
     walking->list = pfa_memory_grow(walking->list, &walking->room, walking->count + 1, sizeof *walking->list);
@@ -275,7 +280,7 @@ static void meet_folds(walking_t *walking)
                            .free_stack = PFA_NODE_UNKNOWN};
         if (!ask_fold(walking, &kind)) {
             walking->query->unasked +=
-                !walking->query->walked && !pfa_where_is_of_stacks(walking->query->where) ? chunks : 0;
+                is_first(walking->query) && !pfa_where_is_of_stacks(walking->query->where) ? chunks : 0;
         } else if (look->fold != NULL) {
             uint32_t group = pfa_groups_find(walking->query, &kind, true);
             if (pfa_groups_is_asked(walking->query, group)) {
@@ -283,7 +288,7 @@ static void meet_folds(walking_t *walking)
             }
         }
     }
-    if (!walking->query->walked) {
+    if (is_first(walking->query)) {
         pfa_tally_folds(&walking->source->tally, trace);
     }
 }
@@ -327,7 +332,7 @@ static int walk_source(walking_t *walking, const char *progress)
 {
     pfa_query_t *query = walking->query;
     const pfa_look_t *look = walking->look;
-    bool first = !query->walked;
+    bool first = is_first(query);
     pfa_visitor_t visitor = {.to = walking,
                              .accesses =
                                  look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where)),
@@ -378,8 +383,9 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
     walking_t walking = {.query = query, .look = look, .asked = {.query = query}};
     int error = 0;
     walking.subject = (pfa_subject_t){.to = &walking.asked, .any_text = pfa_query_any_text};
-    if (!pfa_query_find_sets(query)) {
-        return 1;
+    size_t sources = query->source_count;
+    if (!pfa_query_find_sets(query) || query->source_count != sources) {
+        return 1; /* who walks has begun with another number of them */
     }
     if (look->grouped && needs_rows(query, look)) {
         pfa_waiting_begin(&walking.waiting);
@@ -387,7 +393,7 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
     for (size_t i = 0; i < query->source_count && error == 0; i++) {
         error = walk_file(&walking, i, progress);
     }
-    query->walked = query->walked || error == 0;
+    query->walked = query->walked || (error == 0 && !query->uncounted);
     pfa_waiting_end(&walking.waiting);
     pfa_memory_free(walking.list);
     pfa_lines_free(&walking.asked.lines);

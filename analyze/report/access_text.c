@@ -282,7 +282,7 @@ void pfa_access_text(FILE *to, pfa_report_t *report, size_t top, pfa_order_t ord
 {
     if (report->tally.frees + report->tally.live_chunks <= 0) {
         fprintf(to, "\nno access data: no chunk was recorded%s\n",
-                report->query->where != NULL ? " for which --where holds" : "");
+                pfa_query_is_filtered(report->query) ? " for which --where holds" : "");
         return;
     }
     if (!report->has_accesses) {

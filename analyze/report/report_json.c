@@ -79,7 +79,7 @@ static void put_file_peak(pfa_json_t *json, const pfa_report_t *report, size_t n
                              .one = true,
                              .exact = is_exact(source),
                              .seconds = file->peak_seconds,
-                             .counted = report->query->where == NULL ? source->counters.peak_bytes : 0});
+                             .counted = !pfa_query_is_filtered(report->query) ? source->counters.peak_bytes : 0});
 }
 
 static void put_all_peak(pfa_json_t *json, const pfa_report_t *report)

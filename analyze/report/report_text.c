@@ -70,7 +70,7 @@ static void print_peak(FILE *to, const pfa_report_t *report, const pfa_point_t *
         if (peak.at_most > peak.bytes) {
             fprintf(to, ", at most %s", pfa_text_bytes(size, peak.at_most));
         }
-        if (report->query->source_count == 1 && report->query->where == NULL &&
+        if (report->query->source_count == 1 && !pfa_query_is_filtered(report->query) &&
             (double)report->query->sources[0].counters.peak_bytes > peak.bytes) {
             fprintf(to, "; counted by the library: %s",
                     pfa_text_count(size, (double)report->query->sources[0].counters.peak_bytes));
@@ -91,7 +91,7 @@ static void print_spent(FILE *to, const pfa_report_t *report)
     pfa_spent_t spent = {.files = 0};
     char texts[3][PFA_NUMBER_TEXT];
     if (!pfa_report_spent(report, &spent)) {
-        if (report->query->sampled && report->query->where == NULL) {
+        if (report->query->sampled && !pfa_query_is_filtered(report->query)) {
             fprintf(to, "  %-10s in allocation routines: not known of a sampled recording\n", "time");
         }
         return;

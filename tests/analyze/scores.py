@@ -99,10 +99,15 @@ def formulas(folder):
     points = ask(path, "--score", "waste = 1 - touched / bytes", "--sort", "waste")["points"]
     known = [point["custom_scores"]["waste"] for point in points if point["custom_scores"]["waste"] is not None]
     check(len(known) > 3 and known == sorted(known), f"points by a score of one's own: {known}")
-    for wrong in ("x", "x =", "= 1", "x = 1 +", "x = (1", "x = nothing", "bytes = 1", "x = 1 2", "x = min(1)", "x = log(1, 2)", "x = 1e999", "x = " + "(" * 200,
+    for wrong in ("x", "x =", "= 1", "x = 1 +", "x = (1", "x = nothing", "bytes = 1", "x = 1 2", "x = min(1)", "x = log(1, 2)", "x = 1e999", "min = 3", "x = 0x10", "x = " + "(" * 200,
                   "x = " + "-" * 200 + "1", "3x = 1"):
         done = run_tool("report", "--score", wrong, path)
         check(done.returncode == 2 and "--score:" in done.stderr, f"{wrong}: status {done.returncode}, {done.stderr}")
+    done = run_tool("report", "--score", "x = 1", "--score", "x = 2", path)
+    check(done.returncode == 2 and "same name" in done.stderr, f"two scores of one name: {done.stderr}")
+    odd = ask(path, "--score", "a = min(1, count / 0)", "--score", "b = 1 / (1 / 0)", "--score", "c = log(0) * 0",
+              "--score", "d = " + " + ".join(["2 * -1"] * 200))["points"][0]["custom_scores"]
+    equal(odd, {"a": None, "b": None, "c": None, "d": -400}, "divisions by 0, and many signs")
     check(run_tool("report", "--sort", "colour", path).returncode == 2, "an order that there is not")
 
 

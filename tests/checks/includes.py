@@ -34,7 +34,7 @@ for layer in LAYERS:
 ALLOWED["analyze/api"].add("include")
 ALLOWED["cli"] = BELOW - {"analyze/api"}
 # Only the command line reads options, and only it ends the process or writes to its standard streams.
-OF_THE_COMMAND_LINE = re.compile(r'\bgetopt(_long)?\s*\(|[^_\w]exit\s*\(|\b(stdout|stderr)\b|\bprintf\s*\(|\bputs\s*\(|\bputchar\s*\(')
+OF_THE_COMMAND_LINE = re.compile(r'\bgetopt(_long)?\s*\(|<getopt\.h>|\bSTD(IN|OUT|ERR)_FILENO\b|[^_\w]exit\s*\(|\b(stdout|stderr)\b|\bprintf\s*\(|\bputs\s*\(|\bputchar\s*\(')
 # What may not be reported otherwise: work that is left outside of any work.
 MAY_END = "analyze/base/memory.c"
 

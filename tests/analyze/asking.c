@@ -1,0 +1,149 @@
+/* Asks a session by the public interface, for tests/analyze/library.py:
+ *
+ *   asking cancel TRACE...          gives every analysis up at each progress call, or at some of many, and asks the same session again
+ *   asking where EXPRESSION TRACE   in the locale of the environment: one half, and the report as JSON
+ *   asking group NAME TRACE         the report of one function, of the points with most bytes
+ *   asking gone EXPRESSION TRACE... as `where`, of traces of which the first is removed once the session is open
+ *   asking range NS TRACE           the report of what was alive from then on, for as long again */
+#include "include/profalloc-analyze.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GIVEN_UP = 40 };
+
+static unsigned calls;
+static unsigned give_up_at; /* 0: never */
+
+static int watch(void *to, const char *what, double part)
+{
+    (void)to;
+    (void)what;
+    return part >= 1 || ++calls != give_up_at;
+}
+
+static const struct {
+    profalloc_analysis_t analysis;
+    const char *where;
+    const char *by;
+} cases[] = {{PROFALLOC_REPORT, NULL, NULL},
+             {PROFALLOC_REPORT, "severity >= 2 and size > 16", "function"},
+             {PROFALLOC_ADVISE, "usage < 0.9 or live", NULL},
+             {PROFALLOC_LEAKS, "top 3 by bytes", NULL},
+             {PROFALLOC_EXCESS, NULL, "size"},
+             {PROFALLOC_MPROF, NULL, NULL},
+             {PROFALLOC_TIMELINE, NULL, "thread"},
+             {PROFALLOC_FLAME, NULL, NULL}};
+
+static void expect(bool holds, size_t number, const char *what, int error)
+{
+    if (!holds) {
+        fprintf(stderr, "asking: case %zu: %s (%s)\n", number, what, strerror(error));
+        exit(1);
+    }
+}
+
+/* The JSON of an answer; the caller frees it. NULL: *error is why. */
+static char *ask_for(profalloc_session_t *session, profalloc_analysis_t analysis, const profalloc_asking_t *asking,
+                     int *error)
+{
+    profalloc_question_t *question = NULL;
+    profalloc_answer_t *answer = NULL;
+    char *text = NULL;
+    char why[256] = "";
+    size_t size;
+    *error = profalloc_question_make(&question, asking, why, sizeof why);
+    if (*error != 0) {
+        fprintf(stderr, "%s\n", why);
+    }
+    *error = *error != 0 ? *error : profalloc_ask(session, question, analysis, NULL, &answer);
+    FILE *to = *error == 0 ? open_memstream(&text, &size) : NULL;
+    if (to != NULL) {
+        *error = profalloc_answer_json(answer, to);
+        fclose(to);
+    }
+    profalloc_answer_free(answer);
+    profalloc_question_free(question);
+    if (*error != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static char *ask(profalloc_session_t *session, profalloc_analysis_t analysis, const char *where, const char *by,
+                 int *error)
+{
+    profalloc_asking_t asking = {.wheres = &where, .where_count = where != NULL, .by = by};
+    return ask_for(session, analysis, &asking, error);
+}
+
+/* What the words of the command line ask for. */
+static char *ask_words(profalloc_session_t *session, const char *form, const char *word, int *error)
+{
+    const char *most = "top 3 by bytes";
+    double ns = atof(word);
+    profalloc_asking_t group = {.wheres = &most, .where_count = 1, .by = "function", .groups = &word, .group_count = 1};
+    profalloc_asking_t range = {.from_ns = ns, .to_ns = 2 * ns};
+    profalloc_asking_t where = {.wheres = &word, .where_count = 1};
+    return ask_for(session, PROFALLOC_REPORT,
+                   strcmp(form, "group") == 0   ? &group
+                   : strcmp(form, "range") == 0 ? &range
+                                                : &where,
+                   error);
+}
+
+static void cancel(profalloc_session_t *session, size_t number)
+{
+    int error;
+    calls = give_up_at = 0;
+    char *whole = ask(session, cases[number].analysis, cases[number].where, cases[number].by, &error);
+    expect(whole != NULL, number, "fails when nobody gives up", error);
+    unsigned all = calls;
+    expect(all > 2, number, "nobody is told how far it is", 0);
+    for (unsigned at = 1; at <= all; at += all > GIVEN_UP ? all / GIVEN_UP : 1) {
+        calls = 0;
+        give_up_at = at;
+        char *none = ask(session, cases[number].analysis, cases[number].where, cases[number].by, &error);
+        expect(none == NULL && error == ECANCELED, number, "is not given up", error);
+        give_up_at = 0;
+        char *again = ask(session, cases[number].analysis, cases[number].where, cases[number].by, &error);
+        expect(again != NULL && strcmp(whole, again) == 0, number, "another answer after it was given up once", error);
+        free(again);
+    }
+    free(whole);
+    printf("case %zu: %u calls\n", number, all);
+}
+
+int main(int argc, char **argv)
+{
+    bool cancels = argc > 2 && strcmp(argv[1], "cancel") == 0;
+    int first = cancels ? 2 : 3;
+    profalloc_session_options_t options = {.progress = watch};
+    profalloc_session_t *session = NULL;
+    int error;
+    if (argc <= first || setlocale(LC_ALL, "") == NULL) {
+        return 2;
+    }
+    if (profalloc_session_open(&session, &options, (const char *const *)argv + first, (size_t)(argc - first)) != 0) {
+        return 1;
+    }
+    if (strcmp(argv[1], "gone") == 0 && unlink(argv[first]) != 0) {
+        return 1;
+    }
+    for (size_t i = 0; cancels && i < sizeof cases / sizeof cases[0]; i++) {
+        cancel(session, i);
+    }
+    if (!cancels) {
+        char *json = ask_words(session, argv[1], argv[2], &error);
+        expect(json != NULL, 0, "cannot be asked", error);
+        printf("%.1f\n%s", 0.5, json); /* the first in the locale of this program */
+        free(json);
+    }
+    profalloc_session_close(session);
+    return 0;
+}
