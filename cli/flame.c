@@ -82,15 +82,7 @@ typedef struct picture {
 static int put_svg(void *what, FILE *file)
 {
     const picture_t *picture = what;
-    return pfa_amounts_svg(picture->amounts, picture->look, file);
-}
-
-static void put_notes(void *answer, void *to)
-{
-    const pfa_amounts_t *amounts = answer;
-    pfa_amounts_put_total(amounts, to);
-    fputc('\n', to);
-    pfa_query_tell(amounts->query, to);
+    return pfa_amounts_svg(picture->amounts, picture->look, file, stderr);
 }
 
 static int put(pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_drawn_t *drawn)
@@ -104,10 +96,7 @@ static int put(pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_drawn_t
     } else if (drawn->svg != NULL) {
         status = pfa_drawn_svg(drawn, put_svg, &picture, &error);
     } else {
-        error = pfa_amounts_folded(amounts, &look, stdout);
-    }
-    if (error == 0 && !drawn->request.json) {
-        error = pfa_answer_write(amounts, put_notes, stderr);
+        error = pfa_amounts_folded(amounts, &look, stdout, stderr);
     }
     int end = pfa_request_end(&drawn->request, &amounts->answer, error);
     return end != 0 ? end : status;

@@ -55,17 +55,12 @@ static bool take(void *to, int option, const char *value)
 
 static int put_bytes(void *what, FILE *file)
 {
-    return pfa_timeline_svg(what, file, false);
+    return pfa_timeline_svg(what, file, false, stderr);
 }
 
 static int put_chunks(void *what, FILE *file)
 {
-    return pfa_timeline_svg(what, file, true);
-}
-
-static void put_notes(void *answer, void *to)
-{
-    pfa_query_tell(((pfa_timeline_t *)answer)->query, to);
+    return pfa_timeline_svg(what, file, true, stderr);
 }
 
 /* What goes to programs has its notes elsewhere. */
@@ -78,10 +73,8 @@ static int put(pfa_timeline_t *timeline, const wishes_t *wishes, const pfa_drawn
     } else if (drawn->request.json) {
         error = pfa_timeline_json(timeline, stdout);
     } else {
-        error = drawn->form ? pfa_timeline_csv(timeline, stdout) : pfa_timeline_term(timeline, stdout, wishes->count);
-    }
-    if (error == 0 && !drawn->request.json) {
-        error = pfa_answer_write(timeline, put_notes, drawn->svg != NULL || drawn->form ? stderr : stdout);
+        error = drawn->form ? pfa_timeline_csv(timeline, stdout, stderr)
+                            : pfa_timeline_term(timeline, stdout, wishes->count, stdout);
     }
     int end = pfa_request_end(&drawn->request, &timeline->answer, error);
     return end != 0 ? end : status;

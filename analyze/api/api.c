@@ -364,9 +364,9 @@ static int write_text(profalloc_answer_t *answer, FILE *to)
     case PROFALLOC_MPROF:
         return pfa_mprof_text(answer->of.mprof, to);
     case PROFALLOC_TIMELINE:
-        return pfa_timeline_term(answer->of.timeline, to, false);
+        return pfa_timeline_term(answer->of.timeline, to, false, to);
     default:
-        return pfa_amounts_folded(answer->of.amounts, &look, to);
+        return pfa_amounts_folded(answer->of.amounts, &look, to, NULL);
     }
 }
 
@@ -396,9 +396,9 @@ static int write_svg(profalloc_answer_t *answer, FILE *to)
     static const pfa_graph_look_t look;
     switch (answer->analysis) {
     case PROFALLOC_TIMELINE:
-        return pfa_timeline_svg(answer->of.timeline, to, false);
+        return pfa_timeline_svg(answer->of.timeline, to, false, NULL);
     case PROFALLOC_FLAME:
-        return pfa_amounts_svg(answer->of.amounts, &look, to);
+        return pfa_amounts_svg(answer->of.amounts, &look, to, NULL);
     case PROFALLOC_EXCESS:
         return pfa_excess_diagram(answer->of.excess, to);
     default:

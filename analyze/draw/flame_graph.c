@@ -6,8 +6,18 @@
 
 typedef struct drawing {
     FILE *to;
+    FILE *notes; /* NULL: none */
     const pfa_graph_look_t *look;
 } drawing_t;
+
+static void put_notes(const drawing_t *drawing, const pfa_amounts_t *amounts)
+{
+    if (drawing->notes != NULL) {
+        pfa_amounts_put_total(amounts, drawing->notes);
+        fputc('\n', drawing->notes);
+        pfa_query_tell(amounts->query, drawing->notes);
+    }
+}
 
 static pfa_flame_t *make_graph(const pfa_amounts_t *amounts, const pfa_graph_look_t *look)
 {
@@ -49,11 +59,12 @@ static void draw_svg(void *answer, void *to)
     pfa_flame_free(flame);
     pfa_memory_free(title);
     pfa_memory_free(note);
+    put_notes(drawing, amounts);
 }
 
-int pfa_amounts_svg(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to)
+int pfa_amounts_svg(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to, FILE *notes)
 {
-    drawing_t drawing = {.to = to, .look = look};
+    drawing_t drawing = {.to = to, .notes = notes, .look = look};
     return pfa_answer_write(amounts, draw_svg, &drawing);
 }
 
@@ -63,10 +74,11 @@ static void draw_folded(void *answer, void *to)
     pfa_flame_t *flame = make_graph(answer, drawing->look);
     pfa_flame_folded(flame, drawing->to);
     pfa_flame_free(flame);
+    put_notes(drawing, answer);
 }
 
-int pfa_amounts_folded(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to)
+int pfa_amounts_folded(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to, FILE *notes)
 {
-    drawing_t drawing = {.to = to, .look = look};
+    drawing_t drawing = {.to = to, .notes = notes, .look = look};
     return pfa_answer_write(amounts, draw_folded, &drawing);
 }

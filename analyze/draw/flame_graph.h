@@ -11,8 +11,9 @@ typedef struct pfa_graph_look {
     bool by_name;  /* the order of frames on the same one; else by amount */
 } pfa_graph_look_t;
 
-/* As a picture, and as folded stacks. 0 or an error number, as of pfa_answer_write. */
-int pfa_amounts_svg(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to);
-int pfa_amounts_folded(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to);
+/* As a picture, and as folded stacks; then, unless `notes` is NULL, their sum, what is missing, and remarks go there. 0 or an error number, as of
+ * pfa_answer_write. */
+int pfa_amounts_svg(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to, FILE *notes);
+int pfa_amounts_folded(pfa_amounts_t *amounts, const pfa_graph_look_t *look, FILE *to, FILE *notes);
 
 #endif

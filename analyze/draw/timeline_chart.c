@@ -113,7 +113,15 @@ static void free_chart(charted_t *charted)
 typedef struct drawing {
     FILE *to;
     bool chunks;
+    FILE *notes; /* NULL: none */
 } drawing_t;
+
+static void put_notes(const drawing_t *drawing, const pfa_timeline_t *timeline)
+{
+    if (drawing->notes != NULL) {
+        pfa_query_tell(timeline->query, drawing->notes);
+    }
+}
 
 static void draw_term(void *answer, void *to)
 {
@@ -122,11 +130,12 @@ static void draw_term(void *answer, void *to)
     charted_t charted = make_chart(answer, drawing->chunks);
     pfa_term_area(drawing->to, &term, &charted.area);
     free_chart(&charted);
+    put_notes(drawing, answer);
 }
 
-int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks)
+int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks, FILE *notes)
 {
-    drawing_t drawing = {.to = to, .chunks = chunks};
+    drawing_t drawing = {.to = to, .chunks = chunks, .notes = notes};
     return pfa_answer_write(timeline, draw_term, &drawing);
 }
 
@@ -136,10 +145,11 @@ static void draw_svg(void *answer, void *to)
     charted_t charted = make_chart(answer, drawing->chunks);
     pfa_svg_area(drawing->to, &charted.area);
     free_chart(&charted);
+    put_notes(drawing, answer);
 }
 
-int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks)
+int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks, FILE *notes)
 {
-    drawing_t drawing = {.to = to, .chunks = chunks};
+    drawing_t drawing = {.to = to, .chunks = chunks, .notes = notes};
     return pfa_answer_write(timeline, draw_svg, &drawing);
 }

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* 0 or an error number, as of pfa_answer_write. */
-int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks);
-int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks);
+/* Then, unless `notes` is NULL, what is missing and remarks go there. 0 or an error number, as of pfa_answer_write. */
+int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks, FILE *notes);
+int pfa_timeline_svg(pfa_timeline_t *timeline, FILE *to, bool chunks, FILE *notes);
 
 #endif

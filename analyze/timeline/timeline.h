@@ -63,8 +63,9 @@ double pfa_timeline_most(const pfa_strand_t *strand, size_t bucket);
 /* Half of the 95 % confidence interval of the bytes at its end; 0 unless they are estimates. */
 double pfa_timeline_error(const pfa_strand_t *strand, size_t bucket);
 
-/* 0 or an error number, as of pfa_answer_write. (analyze/timeline/timeline_data.c) */
-int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to);
+/* What is missing and remarks go to `notes`, unless it is NULL. 0 or an error number, as of pfa_answer_write.
+ * (analyze/timeline/timeline_data.c) */
+int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to, FILE *notes);
 int pfa_timeline_json(pfa_timeline_t *timeline, FILE *to);
 
 #endif

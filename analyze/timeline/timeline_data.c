@@ -35,10 +35,16 @@ static void put_rows(const pfa_timeline_t *timeline, FILE *to, const pfa_strand_
     }
 }
 
-static void put_csv(void *answer, void *file)
+typedef struct writing {
+    FILE *to;
+    FILE *notes; /* NULL: none */
+} writing_t;
+
+static void put_csv(void *answer, void *with)
 {
     const pfa_timeline_t *timeline = answer;
-    FILE *to = file;
+    const writing_t *writing = with;
+    FILE *to = writing->to;
     bool named = timeline->query->key != NULL;
     fprintf(to, "%stime_s,live_bytes,live_chunks,bytes_born,bytes_died,live_bytes_at_most%s\n", named ? "group," : "",
             timeline->query->sampled ? ",live_bytes_error95" : "");
@@ -47,6 +53,9 @@ static void put_csv(void *answer, void *file)
     }
     for (size_t i = 0; i < timeline->strand_count; i++) {
         put_rows(timeline, to, &timeline->strands[i], true);
+    }
+    if (writing->notes != NULL) {
+        pfa_query_tell(timeline->query, writing->notes);
     }
 }
 
@@ -122,9 +131,10 @@ static void put_json(void *answer, void *file)
     pfa_json_end(&json, '}');
 }
 
-int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to)
+int pfa_timeline_csv(pfa_timeline_t *timeline, FILE *to, FILE *notes)
 {
-    return pfa_answer_write(timeline, put_csv, to);
+    writing_t writing = {.to = to, .notes = notes};
+    return pfa_answer_write(timeline, put_csv, &writing);
 }
 
 int pfa_timeline_json(pfa_timeline_t *timeline, FILE *to)

@@ -65,21 +65,21 @@ int pfa_fuzz_timeline_term(const pfa_fuzz_asked_t *asked)
 {
     pfa_timeline_t *timeline;
     int error = ask_timeline(asked, PFA_STRANDS_BY_PEAK, &timeline);
-    return finish(timeline, error != 0 ? error : pfa_timeline_term(timeline, asked->to, false));
+    return finish(timeline, error != 0 ? error : pfa_timeline_term(timeline, asked->to, false, NULL));
 }
 
 int pfa_fuzz_timeline_svg(const pfa_fuzz_asked_t *asked)
 {
     pfa_timeline_t *timeline;
     int error = ask_timeline(asked, PFA_STRANDS_BY_END, &timeline);
-    return finish(timeline, error != 0 ? error : pfa_timeline_svg(timeline, asked->to, true));
+    return finish(timeline, error != 0 ? error : pfa_timeline_svg(timeline, asked->to, true, NULL));
 }
 
 int pfa_fuzz_timeline_csv(const pfa_fuzz_asked_t *asked)
 {
     pfa_timeline_t *timeline;
     int error = ask_timeline(asked, PFA_STRANDS_BY_TOTAL, &timeline);
-    return finish(timeline, error != 0 ? error : pfa_timeline_csv(timeline, asked->to));
+    return finish(timeline, error != 0 ? error : pfa_timeline_csv(timeline, asked->to, NULL));
 }
 
 int pfa_fuzz_timeline_json(const pfa_fuzz_asked_t *asked)
@@ -100,7 +100,7 @@ int pfa_fuzz_flame_folded(const pfa_fuzz_asked_t *asked)
     static const pfa_graph_look_t look = {.by_name = true};
     pfa_amounts_t *amounts;
     int error = ask_amounts(asked, PFA_METRIC_BYTES, &amounts);
-    return finish(amounts, error != 0 ? error : pfa_amounts_folded(amounts, &look, asked->to));
+    return finish(amounts, error != 0 ? error : pfa_amounts_folded(amounts, &look, asked->to, NULL));
 }
 
 int pfa_fuzz_flame_peak(const pfa_fuzz_asked_t *asked)
@@ -108,7 +108,7 @@ int pfa_fuzz_flame_peak(const pfa_fuzz_asked_t *asked)
     static const pfa_graph_look_t look = {.inverted = true};
     pfa_amounts_t *amounts;
     int error = ask_amounts(asked, PFA_METRIC_PEAK, &amounts);
-    return finish(amounts, error != 0 ? error : pfa_amounts_folded(amounts, &look, asked->to));
+    return finish(amounts, error != 0 ? error : pfa_amounts_folded(amounts, &look, asked->to, NULL));
 }
 
 int pfa_fuzz_flame_svg(const pfa_fuzz_asked_t *asked)
@@ -116,7 +116,7 @@ int pfa_fuzz_flame_svg(const pfa_fuzz_asked_t *asked)
     static const pfa_graph_look_t look = {.inverted = false};
     pfa_amounts_t *amounts;
     int error = ask_amounts(asked, PFA_METRIC_COUNT, &amounts);
-    return finish(amounts, error != 0 ? error : pfa_amounts_svg(amounts, &look, asked->to));
+    return finish(amounts, error != 0 ? error : pfa_amounts_svg(amounts, &look, asked->to, NULL));
 }
 
 int pfa_fuzz_flame_wasted(const pfa_fuzz_asked_t *asked)
