@@ -4,6 +4,7 @@
 #include "analyze/base/notes.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/request.h"
 #include "cli/tool.h"
 
 #include <getopt.h>
@@ -47,7 +48,9 @@ static int pack_file(const char *path, const char *to)
         status = PFA_EXIT_FAILED;
     } else {
         pfa_notes_t remarks = {.list = NULL};
-        int error = pfa_pack(trace, to, &remarks);
+        pfa_session_options_t options = pfa_request_session("pack");
+        pfa_pack_servers_t servers = {.urls = options.debuginfod, .seconds = options.debuginfod_wait};
+        int error = pfa_pack(trace, to, &servers, &remarks);
         if (error != 0) {
             pfa_tool_say("pack", "cannot write %s: %s", to, strerror(error));
             status = PFA_EXIT_FAILED;

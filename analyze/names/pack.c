@@ -67,10 +67,13 @@ static void write_all(void *to)
 }
 
 /* Under another name until it is whole; as work of its own, so that without memory, too, that is removed. */
-int pfa_pack(const pfa_trace_t *trace, const char *to, pfa_notes_t *remarks)
+int pfa_pack(const pfa_trace_t *trace, const char *to, const pfa_pack_servers_t *servers, pfa_notes_t *remarks)
 {
     char *part;
     packing_t packing = {.trace = trace, .symbols = pfa_symbols_new(), .remarks = remarks};
+    if (servers->urls != NULL) {
+        pfa_symbols_serve(packing.symbols, servers->urls, servers->seconds, trace->watch);
+    }
     (void)pfa_symbolblock_read(trace, packing.symbols);
     packing.fd = pfa_newfile_open(to, &part);
     if (packing.fd < 0) {

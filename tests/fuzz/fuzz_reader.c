@@ -167,7 +167,7 @@ static void pack(void *to)
     pfa_notes_t remarks = {.list = NULL};
     pfa_trace_t *trace = pfa_trace_open(trace_path, NULL, &why);
     *packed = trace != NULL && trace->live == NULL && !pfa_pack_is_damaged(trace, &account) &&
-              pfa_pack(trace, packed_path, &remarks) == 0;
+              pfa_pack(trace, packed_path, &(pfa_pack_servers_t){.urls = NULL}, &remarks) == 0;
     pfa_trace_close(trace);
     pfa_notes_free(&remarks);
     pfa_account_free(&account);
