@@ -8,3 +8,7 @@ set_target_properties(profalloc_analyze PROPERTIES OUTPUT_NAME profalloc-analyze
 target_compile_definitions(profalloc_analyze PRIVATE _GNU_SOURCE)
 target_include_directories(profalloc_analyze PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(profalloc_analyze PRIVATE $<BUILD_INTERFACE:pfa_flags> PUBLIC ${PFA_ANALYZE_LIBRARIES})
+if(PROFALLOC_SANITIZE STREQUAL thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+    # GCC's ThreadSanitizer does not know fences. The one there is orders what another process wrote, which is not looked at.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/analyze/trace/livetable_ring.c PROPERTIES COMPILE_OPTIONS -Wno-tsan)
+endif()
