@@ -36,19 +36,16 @@ typedef struct numbers {
     locale_t before;
 } numbers_t;
 
-/* False: there is no memory. */
+/* False: there is no memory. All of the C locale is asked for, not its numbers alone: that one glibc keeps, and allocates nothing. The
+ * library reads nothing else of a locale. */
 static bool begin_numbers(numbers_t *numbers)
 {
     *numbers = (numbers_t){.own = (locale_t)0};
     if (strcmp(nl_langinfo(RADIXCHAR), ".") == 0) {
         return true;
     }
-    locale_t copy = duplocale(uselocale((locale_t)0));
-    numbers->own = copy != (locale_t)0 ? newlocale(LC_NUMERIC_MASK, "C", copy) : (locale_t)0;
+    numbers->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (numbers->own == (locale_t)0) {
-        if (copy != (locale_t)0) {
-            freelocale(copy);
-        }
         return false;
     }
     numbers->before = uselocale(numbers->own);

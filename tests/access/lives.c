@@ -1,7 +1,8 @@
 /* Chunks that are used for a part of their lives, at points of their own: so many accesses, evenly over that part. Those of two more
  * points are handed to another thread, which is the last to touch them, or gives them back. The program
- * measures itself what part of its life each was used, by its own clock, and tells the mean of each point. What time goes by with
- * touches no chunk. */
+ * measures itself what part of its life each was used, by its own clock, and tells the mean of each point. It reads the clock before and
+ * behind each call and access, and tells the least and the most that is true then: also where the machine is slow or holds it up. What
+ * time goes by with touches no chunk. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -69,18 +70,43 @@ static void wait_until(uint64_t then)
     }
 }
 
+/* Something happened between these. */
+typedef struct moment {
+    uint64_t from;
+    uint64_t to;
+} moment_t;
+
+typedef struct part {
+    double least;
+    double most;
+} part_t;
+
+static double ratio(uint64_t from, uint64_t to, uint64_t born, uint64_t died)
+{
+    return from < to && born < died ? (double)(to - from) / (double)(died - born) : 0;
+}
+
+/* The part of a life between its first and its last access. */
+static part_t part_of(moment_t born, moment_t first, moment_t last, moment_t died)
+{
+    double most = ratio(first.from, last.to, born.to, died.from);
+    return (part_t){ratio(first.to, last.from, born.from, died.to), most < 1 ? most : 1};
+}
+
 /* The part of its life that a chunk was used. */
-static double live(const way_t *way, unsigned char *(*make)(void))
+static part_t live(const way_t *way, unsigned char *(*make)(void))
 {
     unsigned all = way->writes + way->reads;
     unsigned writes = 0;
     unsigned reads = 0;
-    uint64_t first = 0;
-    uint64_t last = 0;
+    moment_t first = {0, 0};
+    moment_t last = {0, 0};
+    moment_t born = {.from = nanoseconds()};
     unsigned char *chunk = make();
-    uint64_t born = nanoseconds();
+    born.to = nanoseconds();
     for (unsigned i = 0; i < all; i++) {
-        wait_until(born + (all > 1 ? (uint64_t)way->use_ns * i / (all - 1) : 0));
+        wait_until(born.to + (all > 1 ? (uint64_t)way->use_ns * i / (all - 1) : 0));
+        last.from = nanoseconds();
         if (writes < way->writes && (uint64_t)writes * (way->reads + 1) <= (uint64_t)reads * (way->writes + 1)) {
             chunk[i % 64] = (unsigned char)i;
             writes++;
@@ -91,13 +117,14 @@ static double live(const way_t *way, unsigned char *(*make)(void))
             chunk[i % 64] = (unsigned char)i;
             writes++;
         }
-        last = nanoseconds();
+        last.to = nanoseconds();
         first = i == 0 ? last : first;
     }
-    wait_until(born + way->life_ns);
-    uint64_t died = nanoseconds();
+    wait_until(born.to + way->life_ns);
+    moment_t died = {.from = nanoseconds()};
     free(chunk);
-    return (double)(last - first) / (double)(died - born);
+    died.to = nanoseconds();
+    return all > 1 ? part_of(born, first, last, died) : (part_t){0, 0};
 }
 
 /* A chunk on its way to the other thread and back. */
@@ -105,19 +132,22 @@ static struct {
     _Atomic bool is_there; /* with the other thread */
     unsigned char *chunk;  /* NULL: no more come */
     bool ends;             /* is the other thread to free it? */
-    uint64_t born;
-    uint64_t last;
-    uint64_t died;
+    moment_t born;
+    moment_t last;
+    moment_t died;
 } handed;
 
-/* About as long again as the chunk was used; then it dies. */
+/* Reads the chunk for the last time, and ends it about as long again as it was used. */
 static void end(unsigned char *chunk)
 {
-    handed.last = nanoseconds();
-    uint64_t used = handed.last - handed.born;
-    wait_until(handed.last + (used < 100000 ? used : 100000));
-    handed.died = nanoseconds();
+    handed.last.from = nanoseconds();
+    sink = chunk[1];
+    handed.last.to = nanoseconds();
+    uint64_t used = handed.last.to - handed.born.to;
+    wait_until(handed.last.to + (used < 100000 ? used : 100000));
+    handed.died.from = nanoseconds();
     free(chunk);
+    handed.died.to = nanoseconds();
 }
 
 /* No semaphore: behind calls that wait the clock is read. */
@@ -131,9 +161,11 @@ static void wait_for(bool there)
 static void *be_the_other(void *argument)
 {
     for (wait_for(true); handed.chunk != NULL; wait_for(true)) {
-        sink = handed.chunk[1];
+        wait_until(nanoseconds() + 5000);
         if (handed.ends) {
             end(handed.chunk);
+        } else {
+            sink = handed.chunk[1];
         }
         atomic_store(&handed.is_there, false);
     }
@@ -142,12 +174,14 @@ static void *be_the_other(void *argument)
 
 /* The part of its life that such a chunk was used. Before it is handed over it is read some 100 times, in one round more often than in
  * another: then the schedule does not ask for the time of the accesses that come after that. */
-static double hand(int round, bool ends, unsigned char *(*make)(void))
+static part_t hand(int round, bool ends, unsigned char *(*make)(void))
 {
+    handed.born.from = nanoseconds();
     unsigned char *chunk = make();
-    handed.born = nanoseconds();
+    handed.born.to = nanoseconds();
+    moment_t first = {.from = handed.born.to};
     sink = chunk[0];
-    uint64_t first = nanoseconds();
+    first.to = nanoseconds();
     for (int i = 0; i < 100 + round % 4; i++) {
         sink = chunk[i % 64];
     }
@@ -156,34 +190,37 @@ static double hand(int round, bool ends, unsigned char *(*make)(void))
     atomic_store(&handed.is_there, true);
     wait_for(false);
     if (!ends) {
-        sink = chunk[2];
         end(chunk);
     }
-    return (double)(handed.last - first) / (double)(handed.died - handed.born);
+    return part_of(handed.born, first, handed.last, handed.died);
+}
+
+static void add(part_t *sum, part_t part)
+{
+    sum->least += part.least;
+    sum->most += part.most;
 }
 
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 300;
-    double sums[WAYS] = {0};
-    double handed_sums[2] = {0};
+    part_t sums[WAYS + 2] = {{0, 0}};
     pthread_t other;
     if (pthread_create(&other, NULL, be_the_other, NULL) != 0) {
         return 1;
     }
     for (int i = 0; i < rounds; i++) {
         for (unsigned n = 0; n < WAYS; n++) {
-            sums[n] += live(&ways[n], makers[n]);
+            add(&sums[n], live(&ways[n], makers[n]));
         }
-        handed_sums[0] += hand(i, true, make_16);
-        handed_sums[1] += hand(i, false, make_17);
+        add(&sums[WAYS], hand(i, true, make_16));
+        add(&sums[WAYS + 1], hand(i, false, make_17));
     }
     handed.chunk = NULL;
     atomic_store(&handed.is_there, true);
     pthread_join(other, NULL);
-    for (unsigned n = 0; n < WAYS; n++) {
-        printf("make_%u %.6f\n", n, sums[n] / rounds);
+    for (unsigned n = 0; n < WAYS + 2; n++) {
+        printf("make_%u %.6f %.6f\n", n, sums[n].least / rounds, sums[n].most / rounds);
     }
-    printf("make_16 %.6f\nmake_17 %.6f\n", handed_sums[0] / rounds, handed_sums[1] / rounds);
     return 0;
 }
