@@ -256,7 +256,7 @@ static int pfa_dump_trace(pfa_dump_t *dump, pfa_query_t *query)
 {
     pfa_trace_t *trace = dump->trace;
     pfa_visitor_t visitor = {.to = dump, .accesses = true, .places = true, .row = pfa_dump_row};
-    dump->rows = pfa_rows_begin(trace, &visitor);
+    dump->rows = pfa_rows_begin(trace, &visitor, true);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         dump_block(dump, i);
     }

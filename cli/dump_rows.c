@@ -207,12 +207,12 @@ void pfa_dump_row(void *to, uint32_t kind, const pfa_row_t *row, double weight, 
 
 static void dump_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    pfa_dump_row(to, 0, chunk->row, kind->weight, kind->live);
+    pfa_dump_row(to, 0, chunk->whole, kind->weight, kind->live);
 }
 
 int pfa_dump_asked(pfa_dump_t *dump, pfa_query_t *query)
 {
-    pfa_look_t look = {.to = dump, .accesses = true, .places = true, .chunk = dump_chunk};
+    pfa_look_t look = {.to = dump, .accesses = true, .whole = true, .chunk = dump_chunk};
     dump->asked = true;
     int error = pfa_query_walk(query, &look, "reading");
     pfa_query_tell(query, stderr);

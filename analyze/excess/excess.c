@@ -30,9 +30,9 @@ static void begin_source(void *to, const pfa_source_t *source, const pfa_trace_t
 
 /* What a chunk's life can be off by. Traces of version 1 cut lives with their ends, but for the first; and where calls come thick
  * and fast the library counts most of them instead of reading the clock, which tells no less than a moment (meta/clock.h). */
-static double step_of(const pfa_excess_t *excess, const pfa_row_t *row)
+static double step_of(const pfa_excess_t *excess, const pfa_chunk_row_t *row)
 {
-    if (((row->event.alloc_time | row->event.free_time) & excess->cut) == 0 && excess->step > MOMENT_NS) {
+    if (((row->alloc_time | row->free_time) & excess->cut) == 0 && excess->step > MOMENT_NS) {
         return excess->step;
     }
     return row->life < COUNTED_CALLS ? MOMENT_NS : 0;

@@ -75,8 +75,7 @@ static void add_spare(const pfa_report_t *report, pfa_point_t *point, const pfa_
 
 void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    const pfa_event_t *event = chunk->event;
-    if (!pfa_at_peak_within(report, kind->source->number, event->alloc_time, event->free_time)) {
+    if (!pfa_at_peak_within(report, kind->source->number, chunk->row->alloc_time, chunk->row->free_time)) {
         return;
     }
     pfa_point_t *point = pfa_report_point(report, kind->group);

@@ -219,7 +219,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     adding_t adding = {.report = report};
     pfa_look_t first = {
         .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
-    pfa_look_t at_peak = {.to = &adding, .grouped = true, .chunk = add_at_peak};
+    pfa_look_t at_peak = {.to = &adding, .chunk = add_at_peak};
     report->file_count = report->query->source_count;
     report->files = pfa_memory_get(report->file_count, sizeof *report->files);
     report->summit = pfa_summit_new(report->query, true);

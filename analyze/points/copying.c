@@ -14,15 +14,15 @@ static uint64_t ticks_of(const pfa_kind_t *kind, double ns)
     return ticks < 0x1p62 ? (uint64_t)ticks : (uint64_t)1 << 62;
 }
 
-static bool is_near(const pfa_report_t *report, const pfa_kind_t *kind, const pfa_event_t *event, double gap)
+static bool is_near(const pfa_report_t *report, const pfa_kind_t *kind, const pfa_chunk_row_t *row, double gap)
 {
     uint32_t number = kind->source->number;
     uint64_t copy = ticks_of(kind, gap + (double)kind->size);
     uint64_t longest = ticks_of(kind, gap + (double)report->memoro.points[kind->group].largest);
-    uint64_t end = event->alloc_time < UINT64_MAX - copy ? event->alloc_time + copy : UINT64_MAX;
-    uint64_t from = event->free_time > longest ? event->free_time - longest : 0;
-    return pfa_at_peak_within(report, number, event->alloc_time, end) ||
-           (!kind->live && pfa_at_peak_within(report, number, from, event->free_time));
+    uint64_t end = row->alloc_time < UINT64_MAX - copy ? row->alloc_time + copy : UINT64_MAX;
+    uint64_t from = row->free_time > longest ? row->free_time - longest : 0;
+    return pfa_at_peak_within(report, number, row->alloc_time, end) ||
+           (!kind->live && pfa_at_peak_within(report, number, from, row->free_time));
 }
 
 void pfa_copying_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -30,7 +30,7 @@ void pfa_copying_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
     pfa_copying_t *copying = &report->copying;
     double gap = pfa_growth_gap(kind->source);
     bool grows = kind->group < report->memoro.point_count && report->memoro.points[kind->group].growth.runs >= 1;
-    if (!grows || copying->count == COPIED_MOST || !is_near(report, kind, chunk->event, gap)) {
+    if (!grows || copying->count == COPIED_MOST || !is_near(report, kind, chunk->row, gap)) {
         return;
     }
     copying->list = pfa_memory_grow(copying->list, &copying->room, copying->count + 1, sizeof *copying->list);

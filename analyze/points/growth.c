@@ -215,8 +215,8 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
     if ((kind->flags & PFA_RECORD_REALLOC) != 0) {
         uint64_t key;
         moved_t *moved =
-            moved_slot(growths, thread_of(kind, kind->thread), chunk->event->type_link >> PFA_TYPE_BITS, &key);
-        uint64_t born = chunk->event->alloc_time;
+            moved_slot(growths, thread_of(kind, kind->thread), chunk->row->type_link >> PFA_TYPE_BITS, &key);
+        uint64_t born = chunk->row->alloc_time;
         uint64_t apart = born > moved->time ? born - moved->time : moved->time - born;
         if (moved->key != key || (double)apart * kind->source->ns_per_tick > pfa_growth_gap(kind->source)) {
             return NULL;
@@ -255,10 +255,10 @@ static pfa_run_t *find_run(pfa_growths_t *growths, pfa_growth_t *growth, const p
 static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const pfa_chunk_t *chunk, pfa_run_t *run)
 {
     uint64_t key;
-    moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->event->moved_link, &key);
+    moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->row->moved_link, &key);
     end_run(growths, moved->run, moved->size);
     *moved =
-        (moved_t){.key = key, .time = chunk->event->free_time, .size = kind->size, .group = kind->group, .run = run};
+        (moved_t){.key = key, .time = chunk->row->free_time, .size = kind->size, .group = kind->group, .run = run};
 }
 
 /* Sizes of the same point that go up and down alike do not grow. */

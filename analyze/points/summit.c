@@ -94,10 +94,10 @@ void pfa_summit_add(pfa_summit_t *summit, const pfa_kind_t *kind, const pfa_chun
     double bytes = kind->weight * (double)kind->size;
     pfa_peak_t *finder = summit->own[kind->source->number].finder;
     if (summit->together != NULL && (!summit->second || summit->all_again)) {
-        pfa_together_add(summit->together, chunk->event->alloc_time, chunk->event->free_time, bytes);
+        pfa_together_add(summit->together, chunk->row->alloc_time, chunk->row->free_time, bytes);
     }
     if (finder != NULL) {
-        pfa_peak_add(finder, chunk->event->alloc_time, chunk->event->free_time, bytes);
+        pfa_peak_add(finder, chunk->row->alloc_time, chunk->row->free_time, bytes);
     }
 }
 
@@ -149,5 +149,5 @@ bool pfa_summit_within(const pfa_summit_t *summit, size_t number, uint64_t from,
 
 bool pfa_summit_alive(const pfa_summit_t *summit, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    return pfa_summit_within(summit, kind->source->number, chunk->event->alloc_time, chunk->event->free_time);
+    return pfa_summit_within(summit, kind->source->number, chunk->row->alloc_time, chunk->row->free_time);
 }

@@ -235,6 +235,11 @@ uint32_t pfa_groups_find(pfa_query_t *query, const pfa_kind_t *kind, bool of_sta
     return groups->of_stack[kind->stack] - 1;
 }
 
+bool pfa_groups_are_of_stacks(const pfa_query_t *query)
+{
+    return key_of(query)->of_stack && (query->question == NULL || query->question->group_count == 0);
+}
+
 static bool is_named(pfa_query_t *query, uint32_t group)
 {
     const char *name = pfa_query_group_name(query, group);

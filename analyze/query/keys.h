@@ -28,6 +28,8 @@ void pfa_groups_free(pfa_groups_t *groups);
 /* The group of chunks of this kind, by the query's key; of which the stack and source alone are known, with `of_stack`. */
 uint32_t pfa_groups_find(pfa_query_t *query, const pfa_kind_t *kind, bool of_stack);
 
+/* Whether the group of a chunk, and that it is asked for, depend on its stack alone. */
+bool pfa_groups_are_of_stacks(const pfa_query_t *query);
 /* Whether chunks of a group are asked for: all are, unless the question names groups. */
 bool pfa_groups_is_asked(pfa_query_t *query, uint32_t group);
 

@@ -94,13 +94,24 @@ typedef struct pfa_kind {
     bool live;
 } pfa_kind_t;
 
+/* A chunk in its trace's own terms. */
+typedef struct pfa_chunk_row {
+    uint64_t alloc_time;
+    uint64_t free_time; /* UINT64_MAX of a live one */
+    uint64_t life;      /* in ticks; 0 of a live one */
+    uint32_t kind;
+    uint32_t type_link; /* links of reallocs, as in pfa_event_t */
+    uint32_t moved_link;
+    bool told; /* its accesses are known */
+} pfa_chunk_row_t;
+
 typedef struct pfa_chunk {
     double born; /* moments, */
     double died; /* a live one: the end of its recording */
     double life; /* and how long it lived: known better than from their difference */
-    const pfa_row_t *row;
-    const pfa_event_t *event; /* in the trace's own terms: links of reallocs */
-    /* NULL: not known. Then the rest means nothing. */
+    const pfa_chunk_row_t *row;
+    const pfa_row_t *whole; /* NULL unless it is asked for */
+    /* NULL: not known, or not asked for. Then the rest means nothing. */
     const pfa_event_accesses_t *accesses;
     double first; /* moments of accesses, counted from its birth; of a chunk that was never touched its birth, */
     double last;
@@ -110,22 +121,46 @@ typedef struct pfa_chunk {
     bool is_touched;
 } pfa_chunk_t;
 
-/* What is called of a walk, with `to`; each may be NULL. */
+/* What is called of a walk, with `to`; each may be NULL. The walk reads some hundred thousand chunks at a time, and tells them then:
+ *
+ *   meet, ready             one after the other, before
+ *   mark                    by any threads
+ *   kind, chunk             of all, in order, by one thread;
+ *   beside                  likewise, by another;
+ *   lane_kind, lane_chunk   those of a group in order, of different groups by different threads
+ *   settle                  after all these
+ *
+ * The last four rows at the same time: what one of them changes, no other may look at. What comes out must not depend on when
+ * which of them is called. */
 typedef struct pfa_look {
     void *to;
-    bool accesses; /* chunks are to be told with them, */
-    bool places;   /* and with where they lie */
-    /* Chunks are told group by group, some ten thousand at a time, so that what is kept of a group stays in the cache; within a
-     * group in the same order as else. Those that realloc made or ended come before the others, in order. */
-    bool grouped;
+    bool accesses; /* chunks are to be told with them: */
+    bool plain;    /* not to `chunk` and `beside` */
+    bool whole;    /* and with their whole rows, which have the places where they lie */
+    /* A kind whose stack, or the stack that freed it, was not met in this walk before; of live chunks and others each. */
+    void (*meet)(void *to, const pfa_kind_t *kind);
+    /* All groups of the chunks that are told next are numbered (pfa_query_groups). */
+    void (*ready)(void *to);
+    void (*mark)(void *to, const pfa_kind_t *kind);
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    void (*beside)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    void (*lane_kind)(void *to, const pfa_kind_t *kind, double rows);
+    void (*lane_chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    void (*settle)(void *to);
     /* A source begins or ends. */
     void (*source)(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins);
     /* Deaths that are known in sums only. */
     void (*fold)(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes);
 } pfa_look_t;
+
+/* Groups of the same lane are told by the same thread: what is kept of them may be in common. */
+enum { PFA_LANES = 256 };
+static inline uint32_t pfa_lane_of(uint32_t group)
+{
+    return group % PFA_LANES;
+}
 
 /* Asks a question; NULL asks for all chunks, by stack. The session, which has at least one trace, and the question have to stay. */
 void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_question_t *question);

@@ -36,6 +36,7 @@ typedef struct pfa_session_options {
     /* Who is told, as it comes up, which files are left out and why; NULL: nobody. It is in the notes all the same. */
     void (*say)(void *to, const char *text);
     void *say_to;
+    unsigned threads;       /* that a walk may have; 0: as many as there are processors. Answers do not depend on it */
     const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS; NULL: none is asked */
     double debuginfod_wait; /* seconds, in vain; 0: as usual */
 } pfa_session_options_t;

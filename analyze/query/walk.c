@@ -1,49 +1,53 @@
-/* Owns the walk through the chunks of a query. See analyze/query/query.h. */
+/* Owns the walk through the chunks of a query. See analyze/query/query.h. Of each source some blocks at a time are read by all threads into
+ * slabs (analyze/query/slab.h); what is new in them is looked up in order; then they are told. */
 #include "analyze/query/walk.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
+#include "analyze/base/progress.h"
+#include "analyze/base/workers.h"
 #include "analyze/query/keys.h"
-#include "analyze/query/waiting.h"
+#include "analyze/query/slab.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIP = UINT32_MAX };
-
-/* A kind of the batch that is walked through, and what is still to be asked of its chunks. */
-typedef struct met {
-    pfa_kind_t kind;
-    uint32_t slot;
-    bool open;
-    double numbers[PFA_FIELDS]; /* only where open */
-} met_t;
+/* What a thread reads blocks with. */
+typedef struct reader {
+    struct walking *walking;
+    pfa_slab_t *slab; /* that is filled */
+    pfa_rows_t *rows;
+} reader_t;
 
 typedef struct walking {
     pfa_query_t *query;
     const pfa_look_t *look;
     const pfa_trace_t *trace;
     pfa_source_t *source;
-    met_t *list;
-    size_t count;
-    size_t room;
+    pfa_workers_t *workers;
+    pfa_slab_source_t from;
+    pfa_visitor_t visitors[PFA_WORKERS_MOST]; /* by thread */
+    reader_t readers[PFA_WORKERS_MOST];
+    pfa_slab_t slabs[PFA_SLABS];
+    const pfa_block_t *blocks[PFA_SLABS]; /* of slabs; NULL: of the live table */
+    size_t count;                         /* of slabs that are in use */
+    uint64_t bad_blocks;
+    uint8_t *met; /* by stack: roles in which this walk has told it */
+    size_t met_room;
+    double (*numbers)[PFA_FIELDS]; /* of open kinds of a slab */
+    size_t number_room;
+    uint32_t *slots;
+    size_t slot_room;
+    uint32_t open_count;
     pfa_asked_t asked;
     pfa_subject_t subject;
-    pfa_waiting_t waiting;
 } walking_t;
-
-static void tell_waiting(walking_t *walking);
 
 /* Whether what there is to say of sources is found out by this walk. */
 static bool is_first(const pfa_query_t *query)
 {
     return !query->walked && !query->uncounted;
-}
-
-static double ns_of(const pfa_source_t *source, uint64_t time)
-{
-    return source->start_ns + (double)(int64_t)(time - source->start.counter) * source->ns_per_tick;
 }
 
 static uint32_t find_stack(walking_t *walking, uint32_t node)
@@ -54,21 +58,6 @@ static uint32_t find_stack(walking_t *walking, uint32_t node)
     }
     node = node < source->node_count ? node : PFA_NODE_UNKNOWN;
     return pfa_stacks_add(&walking->query->stacks, walking->trace, node, source->stack_of);
-}
-
-static void fill_kind(walking_t *walking, pfa_kind_t *kind, const pfa_batch_kind_t *from, double weight, bool live)
-{
-    *kind = (pfa_kind_t){.source = walking->source,
-                         .size = from->size_flags >> PFA_RECORD_SIZE_SHIFT,
-                         .weight = weight,
-                         .stack = find_stack(walking, from->stack),
-                         .free_stack = live ? PFA_NODE_UNKNOWN : find_stack(walking, from->free_stack),
-                         .flags = (uint32_t)(from->size_flags & PFA_EVENT_FLAGS),
-                         .thread = from->thread,
-                         .free_thread = from->free_thread,
-                         .last_thread = from->last_thread,
-                         .tag = from->tag,
-                         .live = live};
 }
 
 /* The fields that a kind answers; those of single chunks are not known yet. */
@@ -104,151 +93,383 @@ static void fill_ids(pfa_subject_t *subject, const pfa_kind_t *kind)
     subject->ids[PFA_FIELD_trace] = source;
 }
 
-static pfa_truth_t ask_kind(walking_t *walking, met_t *met)
+/* PFA_OPEN: its chunks are to be asked one by one. */
+static pfa_truth_t ask_kind(walking_t *walking, pfa_slab_kind_t *kind)
 {
     pfa_where_t *where = walking->query->where;
+    uint32_t slot;
     if (where == NULL) {
         return PFA_YES;
     }
-    walking->asked.kind = &met->kind;
-    fill_ids(&walking->subject, &met->kind);
-    fill_numbers(walking->query, walking->subject.numbers, &met->kind);
-    pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &met->slot);
-    met->open = truth == PFA_OPEN;
-    if (met->open) {
-        memcpy(met->numbers, walking->subject.numbers, sizeof met->numbers);
+    walking->asked.kind = &kind->kind;
+    fill_ids(&walking->subject, &kind->kind);
+    fill_numbers(walking->query, walking->subject.numbers, &kind->kind);
+    pfa_truth_t truth = pfa_where_kind(where, &walking->subject, &slot);
+    if (truth == PFA_OPEN) {
+        size_t at = walking->open_count++;
+        walking->numbers = pfa_memory_grow(walking->numbers, &walking->number_room, at + 1, sizeof *walking->numbers);
+        walking->slots = pfa_memory_grow(walking->slots, &walking->slot_room, at + 1, sizeof *walking->slots);
+        memcpy(walking->numbers[at], walking->subject.numbers, sizeof walking->numbers[at]);
+        walking->slots[at] = slot;
+        kind->open = walking->open_count;
     }
     return truth;
 }
 
-static void begin_batch(void *to)
+static bool ask_chunk(walking_t *walking, const pfa_slab_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    walking_t *walking = to;
-    tell_waiting(walking);
-    walking->count = 0;
-    if (walking->query->where != NULL) {
-        pfa_where_batch(walking->query->where);
-    }
-}
-
-/* So many chunks of a kind for which `where` holds. */
-static void tell_kind(walking_t *walking, const met_t *met, double rows)
-{
-    const pfa_look_t *look = walking->look;
-    walking->query->held += is_first(walking->query) ? rows : 0;
-    if (look->kind != NULL) {
-        look->kind(look->to, &met->kind, rows);
-    }
-}
-
-static uint32_t meet_kind(void *to, const pfa_batch_kind_t *from, double weight, bool live)
-{
-    walking_t *walking = to;
-    if (is_first(walking->query)) {
-        pfa_tally_kind(&walking->source->tally, walking->trace, from, weight, live);
-    }
-    walking->list = pfa_memory_grow(walking->list, &walking->room, walking->count + 1, sizeof *walking->list);
-    met_t *met = &walking->list[walking->count];
-    met->open = false;
-    fill_kind(walking, &met->kind, from, weight, live);
-    if (ask_kind(walking, met) == PFA_NO) {
-        return SKIP;
-    }
-    met->kind.group = pfa_groups_find(walking->query, &met->kind, false);
-    if (!pfa_groups_is_asked(walking->query, met->kind.group)) {
-        return SKIP;
-    }
-    if (!met->open) {
-        tell_kind(walking, met, from->rows);
-    }
-    return (uint32_t)walking->count++;
-}
-
-static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size)
-{
-    const pfa_event_accesses_t *accesses = chunk->accesses;
-    uint64_t low;
-    uint64_t behind;
-    pfa_access_bytes(accesses, size, &low, &behind);
-    chunk->touched = (double)(behind - low);
-    chunk->is_touched = accesses->length != 0 || accesses->reads != 0 || accesses->writes != 0;
-    chunk->first = chunk->last = chunk->born;
-    if (accesses->length != 0) {
-        double end = chunk->born + chunk->life;
-        chunk->first = fmax(ns_of(source, accesses->first), chunk->born);
-        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), end);
-        chunk->first = fmin(chunk->first, chunk->last);
-    }
-    chunk->wait = chunk->is_touched ? chunk->first - chunk->born : chunk->life;
-    chunk->idle = fmax(chunk->life - (chunk->last - chunk->born), 0);
-}
-
-static bool ask_chunk(walking_t *walking, met_t *met, const pfa_chunk_t *chunk)
-{
-    double *numbers = met->numbers;
+    double *numbers = walking->numbers[kind->open - 1];
     numbers[PFA_FIELD_lifetime] = chunk->life;
     numbers[PFA_FIELD_born] = chunk->born;
     numbers[PFA_FIELD_died] = chunk->died;
     if (chunk->accesses != NULL) {
         numbers[PFA_FIELD_reads] = chunk->accesses->reads;
         numbers[PFA_FIELD_writes] = chunk->accesses->writes;
-        numbers[PFA_FIELD_coverage] = met->kind.size != 0 ? chunk->touched / (double)met->kind.size : (double)NAN;
+        numbers[PFA_FIELD_coverage] = kind->kind.size != 0 ? chunk->touched / (double)kind->kind.size : (double)NAN;
         numbers[PFA_FIELD_idle] = chunk->idle;
         numbers[PFA_FIELD_wait] = chunk->wait;
     }
-    return pfa_where_chunk(walking->query->where, met->slot, numbers);
+    return pfa_where_chunk(walking->query->where, walking->slots[kind->open - 1], numbers);
 }
 
-static void tell_row(walking_t *walking, uint32_t number, const pfa_row_t *row, bool live)
+static void meet_stack(walking_t *walking, uint32_t stack, uint8_t role, bool *new)
 {
-    const pfa_look_t *look = walking->look;
-    met_t *met = &walking->list[number];
-    const pfa_source_t *source = walking->source;
-    const pfa_event_t *event = &row->event;
-    pfa_chunk_t chunk = {.born = ns_of(source, event->alloc_time),
-                         .row = row,
-                         .event = event,
-                         .accesses = row->told ? &row->accesses : NULL};
-    chunk.died = fmax(live ? source->end_ns : ns_of(source, event->free_time), chunk.born);
-    chunk.life = live ? chunk.died - chunk.born : (double)row->life * source->ns_per_tick;
-    if (row->told) {
-        fill_accesses(source, &chunk, met->kind.size);
+    walking->met = pfa_memory_grow(walking->met, &walking->met_room, (size_t)stack + 1, sizeof *walking->met);
+    *new = *new || (walking->met[stack] & role) == 0;
+    walking->met[stack] |= role;
+}
+
+static void meet(walking_t *walking, const pfa_kind_t *kind)
+{
+    bool new = false;
+    if (walking->look->meet == NULL) {
+        return;
     }
-    if (met->open) {
-        if (!ask_chunk(walking, met, &chunk)) {
-            return;
+    meet_stack(walking, kind->stack, kind->live ? PFA_MET_LIVE : PFA_MET_DEAD, &new);
+    if (!kind->live) {
+        meet_stack(walking, kind->free_stack, PFA_MET_FREES, &new);
+    }
+    if (new) {
+        walking->look->meet(walking->look->to, kind);
+    }
+}
+
+static void look_up_kind(walking_t *walking, pfa_slab_kind_t *kind)
+{
+    if (kind->raw) {
+        kind->kind.stack = find_stack(walking, kind->kind.stack);
+        kind->kind.free_stack = kind->kind.live ? PFA_NODE_UNKNOWN : find_stack(walking, kind->kind.free_stack);
+    }
+    kind->kind.group = PFA_SKIP;
+    if (ask_kind(walking, kind) == PFA_NO) {
+        return;
+    }
+    uint32_t group = pfa_groups_find(walking->query, &kind->kind, false);
+    if (pfa_groups_is_asked(walking->query, group)) {
+        kind->kind.group = group;
+        meet(walking, &kind->kind);
+    }
+}
+
+/* Rows of kinds that have to be asked one by one. */
+static void ask_rows(walking_t *walking, pfa_slab_t *slab)
+{
+    for (uint32_t i = 0; i < slab->kind_count; i++) {
+        slab->kinds[i].rows = slab->kinds[i].open != 0 ? 0 : slab->kinds[i].rows;
+    }
+    for (uint32_t i = 0; i < slab->row_count; i++) {
+        pfa_slab_kind_t *kind = &slab->kinds[slab->rows[i].kind];
+        pfa_chunk_t chunk;
+        if (kind->open == 0 || kind->kind.group == PFA_SKIP) {
+            continue;
         }
-        tell_kind(walking, met, 1);
-    }
-    if (look->chunk != NULL) {
-        look->chunk(look->to, &met->kind, &chunk);
+        pfa_slab_chunk(slab, i, true, &chunk);
+        if (ask_chunk(walking, kind, &chunk)) {
+            kind->rows++;
+        } else {
+            slab->rows[i].kind = PFA_SKIP;
+        }
     }
 }
 
-static void tell_waiting(walking_t *walking)
+/* Rows that are asked for. */
+static double count_held(const walking_t *walking, const pfa_slab_t *slab)
 {
-    pfa_waiting_t *waiting = &walking->waiting;
-    pfa_waiting_sort(waiting);
-    for (uint32_t i = 0; i < waiting->count; i++) {
-        const pfa_waiting_row_t *row = &waiting->rows[waiting->order[i]];
-        tell_row(walking, row->kind, &row->row, row->live);
+    double held = 0;
+    if (!walking->from.all_late) {
+        return (double)(slab->tally.deaths + slab->tally.lives);
     }
-    waiting->count = 0;
+    for (uint32_t i = 0; i < slab->kind_count; i++) {
+        held += slab->kinds[i].kind.group != PFA_SKIP ? slab->kinds[i].rows : 0;
+    }
+    return held;
 }
 
-static void meet_row(void *to, uint32_t number, const pfa_row_t *row, double weight, bool live)
+/* In order, one slab after the other. */
+static void look_up(walking_t *walking, pfa_slab_t *slab)
+{
+    pfa_query_t *query = walking->query;
+    walking->open_count = 0;
+    if (query->where != NULL) {
+        pfa_where_batch(query->where);
+    }
+    for (uint32_t i = 0; i < slab->late_count; i++) {
+        look_up_kind(walking, &slab->kinds[slab->late[i]]);
+    }
+    if (walking->open_count != 0) {
+        ask_rows(walking, slab);
+    }
+    if (is_first(query)) {
+        pfa_tally_join(&walking->source->tally, &slab->tally);
+        query->held += count_held(walking, slab);
+    }
+}
+
+static void tell_kinds(const walking_t *walking, const pfa_slab_t *slab)
+{
+    for (uint32_t i = 0; i < slab->kind_count; i++) {
+        const pfa_slab_kind_t *kind = &slab->kinds[i];
+        if (kind->kind.group != PFA_SKIP && kind->rows != 0) {
+            walking->look->kind(walking->look->to, &kind->kind, kind->rows);
+        }
+    }
+}
+
+static void tell_rows(const walking_t *walking, const pfa_slab_t *slab,
+                      void (*tell)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk))
+{
+    bool accesses = walking->look->accesses && !walking->look->plain;
+    for (uint32_t i = 0; i < slab->row_count; i++) {
+        const pfa_slab_kind_t *kind = slab->rows[i].kind != PFA_SKIP ? &slab->kinds[slab->rows[i].kind] : NULL;
+        pfa_chunk_t chunk;
+        if (kind != NULL && kind->kind.group != PFA_SKIP) {
+            pfa_slab_chunk(slab, i, accesses, &chunk);
+            tell(walking->look->to, &kind->kind, &chunk);
+        }
+    }
+}
+
+static void tell_lane_kinds(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
+{
+    for (uint32_t i = lane != 0 ? slab->kind_ends[lane - 1] : 0; i < slab->kind_ends[lane]; i++) {
+        const pfa_slab_kind_t *kind = &slab->kinds[slab->kind_order[i]];
+        if (kind->rows != 0) {
+            walking->look->lane_kind(walking->look->to, &kind->kind, kind->rows);
+        }
+    }
+}
+
+static void tell_lane_rows(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
+{
+    bool accesses = walking->look->accesses;
+    for (uint32_t i = lane != 0 ? slab->row_ends[lane - 1] : 0; i < slab->row_ends[lane]; i++) {
+        uint32_t row = slab->row_order[i];
+        pfa_chunk_t chunk;
+        pfa_slab_chunk(slab, row, accesses, &chunk);
+        walking->look->lane_chunk(walking->look->to, &slab->kinds[slab->rows[row].kind].kind, &chunk);
+    }
+}
+
+static bool has_lanes(const pfa_look_t *look)
+{
+    return look->lane_kind != NULL || look->lane_chunk != NULL;
+}
+
+/* Tasks: the two that take all in order begin first, since nobody can help them. */
+enum { IN_ORDER, BESIDE, FIRST_LANE };
+
+static void tell(void *to, size_t number, unsigned worker)
+{
+    const walking_t *walking = to;
+    const pfa_look_t *look = walking->look;
+    (void)worker;
+    for (size_t i = 0; i < walking->count; i++) {
+        const pfa_slab_t *slab = &walking->slabs[i];
+        if (number == IN_ORDER && look->kind != NULL) {
+            tell_kinds(walking, slab);
+        }
+        if (number == IN_ORDER && look->chunk != NULL) {
+            tell_rows(walking, slab, look->chunk);
+        } else if (number == BESIDE && look->beside != NULL) {
+            tell_rows(walking, slab, look->beside);
+        }
+        if (number >= FIRST_LANE && look->lane_kind != NULL) {
+            tell_lane_kinds(walking, slab, number - FIRST_LANE);
+        }
+        if (number >= FIRST_LANE && look->lane_chunk != NULL) {
+            tell_lane_rows(walking, slab, number - FIRST_LANE);
+        }
+    }
+}
+
+/* A task: a slab is put in order, and its kinds are marked. */
+static void arrange(void *to, size_t number, unsigned worker)
 {
     walking_t *walking = to;
+    const pfa_look_t *look = walking->look;
+    pfa_slab_t *slab = &walking->slabs[number];
+    (void)worker;
+    for (uint32_t i = 0; look->mark != NULL && i < slab->kind_count; i++) {
+        if (slab->kinds[i].kind.group != PFA_SKIP) {
+            look->mark(look->to, &slab->kinds[i].kind);
+        }
+    }
+    pfa_slab_sort(slab);
+}
+
+/* Few rows are told sooner than threads begin. */
+static void run(walking_t *walking, size_t count, pfa_task_t *task)
+{
+    if (walking->count > 1) {
+        pfa_workers_run(walking->workers, count, task, walking);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        task(walking, i, 0);
+    }
+}
+
+/* What is in the slabs, which are empty then. */
+static void tell_slabs(walking_t *walking)
+{
+    const pfa_look_t *look = walking->look;
+    for (size_t i = 0; i < walking->count; i++) {
+        look_up(walking, &walking->slabs[i]);
+    }
+    if (look->ready != NULL) {
+        look->ready(look->to);
+    }
+    if (has_lanes(look)) {
+        run(walking, walking->count, arrange);
+    }
+    run(walking, has_lanes(look) ? FIRST_LANE + PFA_LANES : FIRST_LANE, tell);
+    if (look->settle != NULL) {
+        look->settle(look->to);
+    }
+    for (size_t i = 0; i < walking->count; i++) {
+        pfa_slab_clear(&walking->slabs[i]);
+    }
+    walking->count = 0;
+}
+
+static uint32_t read_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
+{
+    const reader_t *reader = to;
+    return pfa_slab_add_kind(reader->slab, &reader->walking->from, kind, weight, live);
+}
+
+static void read_row(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live)
+{
+    const reader_t *reader = to;
     (void)weight;
-    if (number == SKIP) {
-        return;
+    (void)live;
+    pfa_slab_add_row(reader->slab, &reader->walking->from, kind, row);
+}
+
+/* Where pictures have chunks that died since, which are told apart one after the other (analyze/trace/rows.h). */
+static bool is_in_order(const walking_t *walking, const pfa_block_t *block)
+{
+    return walking->from.whole || (walking->trace->live != NULL && block->kind == PFA_BLOCK_LIVE);
+}
+
+static void read_block(walking_t *walking, size_t number, unsigned worker)
+{
+    reader_t *reader = &walking->readers[worker];
+    pfa_slab_t *slab = &walking->slabs[number];
+    if (reader->rows == NULL) {
+        reader->rows = pfa_rows_begin(walking->trace, &walking->visitors[worker], false);
     }
-    if (walking->waiting.rows == NULL) {
-        tell_row(walking, number, row, live);
-        return;
+    reader->slab = slab;
+    slab->bad = !pfa_rows_block(reader->rows, walking->blocks[number]);
+}
+
+/* A task. */
+static void read_any(void *to, size_t number, unsigned worker)
+{
+    walking_t *walking = to;
+    if (!is_in_order(walking, walking->blocks[number])) {
+        read_block(walking, number, worker);
     }
-    pfa_waiting_row_t waiting = {.row = *row, .kind = number, .group = walking->list[number].kind.group, .live = live};
-    pfa_waiting_add(&walking->waiting, &waiting);
+}
+
+static void set_met(walking_t *walking)
+{
+    walking->from.met = walking->look->meet != NULL ? walking->met : NULL;
+    walking->from.met_count = walking->met_room;
+    if (walking->look->meet != NULL && walking->met == NULL) {
+        walking->met = pfa_memory_grow(NULL, &walking->met_room, 1, sizeof *walking->met);
+        set_met(walking);
+    }
+}
+
+/* Reads the blocks that slabs were given, and tells them. */
+static void walk_slabs(walking_t *walking, pfa_progress_t *progress)
+{
+    set_met(walking);
+    run(walking, walking->count, read_any);
+    for (size_t i = 0; i < walking->count; i++) {
+        if (is_in_order(walking, walking->blocks[i])) {
+            read_block(walking, i, 0);
+        }
+        walking->bad_blocks += walking->slabs[i].bad;
+        pfa_progress_step(progress, sizeof(pfa_block_header_t) + walking->blocks[i]->stored_size);
+    }
+    tell_slabs(walking);
+}
+
+static void walk_blocks(walking_t *walking, const char *what)
+{
+    const pfa_blocks_t *blocks = &walking->trace->blocks;
+    pfa_progress_t progress;
+    pfa_progress_begin(&progress, walking->trace->watch, what, blocks->size);
+    for (size_t i = 0; i < blocks->count; i++) {
+        const pfa_block_t *block = &blocks->list[i];
+        if (!pfa_rows_are_in(block, &walking->visitors[0])) {
+            pfa_progress_step(&progress, sizeof(pfa_block_header_t) + block->stored_size);
+            continue;
+        }
+        walking->blocks[walking->count++] = block;
+        if (walking->count == PFA_SLABS) {
+            walk_slabs(walking, &progress);
+        }
+    }
+    if (walking->count != 0) {
+        walk_slabs(walking, &progress);
+    }
+    pfa_progress_end(&progress);
+}
+
+/* Kinds of the live table come with one row each. */
+static uint32_t take_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
+{
+    reader_t *reader = to;
+    walking_t *walking = reader->walking;
+    if (walking->slabs[walking->count].kind_count == PFA_BATCH_ROWS) {
+        walking->count++;
+        if (walking->count == PFA_SLABS) {
+            tell_slabs(walking);
+            set_met(walking);
+        }
+    }
+    reader->slab = &walking->slabs[walking->count];
+    return pfa_slab_add_kind(reader->slab, &walking->from, kind, weight, live);
+}
+
+static int walk_table(walking_t *walking)
+{
+    reader_t *reader = &walking->readers[0];
+    if (reader->rows == NULL) {
+        reader->rows = pfa_rows_begin(walking->trace, &walking->visitors[0], false);
+    }
+    set_met(walking);
+    walking->visitors[0].kind = take_kind;
+    int error = pfa_rows_table(reader->rows);
+    walking->visitors[0].kind = read_kind;
+    walking->count += walking->slabs[walking->count].kind_count != 0;
+    if (walking->count != 0) {
+        tell_slabs(walking);
+    }
+    return error;
 }
 
 /* Of deaths that are known in sums only there is the stack, and that they died. */
@@ -317,7 +538,8 @@ static void take_notes(const pfa_query_t *query, pfa_source_t *source, const pfa
 /* What nobody asks of single chunks needs no look at them. */
 static bool needs_rows(const pfa_query_t *query, const pfa_look_t *look)
 {
-    return look->chunk != NULL || (query->where != NULL && pfa_where_needs_chunks(query->where));
+    return look->chunk != NULL || look->beside != NULL || look->lane_chunk != NULL ||
+           (query->where != NULL && pfa_where_needs_chunks(query->where));
 }
 
 /* A running process has more of them each time. */
@@ -328,29 +550,56 @@ static void grow_nodes(pfa_source_t *source, const pfa_trace_t *trace)
     source->node_count = (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX);
 }
 
+/* What slabs of this source are filled with, and how. */
+static void begin_reading(walking_t *walking)
+{
+    const pfa_query_t *query = walking->query;
+    const pfa_look_t *look = walking->look;
+    bool rows = needs_rows(query, look);
+    bool accesses = look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where));
+    walking->from = (pfa_slab_source_t){.query = query,
+                                        .source = walking->source,
+                                        .trace = walking->trace,
+                                        .rows = rows,
+                                        .accesses = accesses && pfa_trace_has_accesses(walking->trace),
+                                        .whole = look->whole,
+                                        .all_late = query->where != NULL || !pfa_groups_are_of_stacks(query)};
+    for (unsigned i = 0; i < pfa_workers_count(walking->workers); i++) {
+        walking->readers[i] = (reader_t){.walking = walking};
+        walking->visitors[i] = (pfa_visitor_t){.to = &walking->readers[i],
+                                               .accesses = walking->from.accesses,
+                                               .places = look->whole,
+                                               .kind = read_kind,
+                                               .row = rows ? read_row : NULL};
+    }
+}
+
+static void end_reading(walking_t *walking)
+{
+    for (unsigned i = 0; i < pfa_workers_count(walking->workers); i++) {
+        if (walking->readers[i].rows != NULL) {
+            pfa_rows_end(walking->readers[i].rows);
+        }
+    }
+}
+
 static int walk_source(walking_t *walking, const char *progress)
 {
     pfa_query_t *query = walking->query;
-    const pfa_look_t *look = walking->look;
     bool first = is_first(query);
-    pfa_visitor_t visitor = {.to = walking,
-                             .accesses =
-                                 look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where)),
-                             .places = look->places,
-                             .batch = begin_batch,
-                             .kind = meet_kind,
-                             .row = needs_rows(query, look) ? meet_row : NULL};
     if (first) {
         walking->source->tally = (pfa_tally_t){.frees = 0};
     }
     tell_source(walking, true);
     meet_folds(walking);
-    uint64_t bad_blocks = 0;
-    int error = pfa_rows_walk(walking->trace, &visitor, &bad_blocks, progress);
-    tell_waiting(walking);
+    walking->bad_blocks = 0;
+    begin_reading(walking);
+    walk_blocks(walking, progress);
+    int error = walk_table(walking);
+    end_reading(walking);
     tell_source(walking, false);
     if (error == 0 && first) {
-        take_notes(query, walking->source, walking->trace, bad_blocks);
+        take_notes(query, walking->source, walking->trace, walking->bad_blocks);
     }
     return error;
 }
@@ -378,24 +627,36 @@ static int walk_file(walking_t *walking, size_t number, const char *progress)
     return error;
 }
 
+static void walk_end(walking_t *walking)
+{
+    for (size_t i = 0; i < PFA_SLABS; i++) {
+        pfa_slab_free(&walking->slabs[i]);
+    }
+    pfa_workers_free(walking->workers);
+    pfa_memory_free(walking->met);
+    pfa_memory_free(walking->numbers);
+    pfa_memory_free(walking->slots);
+    pfa_lines_free(&walking->asked.lines);
+    pfa_memory_free(walking);
+}
+
 int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progress)
 {
-    walking_t walking = {.query = query, .look = look, .asked = {.query = query}};
     int error = 0;
-    walking.subject = (pfa_subject_t){.to = &walking.asked, .any_text = pfa_query_any_text};
     size_t sources = query->source_count;
     if (!pfa_query_find_sets(query) || query->source_count != sources) {
         return 1; /* who walks has begun with another number of them */
     }
-    if (look->grouped && needs_rows(query, look)) {
-        pfa_waiting_begin(&walking.waiting);
-    }
+    walking_t *walking = pfa_memory_get(1, sizeof *walking);
+    walking->query = query;
+    walking->look = look;
+    walking->asked.query = query;
+    walking->subject = (pfa_subject_t){.to = &walking->asked, .any_text = pfa_query_any_text};
+    walking->workers = pfa_workers_new(pfa_session_options(query->session)->threads);
     for (size_t i = 0; i < query->source_count && error == 0; i++) {
-        error = walk_file(&walking, i, progress);
+        error = walk_file(walking, i, progress);
     }
     query->walked = query->walked || (error == 0 && !query->uncounted);
-    pfa_waiting_end(&walking.waiting);
-    pfa_memory_free(walking.list);
-    pfa_lines_free(&walking.asked.lines);
+    walk_end(walking);
     return error;
 }

@@ -22,7 +22,7 @@ struct pfa_rows {
     pfa_bytes_t payload;
     pfa_region_list_t regions; /* of the picture whose rows are walked through */
     pfa_died_t died;
-    bool skip_died;
+    bool all;         /* pictures, and what died since */
     bool told;        /* what is said of accesses means something */
     uint32_t picture; /* that the batch is of, or 0 */
 };
@@ -33,7 +33,7 @@ static bool is_counted(uint64_t size_flags, bool live)
     return live || (size_flags & PFA_EVENT_BEFORE) == 0;
 }
 
-static walk_t *begin_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, bool skip_died)
+pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor, bool all)
 {
     walk_t *walk = pfa_memory_get(1, sizeof *walk);
     *walk = (walk_t){.trace = trace,
@@ -41,7 +41,7 @@ static walk_t *begin_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor
                      .decoder = pfa_memory_get(1, sizeof(decoder_t)),
                      .loader = pfa_loader_new(trace->fd),
                      .died = pfa_died_begin(trace),
-                     .skip_died = skip_died,
+                     .all = all,
                      .told = visitor->accesses && pfa_trace_has_accesses(trace)};
     return walk;
 }
@@ -136,7 +136,7 @@ static bool walk_picture(walk_t *walk, pfa_batch_reader_t *reader)
         if (row.place.address != 0) {
             row.place = pfa_region_list_find(&walk->regions, walk->picture, row.place.address);
         }
-        if (!walk->skip_died || !pfa_died_has(&walk->died, &record)) {
+        if (walk->all || !pfa_died_has(&walk->died, &record)) {
             visit_single(walk, &row, true);
         }
     }
@@ -199,7 +199,7 @@ static bool walk_batch(walk_t *walk, const uint8_t *bytes, size_t size, bool liv
     return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
 }
 
-static bool walk_block(walk_t *walk, const pfa_block_t *block, bool any_picture)
+bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
 {
     pfa_bytes_t *payload = &walk->payload;
     pfa_trace_live_t live;
@@ -218,17 +218,7 @@ static bool walk_block(walk_t *walk, const pfa_block_t *block, bool any_picture)
         return false;
     }
     walk->picture = live.number;
-    return !(any_picture || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
-}
-
-pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor)
-{
-    return begin_walk(trace, visitor, false);
-}
-
-bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block)
-{
-    return walk_block(rows, block, true);
+    return !(walk->all || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
 }
 
 static void walk_rings_of(const pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)
@@ -293,26 +283,36 @@ static void visit_record(void *to, const pfa_live_record_t *record, const pfa_ev
     visit_single(walk, &row, true);
 }
 
+int pfa_rows_table(pfa_rows_t *walk)
+{
+    const pfa_trace_t *trace = walk->trace;
+    if (trace->live == NULL) {
+        return 0;
+    }
+    pfa_rows_walk_rings(trace, visit_span, walk);
+    return pfa_livetable_records(trace->live, visit_record, walk);
+}
+
+bool pfa_rows_are_in(const pfa_block_t *block, const pfa_visitor_t *visitor)
+{
+    return block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE ||
+           (visitor->places && block->kind == PFA_BLOCK_REGIONS);
+}
+
 int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64_t *bad_blocks, const char *what)
 {
-    walk_t *walk = begin_walk(trace, visitor, true);
-    int error = 0;
+    walk_t *walk = pfa_rows_begin(trace, visitor, false);
     pfa_progress_t progress;
     pfa_progress_begin(&progress, trace->watch, what, trace->blocks.size);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
-        bool rows = block->kind == PFA_BLOCK_EVENTS || block->kind == PFA_BLOCK_LIVE ||
-                    (visitor->places && block->kind == PFA_BLOCK_REGIONS);
-        if (rows && !walk_block(walk, block, false)) {
+        if (pfa_rows_are_in(block, visitor) && !pfa_rows_block(walk, block)) {
             ++*bad_blocks;
         }
         pfa_progress_step(&progress, sizeof(pfa_block_header_t) + block->stored_size);
     }
     pfa_progress_end(&progress);
-    if (trace->live != NULL) {
-        pfa_rows_walk_rings(trace, visit_span, walk);
-        error = pfa_livetable_records(trace->live, visit_record, walk);
-    }
+    int error = pfa_rows_table(walk);
     pfa_rows_end(walk);
     return error;
 }

@@ -39,11 +39,17 @@ pfa_row_t pfa_row_of_span(const pfa_trace_t *trace, const pfa_live_span_t *span,
  * of walks through one trace may be under way. */
 int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64_t *bad_blocks, const char *progress);
 
-/* Block by block: the rows of one of EVENTS or LIVE, whatever picture it is of. False: they make no sense. One of REGIONS has none, but
- * what it says holds for rows that follow. */
+/* Block by block, each by any thread that has a pfa_rows_t of its own. pfa_rows_block tells the rows of a block of EVENTS or LIVE; false: they
+ * make no sense. One of REGIONS has none, but what it says holds for rows that follow. With `all`, rows of whatever picture are told, also
+ * of chunks that died since; else those that a walk tells. Then, where there is a live table and no `all`, live rows of blocks and of the table
+ * are to be told by one pfa_rows_t. */
 typedef struct pfa_rows pfa_rows_t;
-pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor);
+pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor, bool all);
 bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block);
+/* Whether pfa_rows_block has anything to do with it. */
+bool pfa_rows_are_in(const pfa_block_t *block, const pfa_visitor_t *visitor);
+/* The rows that are in the live table alone: deaths, then live ones. 0 or an error number, as of pfa_rows_walk. */
+int pfa_rows_table(pfa_rows_t *rows);
 void pfa_rows_end(pfa_rows_t *rows);
 /* The deaths that are only in rings. */
 typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);

@@ -17,6 +17,17 @@ void pfa_tally_kind(pfa_tally_t *tally, const pfa_trace_t *trace, const pfa_batc
     tally->unknown_stacks += kind->stack >= trace->node_count ? kind->rows : 0;
 }
 
+void pfa_tally_join(pfa_tally_t *tally, const pfa_tally_t *other)
+{
+    tally->frees += other->frees;
+    tally->bytes_freed += other->bytes_freed;
+    tally->live_chunks += other->live_chunks;
+    tally->live_bytes += other->live_bytes;
+    tally->deaths += other->deaths;
+    tally->lives += other->lives;
+    tally->unknown_stacks += other->unknown_stacks;
+}
+
 void pfa_tally_folds(pfa_tally_t *tally, const pfa_trace_t *trace)
 {
     for (size_t i = 0; i < trace->fold_count; i++) {
@@ -81,7 +92,7 @@ int pfa_tally_check(pfa_tally_t *tally, const pfa_trace_t *trace, pfa_account_t 
     pfa_visitor_t nothing = {.accesses = true, .row = ignore_row};
     int error = walk(tally, trace, account, true);
     pfa_loader_t *loader = pfa_loader_new(trace->fd);
-    pfa_rows_t *rows = pfa_rows_begin(trace, &nothing);
+    pfa_rows_t *rows = pfa_rows_begin(trace, &nothing, true);
     for (size_t i = 0; i < trace->blocks.count; i++) {
         const pfa_block_t *block = &trace->blocks.list[i];
         account->bad_blocks += is_other_picture(trace, loader, block) && !pfa_rows_block(rows, block);

@@ -17,6 +17,8 @@ typedef struct pfa_tally {
 /* Adds rows to a tally; for visitors. */
 void pfa_tally_kind(pfa_tally_t *tally, const pfa_trace_t *trace, const pfa_batch_kind_t *kind, double weight,
                     bool live);
+/* Adds what is in another one. */
+void pfa_tally_join(pfa_tally_t *tally, const pfa_tally_t *other);
 void pfa_tally_folds(pfa_tally_t *tally, const pfa_trace_t *trace);
 /* All of a trace. 0 or an error number. */
 int pfa_tally_trace(pfa_tally_t *tally, const pfa_trace_t *trace, pfa_account_t *account);

@@ -71,7 +71,7 @@ static void walk_blocks(walk_t *walk)
 {
     const pfa_blocks_t *blocks = &walk->trace->blocks;
     pfa_visitor_t visitor = {.to = walk, .accesses = true, .places = true, .row = see_row};
-    pfa_rows_t *rows = pfa_rows_begin(walk->trace, &visitor);
+    pfa_rows_t *rows = pfa_rows_begin(walk->trace, &visitor, true);
     for (size_t i = 0; i < blocks->count; i++) {
         const pfa_block_t *block = &blocks->list[i];
         pfa_fuzz_hear(pfa_block_name(block->kind));
@@ -220,8 +220,8 @@ static void tell_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
     if (chunk->accesses != NULL) {
         fprintf(asked->to, ", touched %.0f bytes", chunk->touched);
     }
-    if (chunk->row->place.address != 0) {
-        fprintf(asked->to, ", at %" PRIx64, chunk->row->place.address);
+    if (chunk->whole->place.address != 0) {
+        fprintf(asked->to, ", at %" PRIx64, chunk->whole->place.address);
     }
     fputc('\n', asked->to);
 }
@@ -229,7 +229,7 @@ static void tell_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
 static int collect(void *answer, const void *options)
 {
     asked_t *asked = answer;
-    pfa_look_t look = {.to = asked, .accesses = true, .places = true, .chunk = tell_chunk};
+    pfa_look_t look = {.to = asked, .accesses = true, .whole = true, .chunk = tell_chunk};
     pfa_query_t *query = &asked->answer.query;
     asked->to = (FILE *)(uintptr_t)options;
     for (size_t sources = query->source_count; pfa_query_walk(query, &look, "reading") != 0;

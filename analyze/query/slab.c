@@ -1,0 +1,197 @@
+/* Owns the rows that a walk goes through. See analyze/query/slab.h. */
+#include "analyze/query/slab.h"
+#include "analyze/base/memory.h"
+#include "analyze/query/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+void pfa_slab_clear(pfa_slab_t *slab)
+{
+    slab->kind_count = slab->late_count = slab->row_count = 0;
+    slab->tally = (pfa_tally_t){.frees = 0};
+    slab->bad = false;
+}
+
+void pfa_slab_free(pfa_slab_t *slab)
+{
+    pfa_memory_free(slab->kinds);
+    pfa_memory_free(slab->late);
+    pfa_memory_free(slab->rows);
+    pfa_memory_free(slab->accesses);
+    pfa_memory_free(slab->whole);
+    pfa_memory_free(slab->kind_order);
+    pfa_memory_free(slab->row_order);
+    *slab = (pfa_slab_t){.kinds = NULL};
+}
+
+/* The stack of a node, if it is known already. */
+static bool find_stack(const pfa_source_t *source, uint32_t node, uint32_t *stack)
+{
+    *stack = node < PFA_NODE_FIRST         ? node
+             : node >= source->node_count  ? PFA_NODE_UNKNOWN
+             : source->stack_of[node] != 0 ? source->stack_of[node]
+                                           : PFA_SKIP;
+    return *stack != PFA_SKIP;
+}
+
+static bool has_met(const pfa_slab_source_t *from, uint32_t stack, uint8_t role)
+{
+    return stack < from->met_count && (from->met[stack] & role) != 0;
+}
+
+/* Whether all that it takes is known. */
+static bool look_up(const pfa_slab_source_t *from, pfa_kind_t *kind, const pfa_batch_kind_t *given)
+{
+    uint32_t stack;
+    uint32_t free_stack = PFA_NODE_UNKNOWN;
+    if (!find_stack(from->source, given->stack, &stack) ||
+        (!kind->live && !find_stack(from->source, given->free_stack, &free_stack))) {
+        return false;
+    }
+    kind->stack = stack;
+    kind->free_stack = free_stack;
+    return true;
+}
+
+static bool is_told(const pfa_slab_source_t *from, pfa_kind_t *kind)
+{
+    if (from->met != NULL && !(has_met(from, kind->stack, kind->live ? PFA_MET_LIVE : PFA_MET_DEAD) &&
+                               (kind->live || has_met(from, kind->free_stack, PFA_MET_FREES)))) {
+        return false;
+    }
+    kind->group = from->all_late ? PFA_SKIP : pfa_query_stack_group(from->query, kind->stack);
+    return kind->group != PFA_SKIP;
+}
+
+uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *given,
+                           double weight, bool live)
+{
+    uint32_t number = slab->kind_count;
+    slab->kinds = pfa_memory_grow(slab->kinds, &slab->kind_room, (size_t)number + 1, sizeof *slab->kinds);
+    pfa_slab_kind_t *kind = &slab->kinds[number];
+    *kind = (pfa_slab_kind_t){.kind = {.source = from->source,
+                                       .size = given->size_flags >> PFA_RECORD_SIZE_SHIFT,
+                                       .weight = weight,
+                                       .stack = given->stack,
+                                       .free_stack = given->free_stack,
+                                       .flags = (uint32_t)(given->size_flags & PFA_EVENT_FLAGS),
+                                       .thread = given->thread,
+                                       .free_thread = given->free_thread,
+                                       .last_thread = given->last_thread,
+                                       .tag = given->tag,
+                                       .live = live},
+                              .rows = given->rows};
+    kind->raw = !look_up(from, &kind->kind, given);
+    if (kind->raw || !is_told(from, &kind->kind)) {
+        slab->late = pfa_memory_grow(slab->late, &slab->late_room, (size_t)slab->late_count + 1, sizeof *slab->late);
+        slab->late[slab->late_count++] = number;
+    }
+    pfa_tally_kind(&slab->tally, from->trace, given, weight, live);
+    slab->kind_count++;
+    return number;
+}
+
+void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row)
+{
+    size_t number = slab->row_count;
+    slab->rows = pfa_memory_grow(slab->rows, &slab->row_room, number + 1, sizeof *slab->rows);
+    slab->rows[number] = (pfa_chunk_row_t){.alloc_time = row->event.alloc_time,
+                                           .free_time = row->event.free_time,
+                                           .life = row->life,
+                                           .kind = kind,
+                                           .type_link = row->event.type_link,
+                                           .moved_link = row->event.moved_link,
+                                           .told = row->told};
+    if (from->accesses) {
+        slab->accesses = pfa_memory_grow(slab->accesses, &slab->access_room, number + 1, sizeof *slab->accesses);
+        slab->accesses[number] = row->accesses;
+    }
+    if (from->whole) {
+        slab->whole = pfa_memory_grow(slab->whole, &slab->whole_room, number + 1, sizeof *slab->whole);
+        slab->whole[number] = *row;
+    }
+    slab->row_count++;
+}
+
+static uint32_t group_of_row(const pfa_slab_t *slab, uint32_t row)
+{
+    uint32_t kind = slab->rows[row].kind;
+    return kind != PFA_SKIP ? slab->kinds[kind].kind.group : PFA_SKIP;
+}
+
+static uint32_t group_of_kind(const pfa_slab_t *slab, uint32_t kind)
+{
+    return slab->kinds[kind].kind.group;
+}
+
+/* Counts, then puts each behind those of its lane before it. */
+static void sort(const pfa_slab_t *slab, uint32_t count, uint32_t (*group_of)(const pfa_slab_t *slab, uint32_t number),
+                 uint32_t *order, uint32_t ends[PFA_LANES])
+{
+    memset(ends, 0, PFA_LANES * sizeof *ends);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t group = group_of(slab, i);
+        ends[pfa_lane_of(group)] += group != PFA_SKIP;
+    }
+    for (uint32_t i = 0, end = 0; i < PFA_LANES; i++) {
+        uint32_t start = end;
+        end += ends[i];
+        ends[i] = start;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t group = group_of(slab, i);
+        if (group != PFA_SKIP) {
+            order[ends[pfa_lane_of(group)]++] = i;
+        }
+    }
+}
+
+void pfa_slab_sort(pfa_slab_t *slab)
+{
+    slab->kind_order =
+        pfa_memory_grow(slab->kind_order, &slab->kind_order_room, slab->kind_count, sizeof *slab->kind_order);
+    sort(slab, slab->kind_count, group_of_kind, slab->kind_order, slab->kind_ends);
+    slab->row_order = pfa_memory_grow(slab->row_order, &slab->row_order_room, slab->row_count, sizeof *slab->row_order);
+    sort(slab, slab->row_count, group_of_row, slab->row_order, slab->row_ends);
+}
+
+static double ns_of(const pfa_source_t *source, uint64_t time)
+{
+    return source->start_ns + (double)(int64_t)(time - source->start.counter) * source->ns_per_tick;
+}
+
+static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size)
+{
+    const pfa_event_accesses_t *accesses = chunk->accesses;
+    uint64_t low;
+    uint64_t behind;
+    pfa_access_bytes(accesses, size, &low, &behind);
+    chunk->touched = (double)(behind - low);
+    chunk->is_touched = accesses->length != 0 || accesses->reads != 0 || accesses->writes != 0;
+    chunk->first = chunk->last = chunk->born;
+    if (accesses->length != 0) {
+        double end = chunk->born + chunk->life;
+        chunk->first = fmax(ns_of(source, accesses->first), chunk->born);
+        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), end);
+        chunk->first = fmin(chunk->first, chunk->last);
+    }
+    chunk->wait = chunk->is_touched ? chunk->first - chunk->born : chunk->life;
+    chunk->idle = fmax(chunk->life - (chunk->last - chunk->born), 0);
+}
+
+void pfa_slab_chunk(const pfa_slab_t *slab, uint32_t number, bool accesses, pfa_chunk_t *chunk)
+{
+    const pfa_chunk_row_t *row = &slab->rows[number];
+    const pfa_kind_t *kind = &slab->kinds[row->kind].kind;
+    const pfa_source_t *source = kind->source;
+    chunk->row = row;
+    chunk->whole = slab->whole != NULL ? &slab->whole[number] : NULL;
+    chunk->born = ns_of(source, row->alloc_time);
+    chunk->died = fmax(kind->live ? source->end_ns : ns_of(source, row->free_time), chunk->born);
+    chunk->life = kind->live ? chunk->died - chunk->born : (double)row->life * source->ns_per_tick;
+    chunk->accesses = accesses && row->told ? &slab->accesses[number] : NULL;
+    if (chunk->accesses != NULL) {
+        fill_accesses(source, chunk, kind->size);
+    }
+}

@@ -1,0 +1,75 @@
+/* Rows of a trace while a walk goes through them. A slab has those of one block, or some ten thousand of a live table; a walk has some slabs
+ * at a time. They are filled by any thread, each slab by one; then, in their order, what is not known yet of their kinds is looked up; then they
+ * are told, also by several threads: each lane by one. For analyze/query alone. */
+#ifndef PFA_ANALYZE_QUERY_SLAB_H
+#define PFA_ANALYZE_QUERY_SLAB_H
+
+#include "analyze/query/query.h"
+#include "analyze/trace/rows.h"
+
+/* Of kinds that are not asked for, and of rows. */
+#define PFA_SKIP UINT32_MAX
+
+/* So many at a time, however many threads there are: what a walk tells must not depend on that. */
+enum { PFA_SLABS = 16 };
+
+typedef struct pfa_slab_kind {
+    pfa_kind_t kind; /* the group is PFA_SKIP if it is not asked for */
+    uint32_t rows;   /* that are asked for */
+    uint32_t open;   /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
+    bool raw;        /* its stacks are nodes of the trace still */
+} pfa_slab_kind_t;
+
+typedef struct pfa_slab {
+    pfa_slab_kind_t *kinds;
+    uint32_t kind_count;
+    size_t kind_room;
+    uint32_t *late; /* kinds that have to be looked up in order */
+    uint32_t late_count;
+    size_t late_room;
+    pfa_chunk_row_t *rows;
+    uint32_t row_count;
+    size_t row_room;
+    pfa_event_accesses_t *accesses; /* by row, if they are asked for */
+    size_t access_room;
+    pfa_row_t *whole; /* likewise */
+    size_t whole_room;
+    pfa_tally_t tally; /* of all its kinds */
+    bool bad;          /* it ends in what makes no sense */
+    /* By lane: the kinds and rows that are asked for, in order. */
+    uint32_t *kind_order;
+    size_t kind_order_room;
+    uint32_t *row_order;
+    size_t row_order_room;
+    uint32_t kind_ends[PFA_LANES];
+    uint32_t row_ends[PFA_LANES];
+} pfa_slab_t;
+
+/* What slabs are filled with. */
+typedef struct pfa_slab_source {
+    const pfa_query_t *query;
+    const pfa_source_t *source;
+    const pfa_trace_t *trace;
+    const uint8_t *met; /* by stack, up to `met_count`: in which roles a walk has told it; NULL: nobody is told */
+    size_t met_count;
+    bool rows;
+    bool accesses;
+    bool whole;
+    bool all_late; /* kinds depend on what is found out in order */
+} pfa_slab_source_t;
+
+/* Roles of stacks. */
+enum { PFA_MET_DEAD = 1, PFA_MET_LIVE = 2, PFA_MET_FREES = 4 };
+
+void pfa_slab_clear(pfa_slab_t *slab);
+void pfa_slab_free(pfa_slab_t *slab);
+/* As a visitor's functions (analyze/trace/rows.h). */
+uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *kind, double weight,
+                           bool live);
+void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row);
+/* Puts kinds and rows in order by lane. */
+void pfa_slab_sort(pfa_slab_t *slab);
+/* A chunk as it is told. */
+void pfa_slab_chunk(const pfa_slab_t *slab, uint32_t row, bool accesses, pfa_chunk_t *chunk);
+
+#endif
