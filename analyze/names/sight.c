@@ -56,10 +56,11 @@ static pfa_sight_t look(pfa_stacks_t *stacks, uint32_t stack)
 
 pfa_sight_t pfa_sight_of(pfa_sights_t *sights, uint32_t stack)
 {
-    sights->known = pfa_memory_grow(sights->known, &sights->room, (size_t)stack + 1, sizeof *sights->known);
-    if (sights->known[stack] == PFA_SIGHT_UNASKED) {
-        sights->known[stack] = (uint8_t)look(sights->stacks, stack);
+    if (stack < sights->room && sights->known[stack] != PFA_SIGHT_UNASKED) {
+        return (pfa_sight_t)sights->known[stack];
     }
+    sights->known = pfa_memory_grow(sights->known, &sights->room, (size_t)stack + 1, sizeof *sights->known);
+    sights->known[stack] = (uint8_t)look(sights->stacks, stack);
     return (pfa_sight_t)sights->known[stack];
 }
 

@@ -78,7 +78,7 @@ void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
     if (!pfa_at_peak_within(report, kind->source->number, chunk->row->alloc_time, chunk->row->free_time)) {
         return;
     }
-    pfa_point_t *point = pfa_report_point(report, kind->group);
+    pfa_point_t *point = &report->points[kind->group];
     double size = (double)kind->size;
     point->peak_chunks += kind->weight;
     point->peak_bytes += kind->weight * size;
@@ -87,7 +87,6 @@ void pfa_at_peak_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
     if (kind->live) {
         add_estimate(&point->kept, kind, size);
     }
-    pfa_copying_add(report, kind, chunk);
     pfa_report_add_size(report, kind, PFA_SIZED_PEAK, kind->weight);
     if (chunk->accesses != NULL && pfa_sight_of(&report->memoro.sights, kind->stack) != PFA_SIGHT_BLIND) {
         add_spare(report, point, kind, chunk);

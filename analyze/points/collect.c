@@ -3,6 +3,7 @@
 #include "analyze/base/memory.h"
 #include "analyze/query/keys.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ typedef struct adding {
     pfa_thread_total_t *threads; /* by number */
     size_t thread_room;
     uint32_t full;
-    bool touched; /* one of the source's chunks was */
+    _Atomic bool touched; /* one of the source's chunks was */
 } adding_t;
 
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group)
@@ -40,8 +41,6 @@ static void add_size(pfa_size_class_t sizes[PFA_SIZES], uint64_t size, double ch
 void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks)
 {
     if (report->wants_point_sizes) {
-        report->point_sizes = pfa_memory_grow(report->point_sizes, &report->point_sizes_room, (size_t)kind->group + 1,
-                                              sizeof *report->point_sizes);
         add_size(report->point_sizes[kind->group].of[which], kind->size, chunks);
     }
 }
@@ -53,11 +52,29 @@ static void add_tally(pfa_tally_t *tally, double rows, double chunks, double byt
     *(live ? &tally->lives : &tally->deaths) += (uint64_t)rows;
 }
 
+/* What all groups have in common, in order. */
 static void add_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     adding_t *adding = to;
     pfa_report_t *report = adding->report;
-    pfa_point_t *point = pfa_report_point(report, kind->group);
+    double chunks = kind->weight * rows;
+    double bytes = chunks * (double)kind->size;
+    pfa_thread_total_t *thread = find_thread(adding, kind->thread);
+    thread->allocations += chunks;
+    thread->bytes += bytes;
+    if (!kind->live) {
+        find_thread(adding, kind->free_thread)->frees += chunks;
+    }
+    add_size(report->sizes, kind->size, chunks);
+    add_tally(&report->tally, rows, chunks, bytes, kind->live);
+    add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
+}
+
+static void add_kind_to_point(void *to, const pfa_kind_t *kind, double rows)
+{
+    const adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    pfa_point_t *point = &report->points[kind->group];
     double chunks = kind->weight * rows;
     double bytes = chunks * (double)kind->size;
     double variance = rows * kind->weight * (kind->weight - 1);
@@ -69,19 +86,10 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
     point->largest = kind->size > point->largest ? kind->size : point->largest;
     *(kind->live ? &point->live_chunks : &point->frees) += chunks;
     *(kind->live ? &point->live_bytes : &point->bytes_freed) += bytes;
-    pfa_thread_total_t *thread = find_thread(adding, kind->thread);
-    thread->allocations += chunks;
-    thread->bytes += bytes;
-    if (!kind->live) {
-        find_thread(adding, kind->free_thread)->frees += chunks;
-    }
-    add_size(report->sizes, kind->size, chunks);
     pfa_report_add_size(report, kind, PFA_SIZED_ALL, chunks);
     if (kind->live) {
         pfa_report_add_size(report, kind, PFA_SIZED_LIVE, chunks);
     }
-    add_tally(&report->tally, rows, chunks, bytes, kind->live);
-    add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
 }
 
 static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
@@ -98,14 +106,15 @@ static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint3
 static void add_accesses(adding_t *adding, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_report_t *report = adding->report;
-    report->accesses =
-        pfa_memory_grow(report->accesses, &report->access_room, (size_t)kind->group + 1, sizeof *report->accesses);
     if (pfa_sight_of(&report->memoro.sights, kind->stack) == PFA_SIGHT_BLIND) {
         report->accesses[kind->group].blind += kind->weight;
     } else {
         pfa_access_add(&report->accesses[kind->group], kind, chunk, adding->full);
     }
-    adding->touched = adding->touched || chunk->accesses->reads != 0 || chunk->accesses->writes != 0;
+    if ((chunk->accesses->reads != 0 || chunk->accesses->writes != 0) &&
+        !atomic_load_explicit(&adding->touched, memory_order_relaxed)) {
+        atomic_store_explicit(&adding->touched, true, memory_order_relaxed);
+    }
 }
 
 static void add_to_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -121,7 +130,66 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
         add_accesses(adding, kind, chunk);
     }
     pfa_memoro_add(&adding->report->memoro, kind, chunk);
-    add_to_peak(to, kind, chunk);
+}
+
+static bool is_linked(void *to, const pfa_kind_t *kind)
+{
+    const adding_t *adding = to;
+    return pfa_memoro_is_linked(&adding->report->memoro, kind);
+}
+
+static void add_linked(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const adding_t *adding = to;
+    pfa_memoro_add_linked(&adding->report->memoro, kind, chunk);
+}
+
+static void mark(void *to, const pfa_kind_t *kind)
+{
+    const adding_t *adding = to;
+    pfa_memoro_mark(&adding->report->memoro, kind);
+}
+
+/* Whether what was done with chunks of a stack is seen is found out by names, one at a time. */
+static void meet(void *to, const pfa_kind_t *kind)
+{
+    const adding_t *adding = to;
+    if (kind->source->has_accesses) {
+        (void)pfa_sight_of(&adding->report->memoro.sights, kind->stack);
+    }
+}
+
+/* So that nothing moves while it is added to. */
+static void make_room(void *to)
+{
+    const adding_t *adding = to;
+    pfa_report_t *report = adding->report;
+    size_t groups = pfa_query_groups(report->query);
+    if (groups != 0) {
+        (void)pfa_report_point(report, (uint32_t)(groups - 1));
+    }
+    if (report->wants_point_sizes) {
+        report->point_sizes =
+            pfa_memory_grow(report->point_sizes, &report->point_sizes_room, groups, sizeof *report->point_sizes);
+    }
+    if (report->query->has_accesses) {
+        report->accesses = pfa_memory_grow(report->accesses, &report->access_room, groups, sizeof *report->accesses);
+    }
+    pfa_memoro_ready(&report->memoro, groups);
+}
+
+static void settle(void *to)
+{
+    const adding_t *adding = to;
+    pfa_memoro_settle_groups(&adding->report->memoro);
+}
+
+static void add_copied(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const adding_t *adding = to;
+    if (pfa_summit_alive(adding->report->summit, kind, chunk)) {
+        pfa_copying_add(adding->report, kind, chunk);
+    }
 }
 
 static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -217,9 +285,23 @@ static bool find_peak(adding_t *adding)
 static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
 {
     adding_t adding = {.report = report};
-    pfa_look_t first = {
-        .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_first, .fold = add_fold};
-    pfa_look_t at_peak = {.to = &adding, .chunk = add_at_peak};
+    pfa_look_t first = {.to = &adding,
+                        .accesses = true,
+                        .plain = true,
+                        .meet = meet,
+                        .ready = make_room,
+                        .mark = mark,
+                        .kind = add_kind,
+                        .chunk = add_to_peak,
+                        .beside = add_linked,
+                        .is_beside = is_linked,
+                        .lane_kind = add_kind_to_point,
+                        .lane_chunk = add_chunk,
+                        .settle = settle,
+                        .source = see_first,
+                        .fold = add_fold};
+    pfa_look_t at_peak = {
+        .to = &adding, .plain = true, .meet = meet, .ready = make_room, .chunk = add_copied, .lane_chunk = add_at_peak};
     report->file_count = report->query->source_count;
     report->files = pfa_memory_get(report->file_count, sizeof *report->files);
     report->summit = pfa_summit_new(report->query, true);

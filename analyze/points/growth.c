@@ -257,8 +257,7 @@ static void remember_moved(pfa_growths_t *growths, const pfa_kind_t *kind, const
     uint64_t key;
     moved_t *moved = moved_slot(growths, thread_of(kind, kind->free_thread), chunk->row->moved_link, &key);
     end_run(growths, moved->run, moved->size);
-    *moved =
-        (moved_t){.key = key, .time = chunk->row->free_time, .size = kind->size, .group = kind->group, .run = run};
+    *moved = (moved_t){.key = key, .time = chunk->row->free_time, .size = kind->size, .group = kind->group, .run = run};
 }
 
 /* Sizes of the same point that go up and down alike do not grow. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds)
 {
@@ -35,43 +36,77 @@ void pfa_memoro_free(pfa_memoro_t *memoro)
     if (memoro->growths != NULL) {
         pfa_growths_free(memoro->growths);
     }
+    pfa_memory_free(memoro->linked);
+    pfa_memory_free(memoro->lanes);
     pfa_sights_free(&memoro->sights);
     pfa_memory_free(memoro->points);
 }
 
-static pfa_memoro_point_t *find_point(pfa_memoro_t *memoro, uint32_t group)
-{
-    memoro->points = pfa_memory_grow(memoro->points, &memoro->point_room, (size_t)group + 1, sizeof *memoro->points);
-    memoro->point_count = group >= memoro->point_count ? (size_t)group + 1 : memoro->point_count;
-    return &memoro->points[group];
-}
-
 static pfa_growth_t *find_growth(void *to, uint32_t group)
 {
-    return &find_point(to, group)->growth;
+    const pfa_memoro_t *memoro = to;
+    return &memoro->points[group].growth;
+}
+
+void pfa_memoro_ready(pfa_memoro_t *memoro, size_t groups)
+{
+    memoro->points = pfa_memory_grow(memoro->points, &memoro->point_room, groups, sizeof *memoro->points);
+    memoro->linked = pfa_memory_grow(memoro->linked, &memoro->linked_room, groups, sizeof *memoro->linked);
+    memoro->point_count = groups > memoro->point_count ? groups : memoro->point_count;
+    if (memoro->lanes == NULL) {
+        memoro->lanes = pfa_memory_get(PFA_LANES, sizeof *memoro->lanes);
+        memoro->growths = pfa_growths_new((uint32_t)memoro->thresholds.run_chunks, find_growth, memoro);
+    }
+}
+
+/* Whether realloc made or ended it: runs go on from group to group then. */
+static bool is_linked(const pfa_kind_t *kind)
+{
+    return (kind->flags & PFA_RECORD_REALLOC) != 0 || pfa_memoro_is_moved(kind);
+}
+
+void pfa_memoro_mark(pfa_memoro_t *memoro, const pfa_kind_t *kind)
+{
+    if (is_linked(kind) && !atomic_load_explicit(&memoro->linked[kind->group], memory_order_relaxed)) {
+        atomic_store_explicit(&memoro->linked[kind->group], true, memory_order_relaxed);
+    }
+}
+
+static size_t count_groups(const pfa_memoro_t *memoro)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PFA_LANES; i++) {
+        count += memoro->lanes[i].groups;
+    }
+    return count;
 }
 
 static void widen_groups(pfa_memoro_t *memoro)
 {
     memoro->group_ns *= 2;
-    memoro->group_count = 0;
-    for (size_t i = 0; i < memoro->point_count; i++) {
+    memset(memoro->lanes, 0, PFA_LANES * sizeof *memoro->lanes);
+    for (uint32_t i = 0; i < memoro->point_count; i++) {
         pfa_bursts_widen(&memoro->points[i].bursts, memoro->group_ns);
-        memoro->group_count += memoro->points[i].bursts.count;
+        memoro->lanes[pfa_lane_of(i)].groups += memoro->points[i].bursts.count;
+    }
+}
+
+void pfa_memoro_settle_groups(pfa_memoro_t *memoro)
+{
+    /* Each point has one in the end. */
+    while ((double)count_groups(memoro) > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
+        widen_groups(memoro);
     }
 }
 
 static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    memoro->group_count -= point->bursts.count;
+    size_t *groups = &memoro->lanes[pfa_lane_of(kind->group)].groups;
+    *groups -= point->bursts.count;
     pfa_bursts_add(&point->bursts, memoro->group_ns, memoro->step_ns, chunk, kind->weight,
                    kind->weight * (double)kind->size);
     pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
-    memoro->group_count += point->bursts.count;
-    /* Each point has one in the end. */
-    while ((double)memoro->group_count > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
-        widen_groups(memoro);
-    }
+    *groups += point->bursts.count;
 }
 
 static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, double weight, double bytes)
@@ -158,7 +193,6 @@ static void add_accesses(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const 
     point->reach = accesses->length != 0 && reach > point->reach ? reach : point->reach;
     point->useful += weight * (chunk->life > 0 ? (chunk->last - chunk->first) / chunk->life : chunk->is_touched);
     infer(memoro, point, kind, chunk, bytes);
-    memoro->has_accesses = true;
 }
 
 static void see(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
@@ -175,7 +209,7 @@ static void see(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_
 
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    pfa_memoro_point_t *point = find_point(memoro, kind->group);
+    pfa_memoro_point_t *point = &memoro->points[kind->group];
     double weight = kind->weight;
     double size = (double)kind->size;
     double bytes = weight * size;
@@ -201,17 +235,24 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     if (chunk->accesses != NULL) {
         see(memoro, point, kind, chunk, bytes);
     }
-    if (!kind->source->sampled) { /* may move points in memory */
-        if (memoro->growths == NULL) {
-            memoro->growths = pfa_growths_new((uint32_t)memoro->thresholds.run_chunks, find_growth, memoro);
-        }
+    if (!kind->source->sampled && !memoro->linked[kind->group]) {
         pfa_growths_add(memoro->growths, &point->growth, kind, chunk);
     }
 }
 
+bool pfa_memoro_is_linked(const pfa_memoro_t *memoro, const pfa_kind_t *kind)
+{
+    return !kind->source->sampled && memoro->linked[kind->group];
+}
+
+void pfa_memoro_add_linked(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    pfa_growths_add(memoro->growths, &memoro->points[kind->group].growth, kind, chunk);
+}
+
 void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    pfa_own_peak_t *own = &find_point(memoro, kind->group)->own_peak;
+    pfa_own_peak_t *own = &memoro->points[kind->group].own_peak;
     if (own->events != NULL) {
         pfa_own_peak_add_again(own, memoro->end_ns, chunk, kind->live, kind->weight * (double)kind->size);
     }

@@ -28,6 +28,7 @@
 #include "analyze/names/sight.h"
 #include "analyze/query/query.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define PFA_SCORE_LEAST 0.01
@@ -110,19 +111,26 @@ typedef struct pfa_score_total {
     size_t least;  /* of these, counted as PFA_SCORE_LEAST */
 } pfa_score_total_t;
 
+/* What groups of a lane have in common. */
+typedef struct pfa_memoro_lane {
+    _Alignas(64) size_t groups; /* of bursts */
+} pfa_memoro_lane_t;
+
 typedef struct pfa_memoro {
     pfa_thresholds_t thresholds;
     double run_ns;   /* of the query, */
     double end_ns;   /* and when it ends */
     double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
     double group_ns_asked;      /* for */
-    size_t group_count;         /* of all points */
     double step_ns;             /* the coarsest step that moments are cut to, */
     double life_step_ns;        /* and that lives are: of traces of version 1 */
     pfa_memoro_point_t *points; /* by group of the query */
     size_t point_count;
     size_t point_room;
     pfa_growths_t *growths;
+    _Atomic bool *linked; /* by group: realloc made or ended chunks of it */
+    size_t linked_room;
+    pfa_memoro_lane_t *lanes; /* PFA_LANES of them */
     pfa_sights_t sights;
     size_t
         blind_points; /* whose chunks are all of code that is not instrumented: they have no score of what was done with them */
@@ -132,8 +140,15 @@ typedef struct pfa_memoro {
 } pfa_memoro_t;
 
 void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresholds_t *thresholds);
-/* One chunk; the walk is to tell accesses. */
+/* Of the walk (pfa_look_t), which is to tell accesses: before chunks of so many groups are told, with each kind that has some, */
+void pfa_memoro_ready(pfa_memoro_t *memoro, size_t groups);
+void pfa_memoro_mark(pfa_memoro_t *memoro, const pfa_kind_t *kind);
+/* each chunk, by lanes; those of linked groups in order, besides; */
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+bool pfa_memoro_is_linked(const pfa_memoro_t *memoro, const pfa_kind_t *kind);
+void pfa_memoro_add_linked(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+/* and after them. */
+void pfa_memoro_settle_groups(pfa_memoro_t *memoro);
 /* Once all were added: scores. */
 void pfa_memoro_end(pfa_memoro_t *memoro);
 /* Then, in a second walk: one chunk; and once all were added, the points' own peaks, and marks. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 1 << 20, EVENTS_MAX = 4 << 20 };
+enum { BUCKETS = 1 << 20, FEW = 2 << 20, EVENTS_MAX = 4 << 20 };
 
 typedef struct bucket {
     double births;
@@ -124,7 +124,7 @@ static void add_event(pfa_peak_t *peak, uint64_t time, double change)
         }
         return;
     }
-    if (peak->all && peak->count == EVENTS_MAX) {
+    if (peak->all && peak->count == FEW) {
         put_in_buckets(peak);
     }
     if (peak->all) {

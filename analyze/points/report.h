@@ -130,7 +130,7 @@ int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_o
 void pfa_points_forget(pfa_report_t *report);
 /* The point of a group of the query, new ones with zeros. */
 pfa_point_t *pfa_report_point(pfa_report_t *report, uint32_t group);
-/* So many chunks of a kind, by size, if sizes are asked for. */
+/* So many chunks of a kind, by size, if sizes are asked for: of a group that there is room for. */
 void pfa_report_add_size(pfa_report_t *report, const pfa_kind_t *kind, pfa_sized_t which, double chunks);
 /* The sum of all points. */
 pfa_point_t pfa_report_sum(const pfa_report_t *report);

@@ -192,6 +192,7 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
     }
     for (size_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
+        memoro->has_accesses = memoro->has_accesses || point->told_chunks > 0;
         if (point->rows > 0) {
             score_point(memoro, point);
             infer_late(memoro, point);

@@ -146,6 +146,7 @@ typedef struct pfa_look {
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     void (*beside)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    bool (*is_beside)(void *to, const pfa_kind_t *kind); /* whether it is told of this kind's chunks */
     void (*lane_kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*lane_chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     void (*settle)(void *to);

@@ -20,8 +20,10 @@ void pfa_slab_free(pfa_slab_t *slab)
     pfa_memory_free(slab->rows);
     pfa_memory_free(slab->accesses);
     pfa_memory_free(slab->whole);
-    pfa_memory_free(slab->kind_order);
-    pfa_memory_free(slab->row_order);
+    pfa_memory_free(slab->lane_kinds);
+    pfa_memory_free(slab->lane_kind_of);
+    pfa_memory_free(slab->lane_rows);
+    pfa_memory_free(slab->lane_accesses);
     *slab = (pfa_slab_t){.kinds = NULL};
 }
 
@@ -114,46 +116,83 @@ void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t 
     slab->row_count++;
 }
 
-static uint32_t group_of_row(const pfa_slab_t *slab, uint32_t row)
+/* Of the number of each lane's things: where they begin. */
+static void begin_lanes(uint32_t counts[PFA_LANES])
 {
-    uint32_t kind = slab->rows[row].kind;
-    return kind != PFA_SKIP ? slab->kinds[kind].kind.group : PFA_SKIP;
-}
-
-static uint32_t group_of_kind(const pfa_slab_t *slab, uint32_t kind)
-{
-    return slab->kinds[kind].kind.group;
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < PFA_LANES; i++) {
+        uint32_t start = end;
+        end += counts[i];
+        counts[i] = start;
+    }
 }
 
 /* Counts, then puts each behind those of its lane before it. */
-static void sort(const pfa_slab_t *slab, uint32_t count, uint32_t (*group_of)(const pfa_slab_t *slab, uint32_t number),
-                 uint32_t *order, uint32_t ends[PFA_LANES])
+static void sort_kinds(pfa_slab_t *slab)
 {
-    memset(ends, 0, PFA_LANES * sizeof *ends);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t group = group_of(slab, i);
+    uint32_t *ends = slab->kind_ends;
+    slab->lane_kinds =
+        pfa_memory_grow(slab->lane_kinds, &slab->lane_kind_room, slab->kind_count, sizeof *slab->lane_kinds);
+    slab->lane_kind_of =
+        pfa_memory_grow(slab->lane_kind_of, &slab->lane_kind_of_room, slab->kind_count, sizeof *slab->lane_kind_of);
+    memset(ends, 0, sizeof slab->kind_ends);
+    for (uint32_t i = 0; i < slab->kind_count; i++) {
+        uint32_t group = slab->kinds[i].kind.group;
         ends[pfa_lane_of(group)] += group != PFA_SKIP;
     }
-    for (uint32_t i = 0, end = 0; i < PFA_LANES; i++) {
-        uint32_t start = end;
-        end += ends[i];
-        ends[i] = start;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t group = group_of(slab, i);
+    begin_lanes(ends);
+    for (uint32_t i = 0; i < slab->kind_count; i++) {
+        uint32_t group = slab->kinds[i].kind.group;
+        slab->lane_kind_of[i] = PFA_SKIP;
         if (group != PFA_SKIP) {
-            order[ends[pfa_lane_of(group)]++] = i;
+            uint32_t at = ends[pfa_lane_of(group)]++;
+            slab->lane_kinds[at] = slab->kinds[i];
+            slab->lane_kind_of[i] = at;
         }
     }
 }
 
-void pfa_slab_sort(pfa_slab_t *slab)
+/* The place of a row's kind among those of lanes; PFA_SKIP: it is not asked for. */
+static uint32_t lane_kind_of(const pfa_slab_t *slab, uint32_t row)
 {
-    slab->kind_order =
-        pfa_memory_grow(slab->kind_order, &slab->kind_order_room, slab->kind_count, sizeof *slab->kind_order);
-    sort(slab, slab->kind_count, group_of_kind, slab->kind_order, slab->kind_ends);
-    slab->row_order = pfa_memory_grow(slab->row_order, &slab->row_order_room, slab->row_count, sizeof *slab->row_order);
-    sort(slab, slab->row_count, group_of_row, slab->row_order, slab->row_ends);
+    uint32_t kind = slab->rows[row].kind;
+    return kind != PFA_SKIP ? slab->lane_kind_of[kind] : PFA_SKIP;
+}
+
+static void sort_rows(pfa_slab_t *slab, bool accesses)
+{
+    uint32_t *ends = slab->row_ends;
+    slab->lane_rows = pfa_memory_grow(slab->lane_rows, &slab->lane_row_room, slab->row_count, sizeof *slab->lane_rows);
+    if (accesses) {
+        slab->lane_accesses =
+            pfa_memory_grow(slab->lane_accesses, &slab->lane_access_room, slab->row_count, sizeof *slab->lane_accesses);
+    }
+    memset(ends, 0, sizeof slab->row_ends);
+    for (uint32_t i = 0; i < slab->row_count; i++) {
+        uint32_t kind = lane_kind_of(slab, i);
+        if (kind != PFA_SKIP) {
+            ends[pfa_lane_of(slab->lane_kinds[kind].kind.group)]++;
+        }
+    }
+    begin_lanes(ends);
+    for (uint32_t i = 0; i < slab->row_count; i++) {
+        uint32_t kind = lane_kind_of(slab, i);
+        if (kind == PFA_SKIP) {
+            continue;
+        }
+        uint32_t at = ends[pfa_lane_of(slab->lane_kinds[kind].kind.group)]++;
+        slab->lane_rows[at] = slab->rows[i];
+        slab->lane_rows[at].kind = kind;
+        if (accesses) {
+            slab->lane_accesses[at] = slab->accesses[i];
+        }
+    }
+}
+
+void pfa_slab_sort(pfa_slab_t *slab, bool accesses)
+{
+    sort_kinds(slab);
+    sort_rows(slab, accesses);
 }
 
 static double ns_of(const pfa_source_t *source, uint64_t time)
@@ -180,17 +219,16 @@ static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64
     chunk->idle = fmax(chunk->life - (chunk->last - chunk->born), 0);
 }
 
-void pfa_slab_chunk(const pfa_slab_t *slab, uint32_t number, bool accesses, pfa_chunk_t *chunk)
+void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pfa_event_accesses_t *accesses,
+                    pfa_chunk_t *chunk)
 {
-    const pfa_chunk_row_t *row = &slab->rows[number];
-    const pfa_kind_t *kind = &slab->kinds[row->kind].kind;
     const pfa_source_t *source = kind->source;
     chunk->row = row;
-    chunk->whole = slab->whole != NULL ? &slab->whole[number] : NULL;
+    chunk->whole = NULL;
     chunk->born = ns_of(source, row->alloc_time);
     chunk->died = fmax(kind->live ? source->end_ns : ns_of(source, row->free_time), chunk->born);
     chunk->life = kind->live ? chunk->died - chunk->born : (double)row->life * source->ns_per_tick;
-    chunk->accesses = accesses && row->told ? &slab->accesses[number] : NULL;
+    chunk->accesses = row->told ? accesses : NULL;
     if (chunk->accesses != NULL) {
         fill_accesses(source, chunk, kind->size);
     }

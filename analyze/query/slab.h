@@ -36,11 +36,15 @@ typedef struct pfa_slab {
     size_t whole_room;
     pfa_tally_t tally; /* of all its kinds */
     bool bad;          /* it ends in what makes no sense */
-    /* By lane: the kinds and rows that are asked for, in order. */
-    uint32_t *kind_order;
-    size_t kind_order_room;
-    uint32_t *row_order;
-    size_t row_order_room;
+    /* Copies of the kinds and rows that are asked for, lane by lane, so that those of a lane lie together. */
+    pfa_slab_kind_t *lane_kinds;
+    size_t lane_kind_room;
+    uint32_t *lane_kind_of; /* by kind: its place there */
+    size_t lane_kind_of_room;
+    pfa_chunk_row_t *lane_rows; /* with numbers of lane_kinds */
+    size_t lane_row_room;
+    pfa_event_accesses_t *lane_accesses;
+    size_t lane_access_room;
     uint32_t kind_ends[PFA_LANES];
     uint32_t row_ends[PFA_LANES];
 } pfa_slab_t;
@@ -67,9 +71,10 @@ void pfa_slab_free(pfa_slab_t *slab);
 uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *kind, double weight,
                            bool live);
 void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row);
-/* Puts kinds and rows in order by lane. */
-void pfa_slab_sort(pfa_slab_t *slab);
-/* A chunk as it is told. */
-void pfa_slab_chunk(const pfa_slab_t *slab, uint32_t row, bool accesses, pfa_chunk_t *chunk);
+/* Copies kinds and rows lane by lane, with accesses or not. */
+void pfa_slab_sort(pfa_slab_t *slab, bool accesses);
+/* A chunk as it is told; with accesses, unless they are NULL or not known. */
+void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pfa_event_accesses_t *accesses,
+                    pfa_chunk_t *chunk);
 
 #endif

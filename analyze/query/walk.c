@@ -183,7 +183,7 @@ static void ask_rows(walking_t *walking, pfa_slab_t *slab)
         if (kind->open == 0 || kind->kind.group == PFA_SKIP) {
             continue;
         }
-        pfa_slab_chunk(slab, i, true, &chunk);
+        pfa_slab_chunk(&kind->kind, &slab->rows[i], walking->from.accesses ? &slab->accesses[i] : NULL, &chunk);
         if (ask_chunk(walking, kind, &chunk)) {
             kind->rows++;
         } else {
@@ -235,16 +235,19 @@ static void tell_kinds(const walking_t *walking, const pfa_slab_t *slab)
     }
 }
 
-static void tell_rows(const walking_t *walking, const pfa_slab_t *slab,
-                      void (*tell)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk))
+/* In order, to `chunk` or to `beside`. */
+static void tell_rows(const walking_t *walking, const pfa_slab_t *slab, bool beside)
 {
-    bool accesses = walking->look->accesses && !walking->look->plain;
+    const pfa_look_t *look = walking->look;
+    bool accesses = look->accesses && !look->plain && walking->from.accesses;
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        const pfa_slab_kind_t *kind = slab->rows[i].kind != PFA_SKIP ? &slab->kinds[slab->rows[i].kind] : NULL;
+        uint32_t number = slab->rows[i].kind;
+        const pfa_kind_t *kind = number != PFA_SKIP ? &slab->kinds[number].kind : NULL;
         pfa_chunk_t chunk;
-        if (kind != NULL && kind->kind.group != PFA_SKIP) {
-            pfa_slab_chunk(slab, i, accesses, &chunk);
-            tell(walking->look->to, &kind->kind, &chunk);
+        if (kind != NULL && kind->group != PFA_SKIP && (!beside || look->is_beside(look->to, kind))) {
+            pfa_slab_chunk(kind, &slab->rows[i], accesses ? &slab->accesses[i] : NULL, &chunk);
+            chunk.whole = walking->from.whole ? &slab->whole[i] : NULL;
+            (beside ? look->beside : look->chunk)(look->to, kind, &chunk);
         }
     }
 }
@@ -252,7 +255,7 @@ static void tell_rows(const walking_t *walking, const pfa_slab_t *slab,
 static void tell_lane_kinds(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
 {
     for (uint32_t i = lane != 0 ? slab->kind_ends[lane - 1] : 0; i < slab->kind_ends[lane]; i++) {
-        const pfa_slab_kind_t *kind = &slab->kinds[slab->kind_order[i]];
+        const pfa_slab_kind_t *kind = &slab->lane_kinds[i];
         if (kind->rows != 0) {
             walking->look->lane_kind(walking->look->to, &kind->kind, kind->rows);
         }
@@ -261,12 +264,14 @@ static void tell_lane_kinds(const walking_t *walking, const pfa_slab_t *slab, si
 
 static void tell_lane_rows(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
 {
-    bool accesses = walking->look->accesses;
+    const pfa_look_t *look = walking->look;
+    bool accesses = look->accesses && walking->from.accesses;
     for (uint32_t i = lane != 0 ? slab->row_ends[lane - 1] : 0; i < slab->row_ends[lane]; i++) {
-        uint32_t row = slab->row_order[i];
+        const pfa_chunk_row_t *row = &slab->lane_rows[i];
+        const pfa_kind_t *kind = &slab->lane_kinds[row->kind].kind;
         pfa_chunk_t chunk;
-        pfa_slab_chunk(slab, row, accesses, &chunk);
-        walking->look->lane_chunk(walking->look->to, &slab->kinds[slab->rows[row].kind].kind, &chunk);
+        pfa_slab_chunk(kind, row, accesses ? &slab->lane_accesses[i] : NULL, &chunk);
+        look->lane_chunk(look->to, kind, &chunk);
     }
 }
 
@@ -289,9 +294,9 @@ static void tell(void *to, size_t number, unsigned worker)
             tell_kinds(walking, slab);
         }
         if (number == IN_ORDER && look->chunk != NULL) {
-            tell_rows(walking, slab, look->chunk);
+            tell_rows(walking, slab, false);
         } else if (number == BESIDE && look->beside != NULL) {
-            tell_rows(walking, slab, look->beside);
+            tell_rows(walking, slab, true);
         }
         if (number >= FIRST_LANE && look->lane_kind != NULL) {
             tell_lane_kinds(walking, slab, number - FIRST_LANE);
@@ -314,7 +319,7 @@ static void arrange(void *to, size_t number, unsigned worker)
             look->mark(look->to, &slab->kinds[i].kind);
         }
     }
-    pfa_slab_sort(slab);
+    pfa_slab_sort(slab, look->accesses && walking->from.accesses);
 }
 
 /* Few rows are told sooner than threads begin. */
@@ -369,7 +374,7 @@ static void read_row(void *to, uint32_t kind, const pfa_row_t *row, double weigh
 /* Where pictures have chunks that died since, which are told apart one after the other (analyze/trace/rows.h). */
 static bool is_in_order(const walking_t *walking, const pfa_block_t *block)
 {
-    return walking->from.whole || (walking->trace->live != NULL && block->kind == PFA_BLOCK_LIVE);
+    return walking->from.whole || (walking->trace->died_count != 0 && block->kind == PFA_BLOCK_LIVE);
 }
 
 static void read_block(walking_t *walking, size_t number, unsigned worker)
