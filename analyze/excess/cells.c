@@ -15,7 +15,7 @@ void pfa_object_sum_add(pfa_object_sum_t *sum, const pfa_object_sum_t *other)
     sum->chunks += other->chunks;
     sum->variance += other->variance;
     sum->life += other->life;
-    sum->step = fmax(sum->step, other->step);
+    sum->step = sum->step > other->step ? sum->step : other->step;
     sum->run += other->run;
     sum->bytes += other->bytes;
     sum->moved += other->moved;
@@ -37,6 +37,8 @@ double pfa_object_sum_within(const pfa_object_sum_t *sum)
 {
     return pfa_half_width(sum->variance);
 }
+
+enum { FEWEST = 64 }; /* slots */
 
 static size_t hash_of(const pfa_cell_key_t *key)
 {
@@ -62,7 +64,7 @@ static uint32_t *find_slot(const pfa_cells_t *cells, const pfa_cell_key_t *key)
 static void grow_slots(pfa_cells_t *cells)
 {
     pfa_memory_free(cells->slots);
-    cells->slot_count = cells->slot_count != 0 ? 2 * cells->slot_count : 1024;
+    cells->slot_count = cells->slot_count != 0 ? 2 * cells->slot_count : FEWEST;
     cells->slots = pfa_memory_get(cells->slot_count, sizeof *cells->slots);
     for (size_t i = 0; i < cells->count; i++) {
         *find_slot(cells, &cells->list[i].key) = (uint32_t)i + 1;
@@ -89,8 +91,8 @@ void pfa_cell_join(pfa_object_cell_t *cell, const pfa_object_cell_t *other)
     pfa_object_sum_add(&cell->sum, &other->sum);
     cell->low = other->low < cell->low ? other->low : cell->low;
     cell->high = other->high > cell->high ? other->high : cell->high;
-    cell->first = fmin(cell->first, other->first);
-    cell->last = fmax(cell->last, other->last);
+    cell->first = cell->first < other->first ? cell->first : other->first;
+    cell->last = cell->last > other->last ? cell->last : other->last;
 }
 
 /* In place: there are never more new ones than old ones that were looked at. */

@@ -38,24 +38,38 @@ static double step_of(const pfa_excess_t *excess, const pfa_chunk_row_t *row)
     return row->life < COUNTED_CALLS ? MOMENT_NS : 0;
 }
 
-static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+/* Routines are found by names, one at a time. */
+static void meet(void *to, const pfa_kind_t *kind)
+{
+    pfa_excess_t *excess = to;
+    if (!kind->live) {
+        (void)pfa_routines_of_stack(&excess->callers.routines, kind->free_stack);
+    }
+}
+
+static uint32_t take_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     pfa_excess_t *excess = to;
     uint32_t destroyer =
         kind->live ? PFA_ROUTINE_NEVER : pfa_routines_of_stack(&excess->callers.routines, kind->free_stack);
-    pfa_object_chunk_t taken = {.key = {.size = kind->size,
-                                        .from = kind->stack,
-                                        .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
-                                        .to = destroyer,
-                                        .source = kind->source->number},
-                                .weight = kind->weight,
-                                .born = chunk->born,
-                                .died = chunk->died,
-                                .life = chunk->life,
-                                .step = kind->live ? 0 : step_of(excess, chunk->row),
-                                .run = kind->source->end_ns - kind->source->start_ns,
-                                .moved = pfa_memoro_is_moved(kind)};
-    pfa_objects_take(&excess->objects, excess->query, &taken);
+    pfa_cell_key_t key = {.size = kind->size,
+                          .from = kind->stack,
+                          .group = pfa_callers_are_routines(&excess->callers) ? 0 : kind->group,
+                          .to = destroyer,
+                          .source = kind->source->number};
+    return pfa_objects_kind(&excess->objects, kind, &key, rows);
+}
+
+static void take_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+{
+    const pfa_excess_t *excess = to;
+    pfa_objects_chunk(&excess->objects, kind, chunk, kind->live ? 0 : step_of(excess, chunk->row));
+}
+
+static void settle(void *to)
+{
+    pfa_excess_t *excess = to;
+    pfa_objects_settle(&excess->objects);
 }
 
 static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
@@ -71,11 +85,17 @@ static void take_fold(void *to, const pfa_source_t *source, uint32_t stack, uint
 /* What was taken of a file that can no longer be read cannot be taken away again: all is collected anew. */
 static int collect(pfa_excess_t *excess)
 {
-    pfa_look_t look = {.to = excess, .chunk = take_chunk, .source = begin_source, .fold = take_fold};
+    pfa_look_t look = {.to = excess,
+                       .meet = meet,
+                       .lane_kind = take_kind,
+                       .lane_chunk = take_chunk,
+                       .settle = settle,
+                       .source = begin_source,
+                       .fold = take_fold};
     int error = 0;
     for (size_t sources = excess->query->source_count; error == 0; sources = excess->query->source_count) {
         pfa_objects_free(&excess->objects);
-        excess->objects = (pfa_objects_t){.most = excess->options->most_objects};
+        pfa_objects_begin(&excess->objects, excess->query, excess->options->most_objects);
         excess->folded = 0;
         if (pfa_query_walk(excess->query, &look, "excess") == 0) {
             return 0;

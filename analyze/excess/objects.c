@@ -21,35 +21,51 @@ static uint64_t power_of(void *query, uint64_t size)
 static uint64_t (*const class_of[])(void *query,
                                     uint64_t size) = {[PFA_SIZE_EIGHTHS] = eighths_of, [PFA_SIZE_POWERS] = power_of};
 
-/* Until there is room for as many again: else the next chunks would ask for it anew. */
-static void coarsen(pfa_objects_t *objects, pfa_query_t *query)
+void pfa_objects_begin(pfa_objects_t *objects, pfa_query_t *query, size_t most)
 {
-    while (objects->classes < PFA_SIZE_POWERS && 2 * objects->cells.count > objects->most) {
+    *objects = (pfa_objects_t){.query = query, .most = most};
+    objects->lanes = pfa_memory_get(PFA_LANES, sizeof *objects->lanes);
+}
+
+static size_t count_cells(const pfa_objects_t *objects)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PFA_LANES; i++) {
+        count += objects->lanes[i].count;
+    }
+    return count;
+}
+
+void pfa_objects_settle(pfa_objects_t *objects)
+{
+    if (count_cells(objects) <= objects->most) {
+        return;
+    }
+    /* Until there is room for as many again: else the next chunks would ask for it anew. */
+    while (objects->classes < PFA_SIZE_POWERS && 2 * count_cells(objects) > objects->most) {
         objects->classes++;
-        pfa_cells_coarsen(&objects->cells, class_of[objects->classes], query);
+        for (size_t i = 0; i < PFA_LANES; i++) {
+            pfa_cells_coarsen(&objects->lanes[i], class_of[objects->classes], objects->query);
+        }
     }
 }
 
-void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_object_chunk_t *taken)
+uint32_t pfa_objects_kind(pfa_objects_t *objects, const pfa_kind_t *kind, const pfa_cell_key_t *given, double rows)
 {
-    uint64_t size = taken->key.size;
-    pfa_cell_key_t key = taken->key;
-    key.size = objects->classes == PFA_SIZE_EXACT ? size : class_of[objects->classes](query, size);
-    pfa_object_cell_t *cell = pfa_cells_get(&objects->cells, &key);
-    pfa_cell_join(cell, &(pfa_object_cell_t){.low = size,
-                                             .high = size,
-                                             .first = taken->born,
-                                             .last = taken->died,
-                                             .sum = {.chunks = taken->weight,
-                                                     .variance = taken->weight * (taken->weight - 1),
-                                                     .life = taken->weight * taken->life,
-                                                     .step = taken->step,
-                                                     .run = taken->weight * taken->run,
-                                                     .bytes = taken->weight * (double)size,
-                                                     .moved = taken->moved ? taken->weight : 0}});
-    if (objects->cells.count > objects->most && objects->classes < PFA_SIZE_POWERS) {
-        coarsen(objects, query);
-    }
+    uint64_t size = given->size;
+    pfa_cells_t *cells = &objects->lanes[pfa_lane_of(kind->group)];
+    pfa_cell_key_t key = *given;
+    key.size = objects->classes == PFA_SIZE_EXACT ? size : class_of[objects->classes](objects->query, size);
+    pfa_object_cell_t *cell = pfa_cells_get(cells, &key);
+    double chunks = kind->weight * rows;
+    cell->low = size < cell->low ? size : cell->low;
+    cell->high = size > cell->high ? size : cell->high;
+    cell->sum.chunks += chunks;
+    cell->sum.variance += chunks * (kind->weight - 1);
+    cell->sum.run += chunks * (kind->source->end_ns - kind->source->start_ns);
+    cell->sum.bytes += chunks * (double)size;
+    cell->sum.moved += !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0 ? chunks : 0;
+    return (uint32_t)(cell - cells->list);
 }
 
 static bool is_freed(const pfa_object_t *object)
@@ -91,6 +107,21 @@ static void join_cells(pfa_cells_t *cells, pfa_callers_t *callers, pfa_cells_t *
     }
 }
 
+/* One list of what lanes have, without slots. */
+static void join_lanes(pfa_objects_t *objects)
+{
+    pfa_cells_t *all = &objects->cells;
+    all->list = pfa_memory_grow(NULL, &all->room, count_cells(objects), sizeof *all->list);
+    for (size_t i = 0; i < PFA_LANES; i++) {
+        pfa_cells_t *lane = &objects->lanes[i];
+        if (lane->count != 0) {
+            memcpy(&all->list[all->count], lane->list, lane->count * sizeof *all->list);
+        }
+        all->count += lane->count;
+        pfa_cells_free(lane);
+    }
+}
+
 static pfa_object_t make_object(const pfa_object_cell_t *joint, double least)
 {
     double lifetime = pfa_object_sum_lifetime(&joint->sum, least);
@@ -108,9 +139,7 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double l
 {
     pfa_cells_t joined = {.list = NULL};
     objects->least = least;
-    pfa_memory_free(objects->cells.slots);
-    objects->cells.slots = NULL;
-    objects->cells.slot_count = 0;
+    join_lanes(objects);
     join_cells(&objects->cells, callers, &joined);
     objects->list = pfa_memory_get(joined.count + 1, sizeof *objects->list);
     objects->count = joined.count;
@@ -127,6 +156,10 @@ void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double l
 
 void pfa_objects_free(pfa_objects_t *objects)
 {
+    for (size_t i = 0; objects->lanes != NULL && i < PFA_LANES; i++) {
+        pfa_cells_free(&objects->lanes[i]);
+    }
+    pfa_memory_free(objects->lanes);
     pfa_cells_free(&objects->cells);
     pfa_memory_free(objects->list);
 }

@@ -32,29 +32,33 @@ typedef struct pfa_objects {
     pfa_object_t *list; /* those that were freed, the most frequent first; then those that never were, likewise */
     size_t count;
     size_t freed; /* so many were */
-    pfa_cells_t cells;
-    double chunks; /* of all objects */
+    pfa_query_t *query;
+    pfa_cells_t *lanes; /* PFA_LANES of them, while chunks go by */
+    pfa_cells_t cells;  /* all of these, once they have */
+    double chunks;      /* of all objects */
     double live;   /* of those that were never freed */
     double least;
     pfa_object_sizes_t classes;
     size_t most; /* cells; of more, sizes are put into wider classes */
 } pfa_objects_t;
 
-/* A chunk that stands for `weight` chunks. Its times were cut to multiples of `step`. */
-typedef struct pfa_object_chunk {
-    pfa_cell_key_t key; /* with its own size */
-    double weight;
-    double born;
-    double died;
-    double life;
-    double step;
-    double run; /* of its recording */
-    bool moved;
-} pfa_object_chunk_t;
-
-void pfa_objects_take(pfa_objects_t *objects, pfa_query_t *query, const pfa_object_chunk_t *taken);
+/* Of a walk, by lanes: so many chunks of a kind, with the kind's own size in the key; the number of their cell until the lane settles. */
+uint32_t pfa_objects_kind(pfa_objects_t *objects, const pfa_kind_t *kind, const pfa_cell_key_t *key, double rows);
+/* One of them, with that number as the kind's note. Its times were cut to multiples of `step`. */
+static inline void pfa_objects_chunk(const pfa_objects_t *objects, const pfa_kind_t *kind, const pfa_chunk_t *chunk,
+                                     double step)
+{
+    pfa_object_cell_t *cell = &objects->lanes[pfa_lane_of(kind->group)].list[kind->note];
+    cell->sum.life += kind->weight * chunk->life;
+    cell->sum.step = step > cell->sum.step ? step : cell->sum.step;
+    cell->first = chunk->born < cell->first ? chunk->born : cell->first;
+    cell->last = chunk->died > cell->last ? chunk->died : cell->last;
+}
+/* After the lanes: puts sizes into wider classes if there are too many cells. */
+void pfa_objects_settle(pfa_objects_t *objects);
 /* Makes the list of the cells; `least` as above. */
 void pfa_objects_finish(pfa_objects_t *objects, pfa_callers_t *callers, double least);
+void pfa_objects_begin(pfa_objects_t *objects, pfa_query_t *query, size_t most);
 void pfa_objects_free(pfa_objects_t *objects);
 
 #endif

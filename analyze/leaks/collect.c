@@ -1,5 +1,6 @@
-/* Owns the collecting: one walk through all chunks of a query, in which each adds to the sums of its group. What many chunks have
- * in common is added once for all of them; what is done for each chunk is kept short, because there may be fifty million. */
+/* Owns the collecting: one walk through all chunks of a query, in which each adds to the sums of its group, those of different groups by
+ * different threads. What many chunks have in common is added once for all of them; what is done for each chunk is kept short, because
+ * there may be fifty million. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
@@ -15,8 +16,8 @@ typedef struct adding {
     double start;
     double run;        /* how long it was */
     double per_run;    /* 1 / run; 0 of one that took no time */
-    uint64_t *threads; /* by number: what counts have for its name; 0: not asked for yet */
-    size_t thread_room;
+    uint64_t *threads; /* by number: what counts have for its name; in the last place, for threads that have none */
+    size_t thread_count;
 } adding_t;
 
 static pfa_family_t *find_family(pfa_leaks_t *leaks, uint32_t group)
@@ -52,14 +53,18 @@ static uint64_t name_thread(pfa_leaks_t *leaks, const pfa_source_t *source, uint
     return (uint64_t)(uintptr_t)pfa_symbols_text(leaks->query->symbols, name);
 }
 
-static uint64_t find_thread(adding_t *adding, const pfa_source_t *source, uint32_t thread)
+static void name_threads(adding_t *adding, const pfa_source_t *source)
 {
-    adding->threads =
-        pfa_memory_grow(adding->threads, &adding->thread_room, (size_t)thread + 1, sizeof *adding->threads);
-    if (adding->threads[thread] == 0) {
-        adding->threads[thread] = name_thread(adding->leaks, source, thread);
+    adding->thread_count = source->thread_count;
+    adding->threads = pfa_memory_get(source->thread_count + 1, sizeof *adding->threads);
+    for (uint32_t i = 0; i <= source->thread_count; i++) {
+        adding->threads[i] = name_thread(adding->leaks, source, i);
     }
-    return adding->threads[thread];
+}
+
+static uint64_t find_thread(const adding_t *adding, uint32_t thread)
+{
+    return adding->threads[thread < adding->thread_count ? thread : adding->thread_count];
 }
 
 /* Of sampled chunks, each taken with the chance 1/weight, a sum has this variance for each. */
@@ -73,10 +78,9 @@ static bool has_moved(const pfa_kind_t *kind)
     return !kind->live && (kind->flags & PFA_EVENT_MOVED) != 0;
 }
 
-static void add_survivors(adding_t *adding, const pfa_kind_t *kind, double rows)
+static void add_survivors(const adding_t *adding, pfa_family_t *family, const pfa_kind_t *kind, double rows)
 {
     pfa_leaks_t *leaks = adding->leaks;
-    pfa_family_t *family = find_family(leaks, kind->group);
     pfa_survivors_t *survivors = find_survivors(family);
     double chunks = kind->weight * rows;
     double size = (double)kind->size;
@@ -90,19 +94,14 @@ static void add_survivors(adding_t *adding, const pfa_kind_t *kind, double rows)
     survivors->most_size = kind->size > survivors->most_size ? kind->size : survivors->most_size;
     pfa_count_t count = {.group = kind->group,
                          .role = PFA_ROLE_OWNER,
-                         .value = find_thread(adding, kind->source, kind->thread),
+                         .value = find_thread(adding, kind->thread),
                          .live = chunks};
     pfa_counts_add(&leaks->counts, count, &family->counted[PFA_ROLE_OWNER]);
-    leaks->chunks += chunks;
-    leaks->bytes += chunks * size;
-    leaks->chunks_variance += variance;
-    leaks->bytes_variance += variance * size * size;
 }
 
-static void add_siblings(adding_t *adding, const pfa_kind_t *kind, double rows)
+static void add_siblings(const adding_t *adding, pfa_family_t *family, const pfa_kind_t *kind, double rows)
 {
     pfa_leaks_t *leaks = adding->leaks;
-    pfa_family_t *family = find_family(leaks, kind->group);
     double chunks = kind->weight * rows;
     pfa_count_t count = {.group = kind->group, .freed = chunks};
     family->freed += chunks;
@@ -110,8 +109,8 @@ static void add_siblings(adding_t *adding, const pfa_kind_t *kind, double rows)
     family->freed_rows += rows;
     family->same_thread += kind->thread == kind->free_thread ? chunks : 0;
     uint64_t values[PFA_ROLES] = {[PFA_ROLE_SITE] = kind->free_stack,
-                                  [PFA_ROLE_FREER] = find_thread(adding, kind->source, kind->free_thread),
-                                  [PFA_ROLE_OWNER] = find_thread(adding, kind->source, kind->thread)};
+                                  [PFA_ROLE_FREER] = find_thread(adding, kind->free_thread),
+                                  [PFA_ROLE_OWNER] = find_thread(adding, kind->thread)};
     for (uint32_t role = 0; role < PFA_ROLES; role++) {
         count.role = role;
         count.value = values[role];
@@ -125,30 +124,80 @@ static bool is_wanted(const pfa_leaks_t *leaks, uint32_t group)
     return leaks->wanted == NULL || (group < leaks->wanted_count && leaks->wanted[group]);
 }
 
-static void add_kind(void *to, const pfa_kind_t *kind, double rows)
+/* What needs names, one at a time: whether chunks of a stack are suppressed, and whether what was done with them is seen. */
+static void meet(void *to, const pfa_kind_t *kind)
 {
     adding_t *adding = to;
     pfa_leaks_t *leaks = adding->leaks;
-    if (!is_wanted(leaks, kind->group)) {
+    if (kind->live && is_wanted(leaks, kind->group)) {
+        (void)pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack);
+    }
+    if (kind->live && kind->source->has_accesses) {
+        (void)pfa_sight_of(&leaks->sights, kind->stack);
+    }
+}
+
+/* So that nothing moves while it is added to. */
+static void make_room(void *to)
+{
+    const adding_t *adding = to;
+    size_t groups = pfa_query_groups(adding->leaks->query);
+    if (groups != 0) {
+        (void)find_family(adding->leaks, (uint32_t)(groups - 1));
+    }
+}
+
+static pfa_suppression_t *find_suppression(pfa_leaks_t *leaks, const pfa_kind_t *kind)
+{
+    return kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack) : NULL;
+}
+
+/* Sums of all groups, in order. */
+static void add_kind(void *to, const pfa_kind_t *kind, double rows)
+{
+    const adding_t *adding = to;
+    pfa_leaks_t *leaks = adding->leaks;
+    if (!kind->live || !is_wanted(leaks, kind->group)) {
         return;
     }
-    pfa_suppression_t *suppression =
-        kind->live ? pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack) : NULL;
+    pfa_suppression_t *suppression = find_suppression(leaks, kind);
     double chunks = kind->weight * rows;
-    pfa_family_t *family = find_family(leaks, kind->group);
-    family->per_ns += chunks * adding->per_run;
+    double size = (double)kind->size;
+    double variance = rows * variance_of(kind->weight);
     if (suppression != NULL) {
         suppression->chunks += chunks;
-        suppression->bytes += chunks * (double)kind->size;
+        suppression->bytes += chunks * size;
         leaks->suppressed_chunks += chunks;
-        leaks->suppressed_bytes += chunks * (double)kind->size;
-    } else if (kind->live) {
-        add_survivors(adding, kind, rows);
+        leaks->suppressed_bytes += chunks * size;
+        return;
+    }
+    leaks->chunks += chunks;
+    leaks->bytes += chunks * size;
+    leaks->chunks_variance += variance;
+    leaks->bytes_variance += variance * size * size;
+}
+
+static uint32_t add_kind_to_family(void *to, const pfa_kind_t *kind, double rows)
+{
+    const adding_t *adding = to;
+    pfa_leaks_t *leaks = adding->leaks;
+    if (!is_wanted(leaks, kind->group)) {
+        return 0;
+    }
+    pfa_family_t *family = &leaks->families[kind->group];
+    double chunks = kind->weight * rows;
+    family->per_ns += chunks * adding->per_run;
+    if (find_suppression(leaks, kind) != NULL) {
+        return 0;
+    }
+    if (kind->live) {
+        add_survivors(adding, family, kind, rows);
     } else if (has_moved(kind)) {
         family->moved += chunks;
     } else {
-        add_siblings(adding, kind, rows);
+        add_siblings(adding, family, kind, rows);
     }
+    return 0;
 }
 
 static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)
@@ -169,7 +218,7 @@ static double share_of(const adding_t *adding, double time)
     return !(share > 0) ? 0 : share < 1 ? share : 1;
 }
 
-static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+static void add_accesses(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const pfa_leak_limits_t *limits = &adding->leaks->limits;
     bool old = share_of(adding, chunk->born) < 1 - limits->recent;
@@ -181,12 +230,11 @@ static void add_accesses(adding_t *adding, pfa_survivors_t *survivors, const pfa
         old && chunk->is_touched && share_of(adding, chunk->last) >= 1 - limits->recent ? kind->weight : 0;
 }
 
-static void see(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+static void see(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_leaks_t *leaks = adding->leaks;
     if (pfa_sight_of(&leaks->sights, kind->stack) == PFA_SIGHT_BLIND) {
         survivors->blind += kind->weight;
-        leaks->blind += kind->weight;
     } else {
         add_accesses(adding, survivors, kind, chunk);
     }
@@ -194,16 +242,16 @@ static void see(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *
 
 /* The line that fits best, by least squares over all of the run, to the bytes of survivors born so far: a chunk born at the share u
  * adds 6 u (1 - u) of its bytes per run to the slope, so that those of the very start and end hardly count. */
-static void add_rate(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, double share)
+static void add_rate(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, double share)
 {
     double slope = 6 * share * (1 - share) * (double)kind->size * adding->per_run;
     survivors->rate += kind->weight * slope;
     survivors->rate_variance += variance_of(kind->weight) * slope * slope;
 }
 
-static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+static void add_survivor(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind,
+                         const pfa_chunk_t *chunk, double share)
 {
-    double share = share_of(adding, chunk->born);
     double bytes = kind->weight * (double)kind->size;
     unsigned birth = pfa_birth_of(share);
     unsigned age = pfa_lives_bin(chunk->life);
@@ -223,7 +271,7 @@ static void add_survivor(adding_t *adding, pfa_survivors_t *survivors, const pfa
 
 static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    adding_t *adding = to;
+    const adding_t *adding = to;
     pfa_leaks_t *leaks = adding->leaks;
     if (!is_wanted(leaks, kind->group)) {
         return;
@@ -237,9 +285,15 @@ static void add_chunk(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk
         family->lives[pfa_lives_bin(chunk->life)] += kind->weight;
         family->shortest = chunk->life < family->shortest ? chunk->life : family->shortest;
         family->longest = chunk->life > family->longest ? chunk->life : family->longest;
-    } else if (kind->live && pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack) == NULL) {
-        add_survivor(adding, find_survivors(family), kind, chunk);
+    } else if (kind->live && find_suppression(leaks, kind) == NULL) {
+        add_survivor(adding, find_survivors(family), kind, chunk, share);
     }
+}
+
+static void settle(void *to)
+{
+    const adding_t *adding = to;
+    pfa_counts_settle(&adding->leaks->counts);
 }
 
 static void see_source(void *to, const pfa_source_t *source, const pfa_trace_t *trace, bool begins)
@@ -248,8 +302,8 @@ static void see_source(void *to, const pfa_source_t *source, const pfa_trace_t *
     (void)trace;
     pfa_memory_free(adding->threads);
     adding->threads = NULL;
-    adding->thread_room = 0;
     if (begins) {
+        name_threads(adding, source);
         adding->start = source->start_ns;
         adding->run = source->end_ns - source->start_ns;
         adding->per_run = adding->run > 0 ? 1 / adding->run : 0;
@@ -303,10 +357,19 @@ static int read_suppressions(pfa_leaks_t *leaks, const pfa_leaks_options_t *opti
 int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options)
 {
     adding_t adding = {.leaks = leaks};
-    pfa_look_t look = {
-        .to = &adding, .accesses = true, .kind = add_kind, .chunk = add_chunk, .source = see_source, .fold = add_fold};
+    pfa_look_t look = {.to = &adding,
+                       .accesses = true,
+                       .meet = meet,
+                       .ready = make_room,
+                       .kind = add_kind,
+                       .lane_kind = add_kind_to_family,
+                       .lane_chunk = add_chunk,
+                       .settle = settle,
+                       .source = see_source,
+                       .fold = add_fold};
     leaks->query = query;
     leaks->limits = options->limits;
+    pfa_counts_begin(&leaks->counts);
     leaks->sights.stacks = &query->stacks;
     int error = read_suppressions(leaks, options);
     for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
@@ -314,10 +377,14 @@ int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_optio
             break;
         }
         restart(leaks);
+        pfa_counts_begin(&leaks->counts);
         error = pfa_answer_again(query, sources);
     }
     pfa_memory_free(adding.threads);
     pfa_counts_sort(&leaks->counts);
+    for (size_t i = 0; i < leaks->family_count; i++) {
+        leaks->blind += leaks->families[i].survivors != NULL ? leaks->families[i].survivors->blind : 0;
+    }
     leaks->siblings_asked = query->where == NULL || pfa_where_is_of_stacks(query->where);
     return error;
 }

@@ -1,11 +1,13 @@
-/* Owns the sums by group, role and value: a hash table while they are made, a sorted list afterwards. */
+/* Owns the sums by group, role and value: hash tables while they are made, a sorted list afterwards. */
 #include "analyze/leaks/counts.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/slots.h"
+#include "analyze/query/query.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* 160 MB of them; a program has thousands. */
+/* 160 MB of them, and what comes with the next few blocks; a program has thousands. */
 enum { MOST = 4 << 20 };
 
 static uint64_t hash_of(const pfa_count_t *what)
@@ -18,37 +20,56 @@ static bool is_same(const pfa_count_t *one, const pfa_count_t *other)
     return one->group == other->group && one->role == other->role && one->value == other->value;
 }
 
+void pfa_counts_begin(pfa_counts_t *counts)
+{
+    *counts = (pfa_counts_t){.lanes = pfa_memory_get(PFA_LANES, sizeof *counts->lanes)};
+}
+
 /* One and its number; 0: it is not there, and there is no more room. */
-static uint32_t find_count(pfa_counts_t *counts, const pfa_count_t *what)
+static uint32_t find_count(pfa_count_lane_t *lane, bool full, const pfa_count_t *what)
 {
     uint64_t hash = hash_of(what);
-    pfa_probe_t probe = pfa_slots_probe(&counts->slots, hash);
-    while (pfa_slots_next(&counts->slots, &probe)) {
-        if (is_same(&counts->list[probe.number], what)) {
+    pfa_probe_t probe = pfa_slots_probe(&lane->slots, hash);
+    while (pfa_slots_next(&lane->slots, &probe)) {
+        if (is_same(&lane->list[probe.number], what)) {
             return probe.number + 1;
         }
     }
-    if (counts->count == MOST) {
+    if (full) {
         return 0;
     }
-    counts->list = pfa_memory_grow(counts->list, &counts->room, counts->count + 1, sizeof *counts->list);
-    counts->list[counts->count] =
-        (pfa_count_t){.group = what->group, .role = what->role, .value = what->value, .freed = 0, .live = 0};
-    pfa_slots_put(&counts->slots, hash, (uint32_t)counts->count);
-    return (uint32_t)++counts->count;
+    lane->list = pfa_memory_grow(lane->list, &lane->room, lane->count + 1, sizeof *lane->list);
+    lane->list[lane->count] = (pfa_count_t){.group = what->group, .role = what->role, .value = what->value};
+    pfa_slots_put(&lane->slots, hash, (uint32_t)lane->count);
+    return (uint32_t)++lane->count;
 }
 
 void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last)
 {
-    if (*last == 0 || !is_same(&counts->list[*last - 1], &what)) {
-        *last = find_count(counts, &what);
+    pfa_count_lane_t *lane = &counts->lanes[pfa_lane_of(what.group)];
+    if (*last == 0 || !is_same(&lane->list[*last - 1], &what)) {
+        *last = find_count(lane, counts->full, &what);
     }
     if (*last == 0) {
-        counts->lost += what.freed + what.live;
+        lane->lost += what.freed + what.live;
         return;
     }
-    counts->list[*last - 1].freed += what.freed;
-    counts->list[*last - 1].live += what.live;
+    lane->list[*last - 1].freed += what.freed;
+    lane->list[*last - 1].live += what.live;
+}
+
+static size_t count_all(const pfa_counts_t *counts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PFA_LANES; i++) {
+        count += counts->lanes[i].count;
+    }
+    return count;
+}
+
+void pfa_counts_settle(pfa_counts_t *counts)
+{
+    counts->full = counts->full || count_all(counts) >= MOST;
 }
 
 static int compare(const void *a, const void *b)
@@ -61,9 +82,25 @@ static int compare(const void *a, const void *b)
     return left->role < right->role ? -1 : left->role > right->role;
 }
 
+static void free_lane(pfa_count_lane_t *lane)
+{
+    pfa_slots_free(&lane->slots);
+    pfa_memory_free(lane->list);
+    *lane = (pfa_count_lane_t){.list = NULL};
+}
+
 void pfa_counts_sort(pfa_counts_t *counts)
 {
-    pfa_slots_free(&counts->slots);
+    counts->list = pfa_memory_get(count_all(counts), sizeof *counts->list);
+    for (size_t i = 0; i < PFA_LANES; i++) {
+        pfa_count_lane_t *lane = &counts->lanes[i];
+        if (lane->count != 0) {
+            memcpy(&counts->list[counts->count], lane->list, lane->count * sizeof *lane->list);
+        }
+        counts->count += lane->count;
+        counts->lost += lane->lost;
+        free_lane(lane);
+    }
     if (counts->count != 0) {
         qsort(counts->list, counts->count, sizeof *counts->list, compare);
     }
@@ -90,7 +127,10 @@ const pfa_count_t *pfa_counts_of(const pfa_counts_t *counts, uint32_t group, pfa
 
 void pfa_counts_free(pfa_counts_t *counts)
 {
-    pfa_slots_free(&counts->slots);
+    for (size_t i = 0; counts->lanes != NULL && i < PFA_LANES; i++) {
+        free_lane(&counts->lanes[i]);
+    }
+    pfa_memory_free(counts->lanes);
     pfa_memory_free(counts->list);
     *counts = (pfa_counts_t){.list = NULL};
 }

@@ -23,16 +23,28 @@ typedef struct pfa_count {
     double live;
 } pfa_count_t;
 
-typedef struct pfa_counts {
+/* Those of the groups of a lane. */
+typedef struct pfa_count_lane {
     pfa_count_t *list;
     size_t count;
     size_t room;
-    pfa_slots_t slots; /* of numbers in the list; empty once sorted */
+    pfa_slots_t slots; /* of numbers in the list */
     double lost;       /* chunks that there was no more room for: a trace made to have endless pairs has these */
+} pfa_count_lane_t;
+
+typedef struct pfa_counts {
+    pfa_count_lane_t *lanes; /* PFA_LANES of them, until all is sorted */
+    bool full;               /* there is room for no new ones */
+    pfa_count_t *list;       /* then, of all */
+    size_t count;
+    double lost;
 } pfa_counts_t;
 
-/* `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */
+void pfa_counts_begin(pfa_counts_t *counts);
+/* By lanes. `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */
 void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last);
+/* After the lanes. */
+void pfa_counts_settle(pfa_counts_t *counts);
 /* By group and role; nothing is added from then on. */
 void pfa_counts_sort(pfa_counts_t *counts);
 /* Those of a group and role, once sorted. */

@@ -70,7 +70,7 @@ static void add_kind(void *to, const pfa_kind_t *kind, double rows)
     add_tally(&report->files[kind->source->number].tally, rows, chunks, bytes, kind->live);
 }
 
-static void add_kind_to_point(void *to, const pfa_kind_t *kind, double rows)
+static uint32_t add_kind_to_point(void *to, const pfa_kind_t *kind, double rows)
 {
     const adding_t *adding = to;
     pfa_report_t *report = adding->report;
@@ -90,6 +90,7 @@ static void add_kind_to_point(void *to, const pfa_kind_t *kind, double rows)
     if (kind->live) {
         pfa_report_add_size(report, kind, PFA_SIZED_LIVE, chunks);
     }
+    return 0;
 }
 
 static void add_fold(void *to, const pfa_source_t *source, uint32_t stack, uint32_t group, double chunks, double bytes)

@@ -91,6 +91,7 @@ typedef struct pfa_kind {
     uint16_t free_thread;
     uint16_t last_thread;
     uint16_t tag;
+    uint32_t note; /* what lane_kind of the look returned for it */
     bool live;
 } pfa_kind_t;
 
@@ -147,7 +148,8 @@ typedef struct pfa_look {
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     void (*beside)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     bool (*is_beside)(void *to, const pfa_kind_t *kind); /* whether it is told of this kind's chunks */
-    void (*lane_kind)(void *to, const pfa_kind_t *kind, double rows);
+    /* What it returns is in the kind that lane_chunk gets then. */
+    uint32_t (*lane_kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*lane_chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     void (*settle)(void *to);
     /* A source begins or ends. */

@@ -10,7 +10,7 @@ void pfa_slab_clear(pfa_slab_t *slab)
 {
     slab->kind_count = slab->late_count = slab->row_count = 0;
     slab->tally = (pfa_tally_t){.frees = 0};
-    slab->bad = false;
+    slab->bad = slab->sorted = false;
 }
 
 void pfa_slab_free(pfa_slab_t *slab)
@@ -21,7 +21,7 @@ void pfa_slab_free(pfa_slab_t *slab)
     pfa_memory_free(slab->accesses);
     pfa_memory_free(slab->whole);
     pfa_memory_free(slab->lane_kinds);
-    pfa_memory_free(slab->lane_kind_of);
+    pfa_memory_free(slab->places);
     pfa_memory_free(slab->lane_rows);
     pfa_memory_free(slab->lane_accesses);
     *slab = (pfa_slab_t){.kinds = NULL};
@@ -116,73 +116,66 @@ void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t 
     slab->row_count++;
 }
 
-/* Of the number of each lane's things: where they begin. */
-static void begin_lanes(uint32_t counts[PFA_LANES])
+typedef struct pfa_slab_place {
+    uint32_t number;
+    uint32_t lane; /* PFA_LANES: it is not asked for */
+} place_t;
+
+/* Of the number of each lane's things: where they begin. `next` is filled with the same. */
+static void begin_lanes(const uint32_t counts[PFA_LANES + 1], uint32_t starts[PFA_LANES + 1],
+                        uint32_t next[PFA_LANES + 1])
 {
-    uint32_t end = 0;
-    for (uint32_t i = 0; i < PFA_LANES; i++) {
-        uint32_t start = end;
-        end += counts[i];
-        counts[i] = start;
+    uint32_t start = 0;
+    for (uint32_t i = 0; i <= PFA_LANES; i++) {
+        starts[i] = next[i] = start;
+        start += counts[i];
     }
 }
 
-/* Counts, then puts each behind those of its lane before it. */
 static void sort_kinds(pfa_slab_t *slab)
 {
-    uint32_t *ends = slab->kind_ends;
+    uint32_t counts[PFA_LANES + 1] = {0};
+    uint32_t next[PFA_LANES + 1];
     slab->lane_kinds =
         pfa_memory_grow(slab->lane_kinds, &slab->lane_kind_room, slab->kind_count, sizeof *slab->lane_kinds);
-    slab->lane_kind_of =
-        pfa_memory_grow(slab->lane_kind_of, &slab->lane_kind_of_room, slab->kind_count, sizeof *slab->lane_kind_of);
-    memset(ends, 0, sizeof slab->kind_ends);
+    slab->places = pfa_memory_grow(slab->places, &slab->place_room, slab->kind_count, sizeof *slab->places);
     for (uint32_t i = 0; i < slab->kind_count; i++) {
         uint32_t group = slab->kinds[i].kind.group;
-        ends[pfa_lane_of(group)] += group != PFA_SKIP;
+        slab->places[i].lane = group != PFA_SKIP ? pfa_lane_of(group) : PFA_LANES;
+        counts[slab->places[i].lane]++;
     }
-    begin_lanes(ends);
+    begin_lanes(counts, slab->kind_starts, next);
     for (uint32_t i = 0; i < slab->kind_count; i++) {
-        uint32_t group = slab->kinds[i].kind.group;
-        slab->lane_kind_of[i] = PFA_SKIP;
-        if (group != PFA_SKIP) {
-            uint32_t at = ends[pfa_lane_of(group)]++;
-            slab->lane_kinds[at] = slab->kinds[i];
-            slab->lane_kind_of[i] = at;
-        }
+        slab->places[i].number = next[slab->places[i].lane]++;
+        slab->lane_kinds[slab->places[i].number] = slab->kinds[i];
     }
 }
 
-/* The place of a row's kind among those of lanes; PFA_SKIP: it is not asked for. */
-static uint32_t lane_kind_of(const pfa_slab_t *slab, uint32_t row)
+/* Of a row's kind. */
+static inline place_t place_of(const pfa_slab_t *slab, uint32_t row)
 {
     uint32_t kind = slab->rows[row].kind;
-    return kind != PFA_SKIP ? slab->lane_kind_of[kind] : PFA_SKIP;
+    return kind != PFA_SKIP ? slab->places[kind] : (place_t){.lane = PFA_LANES};
 }
 
 static void sort_rows(pfa_slab_t *slab, bool accesses)
 {
-    uint32_t *ends = slab->row_ends;
+    uint32_t counts[PFA_LANES + 1] = {0};
+    uint32_t next[PFA_LANES + 1];
     slab->lane_rows = pfa_memory_grow(slab->lane_rows, &slab->lane_row_room, slab->row_count, sizeof *slab->lane_rows);
     if (accesses) {
         slab->lane_accesses =
             pfa_memory_grow(slab->lane_accesses, &slab->lane_access_room, slab->row_count, sizeof *slab->lane_accesses);
     }
-    memset(ends, 0, sizeof slab->row_ends);
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        uint32_t kind = lane_kind_of(slab, i);
-        if (kind != PFA_SKIP) {
-            ends[pfa_lane_of(slab->lane_kinds[kind].kind.group)]++;
-        }
+        counts[place_of(slab, i).lane]++;
     }
-    begin_lanes(ends);
+    begin_lanes(counts, slab->row_starts, next);
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        uint32_t kind = lane_kind_of(slab, i);
-        if (kind == PFA_SKIP) {
-            continue;
-        }
-        uint32_t at = ends[pfa_lane_of(slab->lane_kinds[kind].kind.group)]++;
+        place_t place = place_of(slab, i);
+        uint32_t at = next[place.lane]++;
         slab->lane_rows[at] = slab->rows[i];
-        slab->lane_rows[at].kind = kind;
+        slab->lane_rows[at].kind = place.number;
         if (accesses) {
             slab->lane_accesses[at] = slab->accesses[i];
         }
@@ -193,6 +186,7 @@ void pfa_slab_sort(pfa_slab_t *slab, bool accesses)
 {
     sort_kinds(slab);
     sort_rows(slab, accesses);
+    slab->sorted = true;
 }
 
 static double ns_of(const pfa_source_t *source, uint64_t time)

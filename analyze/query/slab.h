@@ -15,10 +15,11 @@ enum { PFA_SLABS = 16 };
 
 typedef struct pfa_slab_kind {
     pfa_kind_t kind; /* the group is PFA_SKIP if it is not asked for */
-    uint32_t rows;   /* that are asked for */
-    uint32_t open;   /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
-    bool raw;        /* its stacks are nodes of the trace still */
+    uint32_t rows;      /* that are asked for */
+    uint32_t open : 31; /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
+    uint32_t raw : 1;   /* its stacks are nodes of the trace still */
 } pfa_slab_kind_t;
+_Static_assert(sizeof(pfa_slab_kind_t) == 64, "a kind is a line of the cache");
 
 typedef struct pfa_slab {
     pfa_slab_kind_t *kinds;
@@ -36,17 +37,18 @@ typedef struct pfa_slab {
     size_t whole_room;
     pfa_tally_t tally; /* of all its kinds */
     bool bad;          /* it ends in what makes no sense */
-    /* Copies of the kinds and rows that are asked for, lane by lane, so that those of a lane lie together. */
+    bool sorted;       /* by lanes */
+    /* Copies of the kinds and rows, lane by lane, so that those of a lane lie together; behind them, what is not asked for. */
     pfa_slab_kind_t *lane_kinds;
     size_t lane_kind_room;
-    uint32_t *lane_kind_of; /* by kind: its place there */
-    size_t lane_kind_of_room;
+    struct pfa_slab_place *places; /* by kind: where its copy is */
+    size_t place_room;
     pfa_chunk_row_t *lane_rows; /* with numbers of lane_kinds */
     size_t lane_row_room;
     pfa_event_accesses_t *lane_accesses;
     size_t lane_access_room;
-    uint32_t kind_ends[PFA_LANES];
-    uint32_t row_ends[PFA_LANES];
+    uint32_t kind_starts[PFA_LANES + 1]; /* and in the last place, where those that are asked for end */
+    uint32_t row_starts[PFA_LANES + 1];
 } pfa_slab_t;
 
 /* What slabs are filled with. */
@@ -71,7 +73,7 @@ void pfa_slab_free(pfa_slab_t *slab);
 uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *kind, double weight,
                            bool live);
 void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row);
-/* Copies kinds and rows lane by lane, with accesses or not. */
+/* Puts kinds and rows in order by lanes, with accesses or not. */
 void pfa_slab_sort(pfa_slab_t *slab, bool accesses);
 /* A chunk as it is told; with accesses, unless they are NULL or not known. */
 void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pfa_event_accesses_t *accesses,

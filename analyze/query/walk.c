@@ -111,7 +111,7 @@ static pfa_truth_t ask_kind(walking_t *walking, pfa_slab_kind_t *kind)
         walking->slots = pfa_memory_grow(walking->slots, &walking->slot_room, at + 1, sizeof *walking->slots);
         memcpy(walking->numbers[at], walking->subject.numbers, sizeof walking->numbers[at]);
         walking->slots[at] = slot;
-        kind->open = walking->open_count;
+        kind->open = walking->open_count & 0x7fffffff;
     }
     return truth;
 }
@@ -235,6 +235,16 @@ static void tell_kinds(const walking_t *walking, const pfa_slab_t *slab)
     }
 }
 
+static bool has_lanes(const pfa_look_t *look)
+{
+    return look->lane_kind != NULL || look->lane_chunk != NULL;
+}
+
+static void sort_slab(const walking_t *walking, pfa_slab_t *slab)
+{
+    pfa_slab_sort(slab, walking->look->accesses && walking->from.accesses);
+}
+
 /* In order, to `chunk` or to `beside`. */
 static void tell_rows(const walking_t *walking, const pfa_slab_t *slab, bool beside)
 {
@@ -254,10 +264,10 @@ static void tell_rows(const walking_t *walking, const pfa_slab_t *slab, bool bes
 
 static void tell_lane_kinds(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
 {
-    for (uint32_t i = lane != 0 ? slab->kind_ends[lane - 1] : 0; i < slab->kind_ends[lane]; i++) {
-        const pfa_slab_kind_t *kind = &slab->lane_kinds[i];
+    for (uint32_t i = slab->kind_starts[lane]; i < slab->kind_starts[lane + 1]; i++) {
+        pfa_slab_kind_t *kind = &slab->lane_kinds[i];
         if (kind->rows != 0) {
-            walking->look->lane_kind(walking->look->to, &kind->kind, kind->rows);
+            kind->kind.note = walking->look->lane_kind(walking->look->to, &kind->kind, kind->rows);
         }
     }
 }
@@ -266,18 +276,13 @@ static void tell_lane_rows(const walking_t *walking, const pfa_slab_t *slab, siz
 {
     const pfa_look_t *look = walking->look;
     bool accesses = look->accesses && walking->from.accesses;
-    for (uint32_t i = lane != 0 ? slab->row_ends[lane - 1] : 0; i < slab->row_ends[lane]; i++) {
+    for (uint32_t i = slab->row_starts[lane]; i < slab->row_starts[lane + 1]; i++) {
         const pfa_chunk_row_t *row = &slab->lane_rows[i];
         const pfa_kind_t *kind = &slab->lane_kinds[row->kind].kind;
         pfa_chunk_t chunk;
         pfa_slab_chunk(kind, row, accesses ? &slab->lane_accesses[i] : NULL, &chunk);
         look->lane_chunk(look->to, kind, &chunk);
     }
-}
-
-static bool has_lanes(const pfa_look_t *look)
-{
-    return look->lane_kind != NULL || look->lane_chunk != NULL;
 }
 
 /* Tasks: the two that take all in order begin first, since nobody can help them. */
@@ -319,7 +324,9 @@ static void arrange(void *to, size_t number, unsigned worker)
             look->mark(look->to, &slab->kinds[i].kind);
         }
     }
-    pfa_slab_sort(slab, look->accesses && walking->from.accesses);
+    if (!slab->sorted) {
+        sort_slab(walking, slab);
+    }
 }
 
 /* Few rows are told sooner than threads begin. */
@@ -386,6 +393,9 @@ static void read_block(walking_t *walking, size_t number, unsigned worker)
     }
     reader->slab = slab;
     slab->bad = !pfa_rows_block(reader->rows, walking->blocks[number]);
+    if (slab->late_count == 0 && has_lanes(walking->look)) {
+        sort_slab(walking, slab); /* at once, while it is in the cache */
+    }
 }
 
 /* A task. */

@@ -191,8 +191,8 @@ static bool walk_batch(walk_t *walk, const uint8_t *bytes, size_t size, bool liv
     if (!pfa_batch_open(&reader, bytes, size) || ((reader.head.flags & PFA_BATCH_LIVE) != 0) != live) {
         return false;
     }
+    pfa_batch_kinds(&reader, walk->decoder->kinds);
     for (uint32_t i = 0; i < reader.head.kinds; i++) {
-        pfa_batch_kind_at(&reader, i, &walk->decoder->kinds[i]);
         walk->decoder->weights[i] = pfa_trace_weight(walk->trace, walk->decoder->kinds[i].size_flags);
     }
     reader.wants_addresses = walk->visitor->places;

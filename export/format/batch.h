@@ -216,6 +216,8 @@ typedef struct pfa_batch_reader {
 bool pfa_batch_open(pfa_batch_reader_t *reader, const void *bytes, size_t size);
 void pfa_batch_segment_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_segment_t *segment);
 void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_batch_kind_t *kind);
+/* All kinds, in order. */
+void pfa_batch_kinds(const pfa_batch_reader_t *reader, pfa_batch_kind_t *kinds);
 /* A row as it is read. */
 typedef struct pfa_batch_row {
     pfa_event_t event; /* moments, cut */

@@ -12,13 +12,17 @@ static bool get_link(pfa_batch_reader_t *reader, uint32_t *link)
     return true;
 }
 
+/* Kinds lie byte by byte: the first bytes of all, then the second ones, and so on. */
 static bool kinds_add_up(const pfa_batch_reader_t *reader)
 {
     uint64_t rows = 0;
-    for (uint32_t i = 0; i < reader->head.kinds; i++) {
-        pfa_batch_kind_t kind;
-        pfa_batch_kind_at(reader, i, &kind);
-        rows += kind.rows;
+    for (size_t byte = 0; byte < sizeof(uint32_t); byte++) {
+        const uint8_t *column = reader->kinds + (offsetof(pfa_batch_kind_t, rows) + byte) * reader->head.kinds;
+        uint32_t sum = 0; /* of PFA_BATCH_ROWS bytes at most */
+        for (uint32_t i = 0; i < reader->head.kinds; i++) {
+            sum += column[i];
+        }
+        rows += (uint64_t)sum << 8 * byte;
     }
     return rows == reader->head.rows;
 }
@@ -136,6 +140,52 @@ void pfa_batch_kind_at(const pfa_batch_reader_t *reader, uint32_t index, pfa_bat
     uint8_t *to = (uint8_t *)kind;
     for (size_t byte = 0; byte < sizeof *kind; byte++) {
         to[byte] = reader->kinds[byte * reader->head.kinds + index];
+    }
+}
+
+typedef uint8_t sixteen_t __attribute__((vector_size(16)));
+
+static sixteen_t low_halves(sixteen_t a, sixteen_t b)
+{
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+static sixteen_t high_halves(sixteen_t a, sixteen_t b)
+{
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/* Turns 16 columns of 16 bytes into 16 rows: four times, the upper and the lower half of all are dealt like cards. */
+static void turn(sixteen_t tiles[16])
+{
+    for (int round = 0; round < 4; round++) {
+        sixteen_t dealt[16];
+        for (int i = 0; i < 8; i++) {
+            dealt[2 * i] = low_halves(tiles[i], tiles[i + 8]);
+            dealt[2 * i + 1] = high_halves(tiles[i], tiles[i + 8]);
+        }
+        __builtin_memcpy(tiles, dealt, sizeof dealt);
+    }
+}
+
+void pfa_batch_kinds(const pfa_batch_reader_t *reader, pfa_batch_kind_t *kinds)
+{
+    const uint32_t count = reader->head.kinds;
+    uint32_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        for (size_t half = 0; half < sizeof *kinds; half += 16) {
+            sixteen_t tiles[16];
+            for (size_t byte = 0; byte < 16; byte++) {
+                __builtin_memcpy(&tiles[byte], reader->kinds + (half + byte) * count + i, sizeof tiles[byte]);
+            }
+            turn(tiles);
+            for (size_t kind = 0; kind < 16; kind++) {
+                __builtin_memcpy((uint8_t *)&kinds[i + kind] + half, &tiles[kind], sizeof tiles[kind]);
+            }
+        }
+    }
+    for (; i < count; i++) {
+        pfa_batch_kind_at(reader, i, &kinds[i]);
     }
 }
 
