@@ -224,7 +224,7 @@ static void find_bursts(finder_t *finder)
     bool one = pfa_memoro_churn(finder->memoro, point).alive < 1.5 && point->largest <= HOIST_LARGEST &&
                (point->largest <= 4 * point->smallest || point->largest <= 4096);
     /* One of each burst stays. */
-    double left = one ? fmin(point->bursts.count, chunks) / chunks : 0.01;
+    double left = one ? fmin((double)point->bursts.closed.groups, chunks) / chunks : 0.01;
     add(finder, one ? PFA_ADVICE_hoist : PFA_ADVICE_pool, share.chunks,
         &(gain_t){.calls = chunks_of(finder, PFA_INFER_short_lived, point->chunks, 1 - left)});
 }

@@ -36,7 +36,7 @@ typedef struct pfa_objects {
     pfa_cells_t *lanes; /* PFA_LANES of them, while chunks go by */
     pfa_cells_t cells;  /* all of these, once they have */
     double chunks;      /* of all objects */
-    double live;   /* of those that were never freed */
+    double live;        /* of those that were never freed */
     double least;
     pfa_object_sizes_t classes;
     size_t most; /* cells; of more, sizes are put into wider classes */

@@ -92,10 +92,8 @@ static void add_survivors(const adding_t *adding, pfa_family_t *family, const pf
     survivors->bytes_variance += variance * size * size;
     survivors->least_size = kind->size < survivors->least_size ? kind->size : survivors->least_size;
     survivors->most_size = kind->size > survivors->most_size ? kind->size : survivors->most_size;
-    pfa_count_t count = {.group = kind->group,
-                         .role = PFA_ROLE_OWNER,
-                         .value = find_thread(adding, kind->thread),
-                         .live = chunks};
+    pfa_count_t count = {
+        .group = kind->group, .role = PFA_ROLE_OWNER, .value = find_thread(adding, kind->thread), .live = chunks};
     pfa_counts_add(&leaks->counts, count, &family->counted[PFA_ROLE_OWNER]);
 }
 
@@ -218,7 +216,8 @@ static double share_of(const adding_t *adding, double time)
     return !(share > 0) ? 0 : share < 1 ? share : 1;
 }
 
-static void add_accesses(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
+static void add_accesses(const adding_t *adding, pfa_survivors_t *survivors, const pfa_kind_t *kind,
+                         const pfa_chunk_t *chunk)
 {
     const pfa_leak_limits_t *limits = &adding->leaks->limits;
     bool old = share_of(adding, chunk->born) < 1 - limits->recent;

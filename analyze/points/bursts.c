@@ -24,11 +24,11 @@ static uint32_t find_at(const pfa_bursts_t *bursts, double time)
 
 static void widen(pfa_burst_t *to, const pfa_burst_t *from)
 {
-    to->first = fmin(to->first, from->first);
-    to->last = fmax(to->last, from->last);
-    to->end = fmax(to->end, from->end);
-    to->began = fmin(to->began, from->began);
-    to->over = fmax(to->over, from->over);
+    to->first = from->first < to->first ? from->first : to->first;
+    to->last = from->last > to->last ? from->last : to->last;
+    to->end = from->end > to->end ? from->end : to->end;
+    to->began = from->began < to->began ? from->began : to->began;
+    to->over = from->over > to->over ? from->over : to->over;
     to->lives += from->lives;
     to->chunks += from->chunks;
     to->chunks_variance += from->chunks_variance;
@@ -118,6 +118,9 @@ void pfa_bursts_widen(pfa_bursts_t *bursts, double threshold)
 void pfa_bursts_free(pfa_bursts_t *bursts)
 {
     pfa_memory_free(bursts->list);
+    bursts->list = NULL;
+    bursts->count = 0;
+    bursts->room = 0;
 }
 
 /* Took it no longer than a step? */
@@ -138,29 +141,63 @@ double pfa_burst_score(const pfa_burst_t *burst, double step_ns)
     return life > 0 ? fmin(burst->lives / (burst->chunks * life), 1) : (double)NAN;
 }
 
-double pfa_bursts_short_score(const pfa_bursts_t *bursts, double least_chunks, double step_ns)
+static void add_share(pfa_burst_share_t *share, const pfa_burst_t *burst)
 {
-    double lives = 0;
-    double times = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        const pfa_burst_t *burst = &bursts->list[i];
-        double time = burst->end - burst->first;
-        if (burst->chunks >= least_chunks && burst->rows > 1 && is_short(burst, step_ns)) {
-            lives += burst->lives;
-            times += burst->chunks * time;
-        }
-    }
-    return times > 0 ? fmin(lives / times, 1) : (double)NAN;
+    share->chunks += burst->chunks;
+    share->chunks_variance += burst->chunks_variance;
+    share->bytes += burst->bytes;
 }
 
-double pfa_bursts_score(const pfa_bursts_t *bursts, double step_ns)
+static void close_one(pfa_burst_sums_t *sums, const pfa_burst_t *burst, const pfa_burst_terms_t *terms)
 {
-    double sum = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        double score = pfa_burst_score(&bursts->list[i], step_ns);
-        sum += isnan(score) ? 0 : score;
-        count += isnan(score) ? 0 : 1;
+    double score = pfa_burst_score(burst, terms->step_ns);
+    double time = burst->end - burst->first;
+    bool large = burst->chunks >= terms->chunks;
+    sums->first = sums->groups == 0 ? burst->first : fmin(sums->first, burst->first);
+    sums->last = sums->groups == 0 ? burst->last : fmax(sums->last, burst->last);
+    sums->groups++;
+    sums->scored += isnan(score) ? 0 : 1;
+    sums->scores += isnan(score) ? 0 : score;
+    sums->busy += fmin(burst->end, burst->last + terms->cap_ns) - burst->first;
+    if (large && burst->rows > 1 && is_short(burst, terms->step_ns)) {
+        sums->short_lives += burst->lives;
+        sums->short_times += burst->chunks * time;
     }
-    return count != 0 ? sum / count : (double)NAN;
+    if (large && (isnan(score) || score <= terms->score)) {
+        add_share(isnan(score) ? &sums->unscored : &sums->short_lived, burst);
+    }
+}
+
+void pfa_bursts_close(pfa_bursts_t *bursts, const pfa_burst_terms_t *terms, pfa_burst_is_over_t *is_over,
+                      const void *to)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < bursts->count; i++) {
+        const pfa_burst_t *burst = &bursts->list[i];
+        if (is_over == NULL || is_over(to, burst->first, burst->last)) {
+            close_one(&bursts->closed, burst, terms);
+        } else {
+            bursts->list[left++] = *burst;
+        }
+    }
+    bursts->count = bursts->left = left;
+    bursts->recent = 0;
+}
+
+double pfa_bursts_score(const pfa_bursts_t *bursts)
+{
+    return bursts->closed.scored != 0 ? bursts->closed.scores / (double)bursts->closed.scored : (double)NAN;
+}
+
+pfa_burst_share_t pfa_bursts_short_lived(const pfa_bursts_t *bursts, const pfa_burst_terms_t *terms)
+{
+    const pfa_burst_sums_t *closed = &bursts->closed;
+    pfa_burst_share_t share = closed->short_lived;
+    double score = closed->short_times > 0 ? fmin(closed->short_lives / closed->short_times, 1) : (double)NAN;
+    if (score <= terms->score) {
+        share.chunks += closed->unscored.chunks;
+        share.chunks_variance += closed->unscored.chunks_variance;
+        share.bytes += closed->unscored.bytes;
+    }
+    return share;
 }

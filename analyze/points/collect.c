@@ -182,7 +182,13 @@ static void make_room(void *to)
 static void settle(void *to)
 {
     const adding_t *adding = to;
-    pfa_memoro_settle_groups(&adding->report->memoro);
+    pfa_memoro_next(&adding->report->memoro);
+}
+
+static void settle_again(void *to)
+{
+    const adding_t *adding = to;
+    pfa_memoro_next_again(&adding->report->memoro);
 }
 
 static void add_copied(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -196,7 +202,9 @@ static void add_copied(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chun
 static void add_at_peak(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const adding_t *adding = to;
-    pfa_at_peak_add(adding->report, kind, chunk);
+    if (adding->report->peak.bytes > 0) {
+        pfa_at_peak_add(adding->report, kind, chunk);
+    }
     pfa_memoro_add_again(&adding->report->memoro, kind, chunk);
 }
 
@@ -301,8 +309,13 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
                         .settle = settle,
                         .source = see_first,
                         .fold = add_fold};
-    pfa_look_t at_peak = {
-        .to = &adding, .plain = true, .meet = meet, .ready = make_room, .chunk = add_copied, .lane_chunk = add_at_peak};
+    pfa_look_t at_peak = {.to = &adding,
+                          .plain = true,
+                          .meet = meet,
+                          .ready = make_room,
+                          .chunk = add_copied,
+                          .lane_chunk = add_at_peak,
+                          .settle = settle_again};
     report->file_count = report->query->source_count;
     report->files = pfa_memory_get(report->file_count, sizeof *report->files);
     report->summit = pfa_summit_new(report->query, true);
@@ -313,7 +326,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     }
     pfa_memoro_end(&report->memoro);
     at_peak.accesses = report->memoro.has_accesses;
-    if (report->peak.bytes > 0 && pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
+    if (pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
         return false;
     }
     pfa_copying_end(report);

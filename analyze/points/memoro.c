@@ -17,6 +17,7 @@ void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresh
     for (size_t i = 0; i < query->source_count; i++) {
         memoro->step_ns = fmax(memoro->step_ns, query->sources[i].step_ns);
         memoro->life_step_ns = fmax(memoro->life_step_ns, query->sources[i].life_step_ns);
+        memoro->grows = memoro->grows || query->sources[i].running;
     }
     /* What lies one step apart may have been together. */
     memoro->group_ns = fmax(thresholds->group * memoro->run_ns, 1.001 * memoro->step_ns);
@@ -72,6 +73,11 @@ void pfa_memoro_mark(pfa_memoro_t *memoro, const pfa_kind_t *kind)
     }
 }
 
+void pfa_memoro_next(pfa_memoro_t *memoro)
+{
+    memoro->batch++;
+}
+
 static size_t count_groups(const pfa_memoro_t *memoro)
 {
     size_t count = 0;
@@ -81,22 +87,70 @@ static size_t count_groups(const pfa_memoro_t *memoro)
     return count;
 }
 
-static void widen_groups(pfa_memoro_t *memoro)
+static void recount_groups(pfa_memoro_t *memoro)
 {
-    memoro->group_ns *= 2;
     memset(memoro->lanes, 0, PFA_LANES * sizeof *memoro->lanes);
     for (uint32_t i = 0; i < memoro->point_count; i++) {
-        pfa_bursts_widen(&memoro->points[i].bursts, memoro->group_ns);
         memoro->lanes[pfa_lane_of(i)].groups += memoro->points[i].bursts.count;
     }
 }
 
-void pfa_memoro_settle_groups(pfa_memoro_t *memoro)
+static void widen_groups(pfa_memoro_t *memoro)
 {
+    memoro->group_ns *= 2;
+    for (uint32_t i = 0; i < memoro->point_count; i++) {
+        pfa_bursts_widen(&memoro->points[i].bursts, memoro->group_ns);
+    }
+    recount_groups(memoro);
+}
+
+/* A point, and what is known of how far the second walk is. */
+typedef struct closing {
+    const pfa_memoro_t *memoro;
+    const pfa_memoro_point_t *point;
+} closing_t;
+
+static bool is_over(const void *to, double from, double until)
+{
+    const closing_t *closing = to;
+    const pfa_memoro_t *memoro = closing->memoro;
+    return pfa_own_peak_is_over(&closing->point->own_peak, memoro->end_ns, from - memoro->group_ns,
+                                until + memoro->group_ns, memoro->batch);
+}
+
+pfa_burst_terms_t pfa_memoro_burst_terms(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
+{
+    return (pfa_burst_terms_t){.step_ns = memoro->step_ns,
+                               .chunks = memoro->thresholds.burst_chunks,
+                               .score = memoro->thresholds.burst_score,
+                               .cap_ns = pfa_memoro_life_cap(memoro, point)};
+}
+
+/* Closes groups that no later chunk can join, of points that have many more than when that was last tried. */
+static void close_groups(pfa_memoro_t *memoro)
+{
+    enum { FEW = 16 };
+    for (uint32_t i = 0; i < memoro->point_count; i++) {
+        pfa_memoro_point_t *point = &memoro->points[i];
+        if (point->bursts.count >= FEW && point->bursts.count / 2 >= point->bursts.left) {
+            closing_t closing = {.memoro = memoro, .point = point};
+            pfa_burst_terms_t terms = pfa_memoro_burst_terms(memoro, point);
+            pfa_bursts_close(&point->bursts, &terms, is_over, &closing);
+        }
+    }
+    recount_groups(memoro);
+}
+
+void pfa_memoro_next_again(pfa_memoro_t *memoro)
+{
+    if (!memoro->grows) {
+        close_groups(memoro);
+    }
     /* Each point has one in the end. */
     while ((double)count_groups(memoro) > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
         widen_groups(memoro);
     }
+    memoro->batch++;
 }
 
 static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
@@ -105,8 +159,12 @@ static void add_burst(pfa_memoro_t *memoro, pfa_memoro_point_t *point, const pfa
     *groups -= point->bursts.count;
     pfa_bursts_add(&point->bursts, memoro->group_ns, memoro->step_ns, chunk, kind->weight,
                    kind->weight * (double)kind->size);
-    pfa_lives_add(&point->burst_lives, chunk->life, kind->weight);
     *groups += point->bursts.count;
+}
+
+static bool is_in_burst(const pfa_memoro_t *memoro, const pfa_chunk_t *chunk)
+{
+    return chunk->life <= memoro->thresholds.short_life * memoro->run_ns;
 }
 
 static void add_inferred(pfa_memoro_point_t *point, pfa_inference_t inference, double weight, double bytes)
@@ -224,14 +282,14 @@ void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chun
     point->bytes_variance += weight * (weight - 1) * size * size;
     point->lives += weight * chunk->life;
     point->byte_lives += bytes * chunk->life;
-    point->first_birth = fmin(point->first_birth, chunk->born);
-    point->last_death = fmax(point->last_death, chunk->died);
+    point->first_birth = chunk->born < point->first_birth ? chunk->born : point->first_birth;
+    point->last_death = chunk->died > point->last_death ? chunk->died : point->last_death;
     point->smallest = kind->size < point->smallest ? kind->size : point->smallest;
     point->largest = kind->size > point->largest ? kind->size : point->largest;
-    if (chunk->life <= memoro->thresholds.short_life * memoro->run_ns) {
-        add_burst(memoro, point, kind, chunk);
+    if (is_in_burst(memoro, chunk)) {
+        pfa_lives_add(&point->burst_lives, chunk->life, weight);
     }
-    pfa_own_peak_add(&point->own_peak, memoro->end_ns, chunk, kind->live, bytes);
+    pfa_own_peak_add(&point->own_peak, memoro->end_ns, chunk, kind->live, bytes, memoro->batch);
     if (chunk->accesses != NULL) {
         see(memoro, point, kind, chunk, bytes);
     }
@@ -252,7 +310,11 @@ void pfa_memoro_add_linked(pfa_memoro_t *memoro, const pfa_kind_t *kind, const p
 
 void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
-    pfa_own_peak_t *own = &memoro->points[kind->group].own_peak;
+    pfa_memoro_point_t *point = &memoro->points[kind->group];
+    pfa_own_peak_t *own = &point->own_peak;
+    if (is_in_burst(memoro, chunk)) {
+        add_burst(memoro, point, kind, chunk);
+    }
     if (own->events != NULL) {
         pfa_own_peak_add_again(own, memoro->end_ns, chunk, kind->live, kind->weight * (double)kind->size);
     }

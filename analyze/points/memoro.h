@@ -80,7 +80,7 @@ typedef struct pfa_memoro_point {
     uint64_t smallest;
     uint64_t largest;
     pfa_bursts_t bursts;
-    pfa_lives_t burst_lives; /* of the chunks in them */
+    pfa_lives_t burst_lives; /* of the chunks that are in them after the second walk */
     double blind;            /* chunks of code that is not instrumented: what was done with them is not seen */
     bool maybe_blind;        /* the trace does not tell which code is */
     /* Of chunks whose accesses are known: */
@@ -122,6 +122,8 @@ typedef struct pfa_memoro {
     double end_ns;   /* and when it ends */
     double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
     double group_ns_asked;      /* for */
+    uint32_t batch;             /* of the walk */
+    bool grows;                 /* a process goes on: the second walk may have other batches than the first */
     double step_ns;             /* the coarsest step that moments are cut to, */
     double life_step_ns;        /* and that lives are: of traces of version 1 */
     pfa_memoro_point_t *points; /* by group of the query */
@@ -143,16 +145,16 @@ void pfa_memoro_begin(pfa_memoro_t *memoro, pfa_query_t *query, const pfa_thresh
 /* Of the walk (pfa_look_t), which is to tell accesses: before chunks of so many groups are told, with each kind that has some, */
 void pfa_memoro_ready(pfa_memoro_t *memoro, size_t groups);
 void pfa_memoro_mark(pfa_memoro_t *memoro, const pfa_kind_t *kind);
-/* each chunk, by lanes; those of linked groups in order, besides; */
+/* each chunk, by lanes; those of linked groups in order, besides; after each batch of them */
 void pfa_memoro_add(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
 bool pfa_memoro_is_linked(const pfa_memoro_t *memoro, const pfa_kind_t *kind);
 void pfa_memoro_add_linked(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
-/* and after them. */
-void pfa_memoro_settle_groups(pfa_memoro_t *memoro);
-/* Once all were added: scores. */
+void pfa_memoro_next(pfa_memoro_t *memoro);
+/* and once all were added. */
 void pfa_memoro_end(pfa_memoro_t *memoro);
-/* Then, in a second walk: one chunk; and once all were added, the points' own peaks, and marks. */
+/* Then a second walk: each chunk, by lanes; after each batch; and once all were added, which gives scores, the points' own peaks, and marks. */
 void pfa_memoro_add_again(pfa_memoro_t *memoro, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+void pfa_memoro_next_again(pfa_memoro_t *memoro);
 void pfa_memoro_settle(pfa_memoro_t *memoro);
 void pfa_memoro_free(pfa_memoro_t *memoro);
 
@@ -169,6 +171,10 @@ typedef struct pfa_churn {
     double life_ns;
 } pfa_churn_t;
 pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point);
+/* What one in ten lives longer than, and counts as if it did not. Known after the first walk. */
+double pfa_memoro_life_cap(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point);
+/* By which groups of a point are summed. */
+pfa_burst_terms_t pfa_memoro_burst_terms(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point);
 
 /* The share of a point's chunks and of its bytes for which an inference holds, of those of which it can be told. NaN: of
  * none. */

@@ -17,15 +17,28 @@ static void add_change(pfa_curve_t *curve, size_t part, double bytes)
     curve->events[part] += curve->events[part] != UINT32_MAX;
 }
 
-void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes)
+void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes,
+                      uint32_t batch)
 {
     own->curve = own->curve != NULL ? own->curve : pfa_memory_get(1, sizeof *own->curve);
     size_t born = part_of(end_ns, chunk->born);
     own->curve->births[born] += bytes;
+    own->curve->latest[born] = batch;
     add_change(own->curve, born, bytes);
     if (!live) {
         add_change(own->curve, part_of(end_ns, chunk->died), -bytes);
     }
+}
+
+bool pfa_own_peak_is_over(const pfa_own_peak_t *own, double end_ns, double from, double until, uint32_t batch)
+{
+    size_t last = part_of(end_ns, until);
+    for (size_t i = part_of(end_ns, from); i <= last; i++) {
+        if (own->curve->latest[i] > batch) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool is_wanted(const pfa_own_peak_t *own, size_t part)

@@ -17,6 +17,7 @@ typedef struct pfa_curve {
     double changes[PFA_CURVE];
     double births[PFA_CURVE];
     uint32_t events[PFA_CURVE]; /* how many births and deaths; saturated */
+    uint32_t latest[PFA_CURVE]; /* the last batch of the walk that had a birth in it */
 } pfa_curve_t;
 
 /* A birth, or, with fewer than 0 bytes, a death. */
@@ -36,7 +37,10 @@ typedef struct pfa_own_peak {
 } pfa_own_peak_t;
 
 /* The first walk, of a run that ends then; then the bounds, which the largest chunk is part of. */
-void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes);
+void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes,
+                      uint32_t batch);
+/* Then, for a second walk that goes through the same batches: whether all births between these moments were in this batch or before. */
+bool pfa_own_peak_is_over(const pfa_own_peak_t *own, double end_ns, double from, double until, uint32_t batch);
 void pfa_own_peak_bound(pfa_own_peak_t *own, double largest);
 /* For those whose events are wanted: the second walk, and its end. */
 void pfa_own_peak_want(pfa_own_peak_t *own);

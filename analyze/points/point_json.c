@@ -94,7 +94,7 @@ static void put_scores(pfa_json_t *json, const pfa_report_t *report, uint32_t nu
     pfa_json_text(json, "severity_colour", isnan(severity) ? NULL : pfa_severity_colour((unsigned)severity));
     pfa_json_number(json, "blind", point->blind);
     pfa_json_number(json, "lifetime_ns", point->lives);
-    pfa_json_whole(json, "groups", point->bursts.count);
+    pfa_json_whole(json, "groups", point->bursts.closed.groups);
     pfa_json_whole(json, "smallest", point->smallest);
     pfa_json_whole(json, "largest", point->largest);
     pfa_json_number(json, "own_peak_least", point->own_peak.least);

@@ -41,38 +41,23 @@ const char *pfa_severity_colour(unsigned severity)
     return colours[severity >= 1 && severity <= PFA_SEVERITIES ? severity - 1 : 0];
 }
 
-static void score_point(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
+static void score_point(pfa_memoro_point_t *point)
 {
     /* Without a short-lived chunk there is nothing bad about it. */
-    point->scores[PFA_SCORE_LIFETIME] =
-        point->bursts.count == 0 ? 1 : pfa_bursts_score(&point->bursts, memoro->step_ns);
+    point->scores[PFA_SCORE_LIFETIME] = point->bursts.closed.groups == 0 ? 1 : pfa_bursts_score(&point->bursts);
     point->scores[PFA_SCORE_USAGE] = point->told_bytes > 0 ? point->used_bytes / point->told_bytes : (double)NAN;
     point->scores[PFA_SCORE_USEFUL] = point->told_chunks > 0 ? point->useful / point->told_chunks : (double)NAN;
 }
 
-/* Whether it is a short-lived one; if it has no score by itself, those of its kind tell. */
-static bool is_short_lived(const pfa_memoro_t *memoro, const pfa_burst_t *burst, double kind_score)
+/* Bursts are known once all chunks are. */
+static void infer_bursts(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
 {
-    double score = pfa_burst_score(burst, memoro->step_ns);
-    return burst->chunks >= memoro->thresholds.burst_chunks &&
-           (isnan(score) ? kind_score : score) <= memoro->thresholds.burst_score;
-}
-
-/* Bursts are known once all chunks are, and so are runs. */
-static void infer_late(const pfa_memoro_t *memoro, pfa_memoro_point_t *point)
-{
-    pfa_share_t *bursts = &point->inferred[PFA_INFER_short_lived];
-    double kind_score = pfa_bursts_short_score(&point->bursts, memoro->thresholds.burst_chunks, memoro->step_ns);
-    for (uint32_t i = 0; i < point->bursts.count; i++) {
-        const pfa_burst_t *burst = &point->bursts.list[i];
-        if (is_short_lived(memoro, burst, kind_score)) {
-            bursts->chunks += burst->chunks;
-            bursts->bytes += burst->bytes;
-            point->inferred_variance[PFA_INFER_short_lived] += burst->chunks_variance;
-        }
-    }
-    pfa_growth_judge(&point->growth);
-    point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
+    pfa_burst_terms_t terms = pfa_memoro_burst_terms(memoro, point);
+    pfa_bursts_close(&point->bursts, &terms, NULL, NULL);
+    pfa_burst_share_t share = pfa_bursts_short_lived(&point->bursts, &terms);
+    point->inferred[PFA_INFER_short_lived] = (pfa_share_t){share.chunks, share.bytes};
+    point->inferred_variance[PFA_INFER_short_lived] = share.chunks_variance;
+    pfa_bursts_free(&point->bursts);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -177,7 +162,15 @@ static void want_events(pfa_memoro_t *memoro)
 void pfa_memoro_settle(pfa_memoro_t *memoro)
 {
     for (size_t i = 0; i < memoro->point_count; i++) {
-        pfa_own_peak_settle(&memoro->points[i].own_peak);
+        pfa_memoro_point_t *point = &memoro->points[i];
+        pfa_own_peak_settle(&point->own_peak);
+        if (point->rows > 0) {
+            infer_bursts(memoro, point);
+            score_point(point);
+        }
+    }
+    for (int i = 0; i < PFA_SCORES; i++) {
+        memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
     }
     mark_top(memoro);
 }
@@ -194,42 +187,31 @@ void pfa_memoro_end(pfa_memoro_t *memoro)
         pfa_memoro_point_t *point = &memoro->points[i];
         memoro->has_accesses = memoro->has_accesses || point->told_chunks > 0;
         if (point->rows > 0) {
-            score_point(memoro, point);
-            infer_late(memoro, point);
+            pfa_growth_judge(&point->growth);
+            point->inferred[PFA_INFER_growing] = (pfa_share_t){point->growth.own_chunks, point->growth.own_bytes};
             pfa_own_peak_bound(&point->own_peak, (double)point->largest);
             memoro->blind_points += point->blind > 0 && point->told_chunks <= 0;
         }
     }
     want_events(memoro);
-    for (int i = 0; i < PFA_SCORES; i++) {
-        memoro->totals[i] = sum_scores(memoro, (pfa_score_t)i);
-    }
+    memoro->batch = 0;
 }
 
 /* A sampled chunk lives longer by what recording it takes, and those that it stands for do not. */
 static const double recording_ns = 100;
 
-static double busy_ns(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point, double cap)
+double pfa_memoro_life_cap(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
 {
-    double time = 0;
-    const pfa_bursts_t *bursts = &point->bursts;
-    if (memoro->sampled && bursts->count != 0) {
-        return bursts->list[bursts->count - 1].last - bursts->list[0].first;
-    }
-    for (uint32_t i = 0; i < bursts->count; i++) {
-        const pfa_burst_t *burst = &bursts->list[i];
-        time += fmin(burst->end, burst->last + cap) - burst->first;
-    }
-    return time;
+    /* A chunk that is there when a step ends stands for many that are not. */
+    return pfa_lives_cap(&point->burst_lives, 2 * memoro->life_step_ns);
 }
 
 pfa_churn_t pfa_memoro_churn(const pfa_memoro_t *memoro, const pfa_memoro_point_t *point)
 {
-    /* A chunk that is there when a step ends stands for many that are not. */
-    double cap = pfa_lives_cap(&point->burst_lives, 2 * memoro->life_step_ns);
-    double lives = pfa_lives_capped(&point->burst_lives, cap);
+    const pfa_burst_sums_t *bursts = &point->bursts.closed;
+    double lives = pfa_lives_capped(&point->burst_lives, pfa_memoro_life_cap(memoro, point));
     double chunks = pfa_lives_chunks(&point->burst_lives);
-    double time = busy_ns(memoro, point, cap);
+    double time = memoro->sampled ? bursts->last - bursts->first : bursts->busy;
     double known = memoro->sampled ? fmax(lives - recording_ns * chunks, 0) : lives;
     return (pfa_churn_t){.alive = time > 0 ? known / time : 0,
                          .per_second = time > 0 ? chunks / time * 1e9 : 0,

@@ -14,7 +14,7 @@
 enum { PFA_SLABS = 16 };
 
 typedef struct pfa_slab_kind {
-    pfa_kind_t kind; /* the group is PFA_SKIP if it is not asked for */
+    pfa_kind_t kind;    /* the group is PFA_SKIP if it is not asked for */
     uint32_t rows;      /* that are asked for */
     uint32_t open : 31; /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
     uint32_t raw : 1;   /* its stacks are nodes of the trace still */
