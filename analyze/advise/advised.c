@@ -17,12 +17,17 @@ static bool has_savings(const pfa_report_t *report)
     return is_by_stack(report) && report->memoro.has_accesses && report->peak.one;
 }
 
+static const pfa_look_t *begin_kept(void *judge, pfa_report_t *report)
+{
+    return is_by_stack(report) ? pfa_kept_begin(judge, report) : NULL;
+}
+
 /* 0, or an error number; EAGAIN: a source is gone. */
 static int look_further(pfa_report_t *report)
 {
     size_t sources = report->query->source_count;
-    int error = is_by_stack(report) ? pfa_kept_judge(report) : 0;
-    if (error == 0 && has_savings(report) && !pfa_savings_weigh(report)) {
+    int error = 0;
+    if (has_savings(report) && !pfa_savings_weigh(report)) {
         error = pfa_answer_again(report->query, sources);
         error = error == 0 ? EAGAIN : error;
     }
@@ -49,15 +54,21 @@ void pfa_advice_remarks(pfa_report_t *report)
 static int fill(void *answer, const void *options)
 {
     pfa_report_t *report = answer;
+    pfa_kept_judge_t *judge = pfa_memory_get(1, sizeof *judge);
+    pfa_points_beside_t beside = {.begin = begin_kept, .to = judge};
     int error;
     do {
         pfa_points_forget(report);
-        error = pfa_points_fill(report, &report->answer.query, options);
+        error = pfa_points_fill(report, &report->answer.query, options, &beside);
+        if (error == 0) {
+            pfa_kept_end(judge, report);
+        }
         error = error == 0 ? look_further(report) : error;
     } while (error == EAGAIN);
     if (error == 0) {
         pfa_advice_remarks(report);
     }
+    pfa_memory_free(judge);
     return error;
 }
 

@@ -6,17 +6,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of a peak, or of a mebibyte if that is more: a point that keeps less is not worth a change, and so no walk. */
-static const double worth_a_walk = 1e-4;
+/* Of a peak, or of a mebibyte if that is more: a point that keeps less is not worth a change. */
+static double worth_a_change(const pfa_report_t *report)
+{
+    return 1e-4 * fmax(report->peak.bytes, 1 << 20);
+}
 
-/* Which points are; NULL: none is. The caller frees it. */
+/* Which points may have kept that much; NULL: none has. What was kept at the peak is alive at the end. */
 static bool *find_wanted(const pfa_report_t *report)
 {
-    double least = worth_a_walk * fmax(report->peak.bytes, 1 << 20);
+    double least = worth_a_change(report);
     bool *wanted = pfa_memory_get(report->point_count, sizeof *wanted);
     bool any = false;
     for (size_t i = 0; i < report->point_count; i++) {
-        wanted[i] = report->points[i].kept.value >= least;
+        wanted[i] = report->points[i].live_bytes >= least;
         any = any || wanted[i];
     }
     if (!any) {
@@ -39,24 +42,33 @@ static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_
                                                 .rate = survivors->rate};
 }
 
-int pfa_kept_judge(pfa_report_t *report)
+const pfa_look_t *pfa_kept_begin(void *to, pfa_report_t *report)
 {
-    bool *wanted = find_wanted(report);
-    if (wanted == NULL) {
-        return 0;
-    }
-    size_t sources = report->query->source_count;
-    pfa_leaks_t leaks = {.wanted = wanted, .wanted_count = report->point_count};
+    pfa_kept_judge_t *judge = to;
     pfa_leaks_options_t options = {.limits = pfa_leak_limits_standard()};
-    int error = pfa_leaks_fill(&leaks, report->query, &options);
-    error = error == 0 && report->query->source_count != sources ? EAGAIN : error;
-    if (error == 0) {
-        pfa_leaks_conclude(&leaks, "leak");
-        for (size_t i = 0; i < leaks.finding_count; i++) {
-            keep(report, &leaks, &leaks.findings[i]);
+    const pfa_look_t *look = NULL;
+    bool *wanted = find_wanted(report);
+    pfa_leaks_forget(&judge->leaks);
+    *judge = (pfa_kept_judge_t){.judges = wanted != NULL,
+                                .leaks = {.wanted = wanted, .wanted_count = report->point_count}};
+    if (judge->judges) {
+        (void)pfa_leaks_begin(&judge->leaks, report->query, &options, &look); /* without suppressions nothing can be wrong */
+    }
+    return look;
+}
+
+void pfa_kept_end(pfa_kept_judge_t *judge, pfa_report_t *report)
+{
+    pfa_leaks_t *leaks = &judge->leaks;
+    if (!judge->judges) {
+        return;
+    }
+    pfa_leaks_end(leaks);
+    pfa_leaks_conclude(leaks, "leak");
+    for (size_t i = 0; i < leaks->finding_count; i++) {
+        if (report->points[leaks->findings[i].group].kept.value >= worth_a_change(report)) {
+            keep(report, leaks, &leaks->findings[i]);
         }
     }
-    pfa_leaks_forget(&leaks);
-    pfa_memory_free(wanted);
-    return error;
+    pfa_leaks_forget(leaks);
 }

@@ -4,6 +4,8 @@
 
 #include "analyze/leaks/leaks.h"
 
+struct pfa_report;
+
 typedef struct pfa_kept {
     pfa_leak_verdict_t verdict;
     pfa_leak_reason_t reason;
@@ -13,9 +15,15 @@ typedef struct pfa_kept {
     double rate; /* bytes per nanosecond by which those that stay grow */
 } pfa_kept_t;
 
-struct pfa_report;
-/* Judges all points, in a walk of its own, if enough was kept at the peak to be worth it. 0, or an error number; EAGAIN: a file can no longer
- * be read, which was said, and all is to be collected anew. */
-int pfa_kept_judge(struct pfa_report *report);
+/* Points are judged by what is collected beside them, in the same walk. */
+typedef struct pfa_kept_judge {
+    bool judges;
+    pfa_leaks_t leaks;
+} pfa_kept_judge_t;
+
+/* For pfa_points_beside_t: if enough is alive at the end to be worth it. */
+const pfa_look_t *pfa_kept_begin(void *judge, struct pfa_report *report);
+/* After that walk: judges all points of which enough was kept at the peak. */
+void pfa_kept_end(pfa_kept_judge_t *judge, struct pfa_report *report);
 
 #endif

@@ -222,7 +222,7 @@ int pfa_summary_collect(pfa_summary_t *summary, pfa_session_t *session, const pf
         return PFA_ANSWER_NO_TRACE;
     }
     pfa_query_open(&query, session, question);
-    int error = pfa_points_fill(&collecting.report, &query, &options);
+    int error = pfa_points_fill(&collecting.report, &query, &options, NULL);
     error = error != 0 ? error : error_of(query.trouble);
     error = error == 0 && with_leaks ? judge_leaks(&collecting) : error;
     error = error != 0 ? error : error_of(query.trouble);

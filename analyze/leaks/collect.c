@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While one source is walked through. */
-typedef struct adding {
+/* While chunks are added; but for the look, of the source that is walked through. */
+typedef struct pfa_leaks_adding {
     pfa_leaks_t *leaks;
+    pfa_look_t look;
     double start;
     double run;        /* how long it was */
     double per_run;    /* 1 / run; 0 of one that took no time */
@@ -320,6 +321,10 @@ static void forget(pfa_leaks_t *leaks)
     pfa_cousins_free(leaks);
     pfa_counts_free(&leaks->counts);
     pfa_sights_free(&leaks->sights);
+    if (leaks->adding != NULL) {
+        pfa_memory_free(leaks->adding->threads);
+    }
+    pfa_memory_free(leaks->adding);
     for (size_t i = 0; i < leaks->suppressions.count; i++) {
         leaks->suppressions.list[i].chunks = leaks->suppressions.list[i].bytes = 0;
     }
@@ -353,38 +358,58 @@ static int read_suppressions(pfa_leaks_t *leaks, const pfa_leaks_options_t *opti
     return 0;
 }
 
-int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options)
+static void begin(pfa_leaks_t *leaks)
 {
-    adding_t adding = {.leaks = leaks};
-    pfa_look_t look = {.to = &adding,
-                       .accesses = true,
-                       .meet = meet,
-                       .ready = make_room,
-                       .kind = add_kind,
-                       .lane_kind = add_kind_to_family,
-                       .lane_chunk = add_chunk,
-                       .settle = settle,
-                       .source = see_source,
-                       .fold = add_fold};
+    adding_t *adding = pfa_memory_get(1, sizeof *adding);
+    adding->leaks = leaks;
+    adding->look = (pfa_look_t){.to = adding,
+                                .accesses = true,
+                                .meet = meet,
+                                .ready = make_room,
+                                .kind = add_kind,
+                                .lane_kind = add_kind_to_family,
+                                .lane_chunk = add_chunk,
+                                .settle = settle,
+                                .source = see_source,
+                                .fold = add_fold};
+    leaks->adding = adding;
+    pfa_counts_begin(&leaks->counts);
+}
+
+int pfa_leaks_begin(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options, const pfa_look_t **look)
+{
     leaks->query = query;
     leaks->limits = options->limits;
-    pfa_counts_begin(&leaks->counts);
     leaks->sights.stacks = &query->stacks;
-    int error = read_suppressions(leaks, options);
-    for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
-        if (pfa_query_walk(query, &look, "reading") == 0) {
-            break;
-        }
-        restart(leaks);
-        pfa_counts_begin(&leaks->counts);
-        error = pfa_answer_again(query, sources);
-    }
-    pfa_memory_free(adding.threads);
+    begin(leaks);
+    *look = &leaks->adding->look;
+    return read_suppressions(leaks, options);
+}
+
+void pfa_leaks_end(pfa_leaks_t *leaks)
+{
     pfa_counts_sort(&leaks->counts);
     for (size_t i = 0; i < leaks->family_count; i++) {
         leaks->blind += leaks->families[i].survivors != NULL ? leaks->families[i].survivors->blind : 0;
     }
-    leaks->siblings_asked = query->where == NULL || pfa_where_is_of_stacks(query->where);
+    leaks->siblings_asked = leaks->query->where == NULL || pfa_where_is_of_stacks(leaks->query->where);
+}
+
+int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options)
+{
+    const pfa_look_t *look;
+    int error = pfa_leaks_begin(leaks, query, options, &look);
+    for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
+        if (pfa_query_walk(query, &leaks->adding->look, "reading") == 0) {
+            break;
+        }
+        restart(leaks);
+        begin(leaks);
+        error = pfa_answer_again(query, sources);
+    }
+    if (error == 0) {
+        pfa_leaks_end(leaks);
+    }
     return error;
 }
 

@@ -146,6 +146,7 @@ typedef struct pfa_leaks {
     double blind;        /* chunks among the survivors: see there */
     double longest_run;  /* of the recordings, in nanoseconds */
     bool siblings_asked; /* --where left none of them out */
+    struct pfa_leaks_adding *adding; /* while chunks are added */
 } pfa_leaks_t;
 
 typedef struct pfa_leaks_options {
@@ -161,6 +162,10 @@ int pfa_leaks_collect(pfa_session_t *session, const pfa_question_t *question, co
                       pfa_leaks_t **leaks);
 /* The same in the arena of the caller, of a query that it has opened, into a struct whose `wanted` may be set, without findings. */
 int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options);
+/* The same along with a walk of another analysis: what is to be told of it, as a look of that walk; once it has ended well, pfa_leaks_end. */
+int pfa_leaks_begin(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options,
+                    const struct pfa_look **look);
+void pfa_leaks_end(pfa_leaks_t *leaks);
 /* All that was collected. */
 void pfa_leaks_forget(pfa_leaks_t *leaks);
 

@@ -291,7 +291,7 @@ static bool find_peak(adding_t *adding)
     return true;
 }
 
-static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
+static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds, const pfa_points_beside_t *beside)
 {
     adding_t adding = {.report = report};
     pfa_look_t first = {.to = &adding,
@@ -326,6 +326,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds)
     }
     pfa_memoro_end(&report->memoro);
     at_peak.accesses = report->memoro.has_accesses;
+    at_peak.next = beside != NULL ? beside->begin(beside->to, report) : NULL;
     if (pfa_query_walk(report->query, &at_peak, "looking at the peak") != 0) {
         return false;
     }
@@ -381,7 +382,8 @@ static int parse_formulas(pfa_report_t *report, const pfa_points_options_t *opti
     return 0;
 }
 
-int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options)
+int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options,
+                    const pfa_points_beside_t *beside)
 {
     int error = 0;
     for (size_t sources = query->source_count; error == 0; sources = query->source_count) {
@@ -391,7 +393,7 @@ int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_o
         if (error != 0) {
             return error;
         }
-        if (collect(report, &options->thresholds)) {
+        if (collect(report, &options->thresholds, beside)) {
             return 0;
         }
         pfa_points_forget(report); /* what was added cannot be taken away again */
@@ -403,7 +405,7 @@ int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_o
 static int fill(void *answer, const void *options)
 {
     pfa_report_t *report = answer;
-    return pfa_points_fill(report, &report->answer.query, options);
+    return pfa_points_fill(report, &report->answer.query, options, NULL);
 }
 
 int pfa_points_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,

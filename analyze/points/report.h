@@ -120,12 +120,19 @@ typedef struct pfa_points_options {
     size_t score_count;
 } pfa_points_options_t;
 
+/* What another analysis takes of the last walk, the one after the peak and the totals of points are known. */
+typedef struct pfa_points_beside {
+    const pfa_look_t *(*begin)(void *to, pfa_report_t *report); /* NULL: nothing; may be called again, if a walk failed */
+    void *to;
+} pfa_points_beside_t;
+
 /* The points of the chunks that a question asks for. 0 or an error number, as of pfa_answer_make. */
 int pfa_points_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,
                        pfa_report_t **report);
 /* The same in the arena of the caller, of a query that it has opened, into a report that is all zeros. 0, or an error number; on any, what
- * was collected is to be forgotten. */
-int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options);
+ * was collected is to be forgotten. `beside` may be NULL. */
+int pfa_points_fill(pfa_report_t *report, pfa_query_t *query, const pfa_points_options_t *options,
+                    const pfa_points_beside_t *beside);
 /* All that was collected. */
 void pfa_points_forget(pfa_report_t *report);
 /* The point of a group of the query, new ones with zeros. */

@@ -23,7 +23,7 @@ int pfa_points_score(pfa_query_t *query, pfa_scored_t *scored)
                                                          [PFA_ASKED_SEVERITY] = PFA_BY_SEVERITY};
     pfa_report_t report = {.file_count = 0};
     pfa_points_options_t options = {.thresholds = pfa_thresholds_standard()};
-    int error = pfa_points_fill(&report, query, &options);
+    int error = pfa_points_fill(&report, query, &options, NULL);
     pfa_memory_free(scored->of);
     scored->room = query->stacks.count;
     scored->of = pfa_memory_get(scored->room, sizeof *scored->of);

@@ -134,6 +134,7 @@ typedef struct pfa_chunk {
  * The last four rows at the same time: what one of them changes, no other may look at. What comes out must not depend on when
  * which of them is called. */
 typedef struct pfa_look {
+    const struct pfa_look *next; /* is told by the same walk; NULL: nobody else is */
     void *to;
     bool accesses; /* chunks are to be told with them: */
     bool plain;    /* not to `chunk` and `beside` */

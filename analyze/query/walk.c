@@ -22,7 +22,8 @@ typedef struct reader {
 
 typedef struct walking {
     pfa_query_t *query;
-    const pfa_look_t *look;
+    const pfa_look_t *looks;
+    pfa_look_t all; /* what any of them wants: functions that are not NULL, and flags */
     const pfa_trace_t *trace;
     pfa_source_t *source;
     pfa_workers_t *workers;
@@ -142,15 +143,17 @@ static void meet_stack(walking_t *walking, uint32_t stack, uint8_t role, bool *n
 static void meet(walking_t *walking, const pfa_kind_t *kind)
 {
     bool new = false;
-    if (walking->look->meet == NULL) {
+    if (walking->all.meet == NULL) {
         return;
     }
     meet_stack(walking, kind->stack, kind->live ? PFA_MET_LIVE : PFA_MET_DEAD, &new);
     if (!kind->live) {
         meet_stack(walking, kind->free_stack, PFA_MET_FREES, &new);
     }
-    if (new) {
-        walking->look->meet(walking->look->to, kind);
+    for (const pfa_look_t *look = walking->looks; new && look != NULL; look = look->next) {
+        if (look->meet != NULL) {
+            look->meet(look->to, kind);
+        }
     }
 }
 
@@ -225,12 +228,12 @@ static void look_up(walking_t *walking, pfa_slab_t *slab)
     }
 }
 
-static void tell_kinds(const walking_t *walking, const pfa_slab_t *slab)
+static void tell_kinds(const pfa_look_t *look, const pfa_slab_t *slab)
 {
     for (uint32_t i = 0; i < slab->kind_count; i++) {
         const pfa_slab_kind_t *kind = &slab->kinds[i];
         if (kind->kind.group != PFA_SKIP && kind->rows != 0) {
-            walking->look->kind(walking->look->to, &kind->kind, kind->rows);
+            look->kind(look->to, &kind->kind, kind->rows);
         }
     }
 }
@@ -242,13 +245,12 @@ static bool has_lanes(const pfa_look_t *look)
 
 static void sort_slab(const walking_t *walking, pfa_slab_t *slab)
 {
-    pfa_slab_sort(slab, walking->look->accesses && walking->from.accesses);
+    pfa_slab_sort(slab, walking->all.accesses && walking->from.accesses);
 }
 
 /* In order, to `chunk` or to `beside`. */
-static void tell_rows(const walking_t *walking, const pfa_slab_t *slab, bool beside)
+static void tell_rows(const walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, bool beside)
 {
-    const pfa_look_t *look = walking->look;
     bool accesses = look->accesses && !look->plain && walking->from.accesses;
     for (uint32_t i = 0; i < slab->row_count; i++) {
         uint32_t number = slab->rows[i].kind;
@@ -262,19 +264,18 @@ static void tell_rows(const walking_t *walking, const pfa_slab_t *slab, bool bes
     }
 }
 
-static void tell_lane_kinds(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
+static void tell_lane_kinds(const pfa_look_t *look, const pfa_slab_t *slab, size_t lane)
 {
     for (uint32_t i = slab->kind_starts[lane]; i < slab->kind_starts[lane + 1]; i++) {
         pfa_slab_kind_t *kind = &slab->lane_kinds[i];
         if (kind->rows != 0) {
-            kind->kind.note = walking->look->lane_kind(walking->look->to, &kind->kind, kind->rows);
+            kind->kind.note = look->lane_kind(look->to, &kind->kind, kind->rows);
         }
     }
 }
 
-static void tell_lane_rows(const walking_t *walking, const pfa_slab_t *slab, size_t lane)
+static void tell_lane_rows(const walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, size_t lane)
 {
-    const pfa_look_t *look = walking->look;
     bool accesses = look->accesses && walking->from.accesses;
     for (uint32_t i = slab->row_starts[lane]; i < slab->row_starts[lane + 1]; i++) {
         const pfa_chunk_row_t *row = &slab->lane_rows[i];
@@ -288,26 +289,31 @@ static void tell_lane_rows(const walking_t *walking, const pfa_slab_t *slab, siz
 /* Tasks: the two that take all in order begin first, since nobody can help them. */
 enum { IN_ORDER, BESIDE, FIRST_LANE };
 
+static void tell_look(const walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, size_t number)
+{
+    if (number == IN_ORDER && look->kind != NULL) {
+        tell_kinds(look, slab);
+    }
+    if (number == IN_ORDER && look->chunk != NULL) {
+        tell_rows(walking, look, slab, false);
+    } else if (number == BESIDE && look->beside != NULL) {
+        tell_rows(walking, look, slab, true);
+    }
+    if (number >= FIRST_LANE && look->lane_kind != NULL) {
+        tell_lane_kinds(look, slab, number - FIRST_LANE);
+    }
+    if (number >= FIRST_LANE && look->lane_chunk != NULL) {
+        tell_lane_rows(walking, look, slab, number - FIRST_LANE);
+    }
+}
+
 static void tell(void *to, size_t number, unsigned worker)
 {
     const walking_t *walking = to;
-    const pfa_look_t *look = walking->look;
     (void)worker;
     for (size_t i = 0; i < walking->count; i++) {
-        const pfa_slab_t *slab = &walking->slabs[i];
-        if (number == IN_ORDER && look->kind != NULL) {
-            tell_kinds(walking, slab);
-        }
-        if (number == IN_ORDER && look->chunk != NULL) {
-            tell_rows(walking, slab, false);
-        } else if (number == BESIDE && look->beside != NULL) {
-            tell_rows(walking, slab, true);
-        }
-        if (number >= FIRST_LANE && look->lane_kind != NULL) {
-            tell_lane_kinds(walking, slab, number - FIRST_LANE);
-        }
-        if (number >= FIRST_LANE && look->lane_chunk != NULL) {
-            tell_lane_rows(walking, slab, number - FIRST_LANE);
+        for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+            tell_look(walking, look, &walking->slabs[i], number);
         }
     }
 }
@@ -316,12 +322,13 @@ static void tell(void *to, size_t number, unsigned worker)
 static void arrange(void *to, size_t number, unsigned worker)
 {
     walking_t *walking = to;
-    const pfa_look_t *look = walking->look;
     pfa_slab_t *slab = &walking->slabs[number];
     (void)worker;
-    for (uint32_t i = 0; look->mark != NULL && i < slab->kind_count; i++) {
-        if (slab->kinds[i].kind.group != PFA_SKIP) {
-            look->mark(look->to, &slab->kinds[i].kind);
+    for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+        for (uint32_t i = 0; look->mark != NULL && i < slab->kind_count; i++) {
+            if (slab->kinds[i].kind.group != PFA_SKIP) {
+                look->mark(look->to, &slab->kinds[i].kind);
+            }
         }
     }
     if (!slab->sorted) {
@@ -344,19 +351,23 @@ static void run(walking_t *walking, size_t count, pfa_task_t *task)
 /* What is in the slabs, which are empty then. */
 static void tell_slabs(walking_t *walking)
 {
-    const pfa_look_t *look = walking->look;
     for (size_t i = 0; i < walking->count; i++) {
         look_up(walking, &walking->slabs[i]);
     }
-    if (look->ready != NULL) {
-        look->ready(look->to);
+    for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+        if (look->ready != NULL) {
+            look->ready(look->to);
+        }
     }
-    if (has_lanes(look)) {
+    bool lanes = has_lanes(&walking->all);
+    if (lanes) {
         run(walking, walking->count, arrange);
     }
-    run(walking, has_lanes(look) ? FIRST_LANE + PFA_LANES : FIRST_LANE, tell);
-    if (look->settle != NULL) {
-        look->settle(look->to);
+    run(walking, lanes ? FIRST_LANE + PFA_LANES : FIRST_LANE, tell);
+    for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+        if (look->settle != NULL) {
+            look->settle(look->to);
+        }
     }
     for (size_t i = 0; i < walking->count; i++) {
         pfa_slab_clear(&walking->slabs[i]);
@@ -393,7 +404,7 @@ static void read_block(walking_t *walking, size_t number, unsigned worker)
     }
     reader->slab = slab;
     slab->bad = !pfa_rows_block(reader->rows, walking->blocks[number]);
-    if (slab->late_count == 0 && has_lanes(walking->look)) {
+    if (slab->late_count == 0 && has_lanes(&walking->all)) {
         sort_slab(walking, slab); /* at once, while it is in the cache */
     }
 }
@@ -409,9 +420,9 @@ static void read_any(void *to, size_t number, unsigned worker)
 
 static void set_met(walking_t *walking)
 {
-    walking->from.met = walking->look->meet != NULL ? walking->met : NULL;
+    walking->from.met = walking->all.meet != NULL ? walking->met : NULL;
     walking->from.met_count = walking->met_room;
-    if (walking->look->meet != NULL && walking->met == NULL) {
+    if (walking->all.meet != NULL && walking->met == NULL) {
         walking->met = pfa_memory_grow(NULL, &walking->met_room, 1, sizeof *walking->met);
         set_met(walking);
     }
@@ -505,9 +516,17 @@ static bool ask_fold(walking_t *walking, const pfa_kind_t *kind)
     return pfa_where_kind(where, &walking->subject, &slot) == PFA_YES;
 }
 
+static void tell_fold(const walking_t *walking, uint32_t stack, uint32_t group, double chunks, double bytes)
+{
+    for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+        if (look->fold != NULL) {
+            look->fold(look->to, walking->source, stack, group, chunks, bytes);
+        }
+    }
+}
+
 static void meet_folds(walking_t *walking)
 {
-    const pfa_look_t *look = walking->look;
     const pfa_trace_t *trace = walking->trace;
     for (size_t i = 0; i < trace->fold_count; i++) {
         double chunks = (double)trace->folds[i].chunks / 1024;
@@ -517,10 +536,10 @@ static void meet_folds(walking_t *walking)
         if (!ask_fold(walking, &kind)) {
             walking->query->unasked +=
                 is_first(walking->query) && !pfa_where_is_of_stacks(walking->query->where) ? chunks : 0;
-        } else if (look->fold != NULL) {
+        } else if (walking->all.fold != NULL) {
             uint32_t group = pfa_groups_find(walking->query, &kind, true);
             if (pfa_groups_is_asked(walking->query, group)) {
-                look->fold(look->to, walking->source, kind.stack, group, chunks, (double)trace->folds[i].bytes);
+                tell_fold(walking, kind.stack, group, chunks, (double)trace->folds[i].bytes);
             }
         }
     }
@@ -531,8 +550,10 @@ static void meet_folds(walking_t *walking)
 
 static void tell_source(const walking_t *walking, bool begins)
 {
-    if (walking->look->source != NULL) {
-        walking->look->source(walking->look->to, walking->source, walking->trace, begins);
+    for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
+        if (look->source != NULL) {
+            look->source(look->to, walking->source, walking->trace, begins);
+        }
     }
 }
 
@@ -569,7 +590,7 @@ static void grow_nodes(pfa_source_t *source, const pfa_trace_t *trace)
 static void begin_reading(walking_t *walking)
 {
     const pfa_query_t *query = walking->query;
-    const pfa_look_t *look = walking->look;
+    const pfa_look_t *look = &walking->all;
     bool rows = needs_rows(query, look);
     bool accesses = look->accesses || (query->where != NULL && pfa_where_needs_accesses(query->where));
     walking->from = (pfa_slab_source_t){.query = query,
@@ -655,6 +676,22 @@ static void walk_end(walking_t *walking)
     pfa_memory_free(walking);
 }
 
+static void take_looks(walking_t *walking, const pfa_look_t *looks)
+{
+    pfa_look_t *all = &walking->all;
+    walking->looks = looks;
+    for (const pfa_look_t *look = looks; look != NULL; look = look->next) {
+        all->accesses = all->accesses || look->accesses;
+        all->whole = all->whole || look->whole;
+        all->meet = look->meet != NULL ? look->meet : all->meet;
+        all->chunk = look->chunk != NULL ? look->chunk : all->chunk;
+        all->beside = look->beside != NULL ? look->beside : all->beside;
+        all->lane_kind = look->lane_kind != NULL ? look->lane_kind : all->lane_kind;
+        all->lane_chunk = look->lane_chunk != NULL ? look->lane_chunk : all->lane_chunk;
+        all->fold = look->fold != NULL ? look->fold : all->fold;
+    }
+}
+
 int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progress)
 {
     int error = 0;
@@ -664,7 +701,7 @@ int pfa_query_walk(pfa_query_t *query, const pfa_look_t *look, const char *progr
     }
     walking_t *walking = pfa_memory_get(1, sizeof *walking);
     walking->query = query;
-    walking->look = look;
+    take_looks(walking, look);
     walking->asked.query = query;
     walking->subject = (pfa_subject_t){.to = &walking->asked, .any_text = pfa_query_any_text};
     walking->workers = pfa_workers_new(pfa_session_options(query->session)->threads);
