@@ -49,10 +49,11 @@ const pfa_look_t *pfa_kept_begin(void *to, pfa_report_t *report)
     const pfa_look_t *look = NULL;
     bool *wanted = find_wanted(report);
     pfa_leaks_forget(&judge->leaks);
-    *judge = (pfa_kept_judge_t){.judges = wanted != NULL,
-                                .leaks = {.wanted = wanted, .wanted_count = report->point_count}};
+    *judge =
+        (pfa_kept_judge_t){.judges = wanted != NULL, .leaks = {.wanted = wanted, .wanted_count = report->point_count}};
     if (judge->judges) {
-        (void)pfa_leaks_begin(&judge->leaks, report->query, &options, &look); /* without suppressions nothing can be wrong */
+        (void)pfa_leaks_begin(&judge->leaks, report->query, &options,
+                              &look); /* without suppressions nothing can be wrong */
     }
     return look;
 }

@@ -118,7 +118,7 @@ static void add_at_summit(void *to, const pfa_kind_t *kind, const pfa_chunk_t *c
 static bool find_summit(collecting_t *collecting)
 {
     pfa_amounts_t *amounts = collecting->amounts;
-    pfa_look_t look = {.to = collecting, .chunk = add_to_summit, .source = see_source, .fold = add_fold};
+    pfa_look_t look = {.to = collecting, .brief = true, .chunk = add_to_summit, .source = see_source, .fold = add_fold};
     if (pfa_query_walk(amounts->query, &look, "finding the peak") != 0) {
         return false;
     }

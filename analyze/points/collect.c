@@ -191,6 +191,12 @@ static void settle_again(void *to)
     pfa_memoro_next_again(&adding->report->memoro);
 }
 
+static bool may_be_copied(void *to, const pfa_kind_t *kind)
+{
+    const adding_t *adding = to;
+    return pfa_copying_may(adding->report, kind);
+}
+
 static void add_copied(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     const adding_t *adding = to;
@@ -280,7 +286,7 @@ static void see_again(void *to, const pfa_source_t *source, const pfa_trace_t *t
 static bool find_peak(adding_t *adding)
 {
     pfa_report_t *report = adding->report;
-    pfa_look_t look = {.to = adding, .chunk = add_to_peak, .source = see_again};
+    pfa_look_t look = {.to = adding, .brief = true, .chunk = add_to_peak, .source = see_again};
     if (pfa_summit_again(report->summit) && pfa_query_walk(report->query, &look, "finding the peak") != 0) {
         return false;
     }
@@ -297,6 +303,7 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds, co
     pfa_look_t first = {.to = &adding,
                         .accesses = true,
                         .plain = true,
+                        .brief = true,
                         .meet = meet,
                         .ready = make_room,
                         .mark = mark,
@@ -313,7 +320,8 @@ static bool collect(pfa_report_t *report, const pfa_thresholds_t *thresholds, co
                           .plain = true,
                           .meet = meet,
                           .ready = make_room,
-                          .chunk = add_copied,
+                          .beside = add_copied,
+                          .is_beside = may_be_copied,
                           .lane_chunk = add_at_peak,
                           .settle = settle_again};
     report->file_count = report->query->source_count;

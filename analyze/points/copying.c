@@ -25,12 +25,17 @@ static bool is_near(const pfa_report_t *report, const pfa_kind_t *kind, const pf
            (!kind->live && pfa_at_peak_within(report, number, from, row->free_time));
 }
 
+bool pfa_copying_may(const pfa_report_t *report, const pfa_kind_t *kind)
+{
+    return report->peak.bytes > 0 && kind->group < report->memoro.point_count &&
+           report->memoro.points[kind->group].growth.runs >= 1;
+}
+
 void pfa_copying_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk)
 {
     pfa_copying_t *copying = &report->copying;
     double gap = pfa_growth_gap(kind->source);
-    bool grows = kind->group < report->memoro.point_count && report->memoro.points[kind->group].growth.runs >= 1;
-    if (!grows || copying->count == COPIED_MOST || !is_near(report, kind, chunk->row, gap)) {
+    if (!pfa_copying_may(report, kind) || copying->count == COPIED_MOST || !is_near(report, kind, chunk->row, gap)) {
         return;
     }
     copying->list = pfa_memory_grow(copying->list, &copying->room, copying->count + 1, sizeof *copying->list);

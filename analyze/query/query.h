@@ -96,15 +96,7 @@ typedef struct pfa_kind {
 } pfa_kind_t;
 
 /* A chunk in its trace's own terms. */
-typedef struct pfa_chunk_row {
-    uint64_t alloc_time;
-    uint64_t free_time; /* UINT64_MAX of a live one */
-    uint64_t life;      /* in ticks; 0 of a live one */
-    uint32_t kind;
-    uint32_t type_link; /* links of reallocs, as in pfa_event_t */
-    uint32_t moved_link;
-    bool told; /* its accesses are known */
-} pfa_chunk_row_t;
+typedef pfa_batch_brief_t pfa_chunk_row_t;
 
 typedef struct pfa_chunk {
     double born; /* moments, */
@@ -137,7 +129,8 @@ typedef struct pfa_look {
     const struct pfa_look *next; /* is told by the same walk; NULL: nobody else is */
     void *to;
     bool accesses; /* chunks are to be told with them: */
-    bool plain;    /* not to `chunk` and `beside` */
+    bool plain;    /* not to `chunk` and `beside`; */
+    bool brief;    /* to `chunk` only with their rows */
     bool whole;    /* and with their whole rows, which have the places where they lie */
     /* A kind whose stack, or the stack that freed it, was not met in this walk before; of live chunks and others each. */
     void (*meet)(void *to, const pfa_kind_t *kind);

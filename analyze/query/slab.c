@@ -116,6 +116,17 @@ void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t 
     slab->row_count++;
 }
 
+pfa_chunk_row_t *pfa_slab_room(pfa_slab_t *slab, uint32_t count)
+{
+    slab->rows = pfa_memory_grow(slab->rows, &slab->row_room, (size_t)slab->row_count + count, sizeof *slab->rows);
+    return &slab->rows[slab->row_count];
+}
+
+void pfa_slab_add_rows(pfa_slab_t *slab, uint32_t count)
+{
+    slab->row_count += count;
+}
+
 typedef struct pfa_slab_place {
     uint32_t number;
     uint32_t lane; /* PFA_LANES: it is not asked for */
@@ -220,7 +231,8 @@ void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pf
     chunk->row = row;
     chunk->whole = NULL;
     chunk->born = ns_of(source, row->alloc_time);
-    chunk->died = fmax(kind->live ? source->end_ns : ns_of(source, row->free_time), chunk->born);
+    chunk->died = kind->live ? source->end_ns : ns_of(source, row->free_time);
+    chunk->died = chunk->died > chunk->born ? chunk->died : chunk->born;
     chunk->life = kind->live ? chunk->died - chunk->born : (double)row->life * source->ns_per_tick;
     chunk->accesses = row->told ? accesses : NULL;
     if (chunk->accesses != NULL) {

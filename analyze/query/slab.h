@@ -8,7 +8,7 @@
 #include "analyze/trace/rows.h"
 
 /* Of kinds that are not asked for, and of rows. */
-#define PFA_SKIP UINT32_MAX
+#define PFA_SKIP PFA_ROW_SKIP
 
 /* So many at a time, however many threads there are: what a walk tells must not depend on that. */
 enum { PFA_SLABS = 16 };
@@ -73,6 +73,9 @@ void pfa_slab_free(pfa_slab_t *slab);
 uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *kind, double weight,
                            bool live);
 void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row);
+/* Room for so many more rows, without accesses, and how many of these there were then. */
+pfa_chunk_row_t *pfa_slab_room(pfa_slab_t *slab, uint32_t count);
+void pfa_slab_add_rows(pfa_slab_t *slab, uint32_t count);
 /* Puts kinds and rows in order by lanes, with accesses or not. */
 void pfa_slab_sort(pfa_slab_t *slab, bool accesses);
 /* A chunk as it is told; with accesses, unless they are NULL or not known. */

@@ -150,7 +150,7 @@ static void meet(walking_t *walking, const pfa_kind_t *kind)
     if (!kind->live) {
         meet_stack(walking, kind->free_stack, PFA_MET_FREES, &new);
     }
-    for (const pfa_look_t *look = walking->looks; new && look != NULL; look = look->next) {
+    for (const pfa_look_t *look = walking->looks; new &&look != NULL; look = look->next) {
         if (look->meet != NULL) {
             look->meet(look->to, kind);
         }
@@ -181,9 +181,9 @@ static void ask_rows(walking_t *walking, pfa_slab_t *slab)
         slab->kinds[i].rows = slab->kinds[i].open != 0 ? 0 : slab->kinds[i].rows;
     }
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        pfa_slab_kind_t *kind = &slab->kinds[slab->rows[i].kind];
+        pfa_slab_kind_t *kind = slab->rows[i].kind != PFA_SKIP ? &slab->kinds[slab->rows[i].kind] : NULL;
         pfa_chunk_t chunk;
-        if (kind->open == 0 || kind->kind.group == PFA_SKIP) {
+        if (kind == NULL || kind->open == 0 || kind->kind.group == PFA_SKIP) {
             continue;
         }
         pfa_slab_chunk(&kind->kind, &slab->rows[i], walking->from.accesses ? &slab->accesses[i] : NULL, &chunk);
@@ -257,6 +257,11 @@ static void tell_rows(const walking_t *walking, const pfa_look_t *look, const pf
         const pfa_kind_t *kind = number != PFA_SKIP ? &slab->kinds[number].kind : NULL;
         pfa_chunk_t chunk;
         if (kind != NULL && kind->group != PFA_SKIP && (!beside || look->is_beside(look->to, kind))) {
+            if (look->brief && !beside) {
+                chunk.row = &slab->rows[i];
+                look->chunk(look->to, kind, &chunk);
+                continue;
+            }
             pfa_slab_chunk(kind, &slab->rows[i], accesses ? &slab->accesses[i] : NULL, &chunk);
             chunk.whole = walking->from.whole ? &slab->whole[i] : NULL;
             (beside ? look->beside : look->chunk)(look->to, kind, &chunk);
@@ -387,6 +392,18 @@ static void read_row(void *to, uint32_t kind, const pfa_row_t *row, double weigh
     (void)weight;
     (void)live;
     pfa_slab_add_row(reader->slab, &reader->walking->from, kind, row);
+}
+
+static pfa_chunk_row_t *make_room(void *to, uint32_t count)
+{
+    const reader_t *reader = to;
+    return pfa_slab_room(reader->slab, count);
+}
+
+static void take_rows(void *to, uint32_t count)
+{
+    const reader_t *reader = to;
+    pfa_slab_add_rows(reader->slab, count);
 }
 
 /* Where pictures have chunks that died since, which are told apart one after the other (analyze/trace/rows.h). */
@@ -606,7 +623,9 @@ static void begin_reading(walking_t *walking)
                                                .accesses = walking->from.accesses,
                                                .places = look->whole,
                                                .kind = read_kind,
-                                               .row = rows ? read_row : NULL};
+                                               .row = rows ? read_row : NULL,
+                                               .room = walking->from.accesses || look->whole ? NULL : make_room,
+                                               .rows = take_rows};
     }
 }
 

@@ -63,9 +63,14 @@ static bool wants_accesses(const walk_t *walk, const pfa_batch_reader_t *reader)
 }
 
 /* Some batches have whole times, others are cut: together they are in order if all are cut alike. */
+static uint64_t within_step(const pfa_trace_t *trace)
+{
+    return ((uint64_t)1 << trace->axis) - 1;
+}
+
 static void put_on_axis(const pfa_trace_t *trace, pfa_row_t *row)
 {
-    uint64_t within = ((uint64_t)1 << trace->axis) - 1;
+    uint64_t within = within_step(trace);
     uint64_t early = row->event.alloc_time & within;
     row->event.alloc_time -= early;
     row->event.free_time -= row->event.free_time != UINT64_MAX ? row->event.free_time & within : 0;
@@ -156,6 +161,23 @@ static bool walk_sizes(const walk_t *walk, pfa_batch_reader_t *reader)
     return more == 0;
 }
 
+/* All rows at once. */
+static bool walk_brief(const walk_t *walk, pfa_batch_reader_t *reader)
+{
+    const pfa_visitor_t *visitor = walk->visitor;
+    const decoder_t *decoder = walk->decoder;
+    uint64_t whole = ~within_step(walk->trace);
+    pfa_batch_brief_t *rows = visitor->room(visitor->to, reader->head.rows);
+    uint32_t count = pfa_batch_deaths(reader, decoder->kinds, rows);
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i].kind = decoder->numbers[rows[i].kind];
+        rows[i].alloc_time &= whole;
+        rows[i].free_time &= whole;
+    }
+    visitor->rows(visitor->to, count);
+    return count == reader->head.rows;
+}
+
 static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
 {
     const pfa_visitor_t *visitor = walk->visitor;
@@ -166,12 +188,16 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     begin_batch(visitor);
     for (uint32_t i = 0; i < reader->head.kinds; i++) {
         bool told = visitor->kind != NULL && is_counted(decoder->kinds[i].size_flags, false);
-        decoder->numbers[i] = told ? visitor->kind(visitor->to, &decoder->kinds[i], decoder->weights[i], false) : 0;
+        decoder->numbers[i] =
+            told ? visitor->kind(visitor->to, &decoder->kinds[i], decoder->weights[i], false) : PFA_ROW_SKIP;
     }
     if (visitor->row == NULL) {
         return true;
     }
     bool accesses = wants_accesses(walk, reader);
+    if (visitor->room != NULL && !accesses && !visitor->places) {
+        return walk_brief(walk, reader);
+    }
     pfa_row_t row = {.life = 0};
     uint32_t kind;
     int more;

@@ -16,6 +16,8 @@ typedef struct pfa_row {
         place; /* where it lies, or lay; of a death the address alone. Only where the visitor asks for it */
 } pfa_row_t;
 
+#define PFA_ROW_SKIP UINT32_MAX
+
 /* What is called, with `to`; each may be NULL. `weight` is how many chunks each of the rows stands for. */
 typedef struct pfa_visitor {
     void *to;
@@ -27,6 +29,10 @@ typedef struct pfa_visitor {
     uint32_t (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
     /* One of them. */
     void (*row)(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live);
+    /* Many at once, where nobody wants more of them than their times. NULL: they come by `row`. Room for so many more, and how many of these
+     * there were then, with what `kind` returned; PFA_ROW_SKIP: it is none. */
+    pfa_batch_brief_t *(*room)(void *to, uint32_t count);
+    void (*rows)(void *to, uint32_t count);
 } pfa_visitor_t;
 
 /* A death or a live chunk of the live table, as a walk tells it, but for its place. Accesses may be NULL. */

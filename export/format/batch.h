@@ -226,6 +226,20 @@ typedef struct pfa_batch_row {
     uint32_t kind;
 } pfa_batch_row_t;
 
+/* A row without what its kind has. */
+typedef struct pfa_batch_brief {
+    uint64_t alloc_time;
+    uint64_t free_time; /* UINT64_MAX of a live chunk */
+    uint64_t life;      /* in ticks; 0 of a live chunk */
+    uint32_t kind;
+    uint32_t type_link; /* links of reallocs, as in pfa_event_t */
+    uint32_t moved_link;
+    bool told; /* its accesses are known: left to the caller */
+} pfa_batch_brief_t;
+
+/* All rows of a batch of deaths whose kinds have their sizes, without accesses and addresses: how many there are before the bytes make no
+ * sense, if they do not. `rows` has room for head.rows of them. */
+uint32_t pfa_batch_deaths(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_batch_brief_t *rows);
 /* The next row, with `kinds` as pfa_batch_kind_at gave them, all of them in order. 1: here it is, 0: there are no more,
  * -1: the bytes make no sense. Accesses are zeros where the batch has none; they are asked for of all rows, or, with NULL,
  * of none. */

@@ -433,3 +433,84 @@ int pfa_batch_next(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pf
     }
     return read_accesses(reader, row, accesses) ? 1 : -1;
 }
+
+/* Numbers of one byte are by far the most. */
+static inline bool get_number(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+    if (*at < end && **at < 0x80) {
+        *value = *(*at)++;
+        return true;
+    }
+    return pfa_number_get(at, end, value);
+}
+
+/* As read_links, of a death. */
+static bool read_brief_links(pfa_batch_reader_t *reader, uint64_t flags, pfa_batch_brief_t *row)
+{
+    uint32_t made;
+    if ((flags & PFA_EVENT_MOVED) != 0) {
+        if (!get_link(reader, &row->moved_link)) {
+            return false;
+        }
+        reader->link = row->moved_link;
+    }
+    if ((flags & PFA_RECORD_REALLOC) == 0) {
+        return true;
+    }
+    if (!get_link(reader, &made)) {
+        return false;
+    }
+    row->type_link |= made << PFA_TYPE_BITS;
+    return true;
+}
+
+/* Of a life of so many steps; its code, if it has one, is the next of `lengths`. As read_life. */
+static inline bool read_length(const uint8_t **lengths, const uint8_t *end, uint64_t steps, uint32_t shift,
+                               pfa_batch_brief_t *row)
+{
+    uint64_t code;
+    if (!get_number(lengths, end, &code) || code > pfa_length_code(2ull << shift, shift)) {
+        return false;
+    }
+    row->life = pfa_length_of(pfa_length_base(steps, shift) + code, shift);
+    return row->life <= (steps + 2) << shift && row->life <= UINT64_MAX - row->alloc_time;
+}
+
+uint32_t pfa_batch_deaths(pfa_batch_reader_t *reader, const pfa_batch_kind_t *kinds, pfa_batch_brief_t *rows)
+{
+    const uint32_t count = reader->head.rows;
+    const uint32_t shift = reader->head.shift;
+    const bool coded = (reader->head.flags & PFA_BATCH_LENGTHS) != 0 && shift != 0;
+    const uint8_t *end = reader->end;
+    const uint8_t *times = reader->times;
+    const uint8_t *lives = reader->lives;
+    const uint8_t *lengths = reader->lengths;
+    uint64_t shifted = reader->shifted;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = reader->kind_of[i] | (uint32_t)reader->kind_of[count + i] << 8;
+        uint64_t step;
+        uint64_t steps;
+        if (number >= reader->head.kinds || !get_number(&times, end, &step)) {
+            return i;
+        }
+        shifted += pfa_unzigzag(step);
+        if (!get_number(&lives, end, &steps) || steps > shifted) {
+            return i;
+        }
+        pfa_batch_brief_t *row = &rows[i];
+        const pfa_batch_kind_t *kind = &kinds[number];
+        *row = (pfa_batch_brief_t){.alloc_time = (shifted - steps) << shift,
+                                   .free_time = shifted << shift,
+                                   .life = steps << shift,
+                                   .kind = number,
+                                   .type_link = kind->type & PFA_TYPE_MASK};
+        if (coded && steps < PFA_BATCH_LONG && !read_length(&lengths, end, steps, shift, row)) {
+            return i;
+        }
+        if ((kind->size_flags & (PFA_EVENT_MOVED | PFA_RECORD_REALLOC)) != 0 &&
+            !read_brief_links(reader, kind->size_flags, row)) {
+            return i;
+        }
+    }
+    return count;
+}
