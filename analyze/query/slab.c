@@ -20,8 +20,8 @@ void pfa_slab_free(pfa_slab_t *slab)
     pfa_memory_free(slab->rows);
     pfa_memory_free(slab->accesses);
     pfa_memory_free(slab->whole);
-    pfa_memory_free(slab->lane_kinds);
-    pfa_memory_free(slab->places);
+    pfa_memory_free(slab->kind_order);
+    pfa_memory_free(slab->kind_lanes);
     pfa_memory_free(slab->lane_rows);
     pfa_memory_free(slab->lane_accesses);
     *slab = (pfa_slab_t){.kinds = NULL};
@@ -127,11 +127,6 @@ void pfa_slab_add_rows(pfa_slab_t *slab, uint32_t count)
     slab->row_count += count;
 }
 
-typedef struct pfa_slab_place {
-    uint32_t number;
-    uint32_t lane; /* PFA_LANES: it is not asked for */
-} place_t;
-
 /* Of the number of each lane's things: where they begin. `next` is filled with the same. */
 static void begin_lanes(const uint32_t counts[PFA_LANES + 1], uint32_t starts[PFA_LANES + 1],
                         uint32_t next[PFA_LANES + 1])
@@ -147,26 +142,25 @@ static void sort_kinds(pfa_slab_t *slab)
 {
     uint32_t counts[PFA_LANES + 1] = {0};
     uint32_t next[PFA_LANES + 1];
-    slab->lane_kinds =
-        pfa_memory_grow(slab->lane_kinds, &slab->lane_kind_room, slab->kind_count, sizeof *slab->lane_kinds);
-    slab->places = pfa_memory_grow(slab->places, &slab->place_room, slab->kind_count, sizeof *slab->places);
+    slab->kind_order =
+        pfa_memory_grow(slab->kind_order, &slab->kind_order_room, slab->kind_count, sizeof *slab->kind_order);
+    slab->kind_lanes =
+        pfa_memory_grow(slab->kind_lanes, &slab->kind_lane_room, slab->kind_count, sizeof *slab->kind_lanes);
     for (uint32_t i = 0; i < slab->kind_count; i++) {
         uint32_t group = slab->kinds[i].kind.group;
-        slab->places[i].lane = group != PFA_SKIP ? pfa_lane_of(group) : PFA_LANES;
-        counts[slab->places[i].lane]++;
+        slab->kind_lanes[i] = (uint16_t)(group != PFA_SKIP ? pfa_lane_of(group) : PFA_LANES);
+        counts[slab->kind_lanes[i]]++;
     }
     begin_lanes(counts, slab->kind_starts, next);
     for (uint32_t i = 0; i < slab->kind_count; i++) {
-        slab->places[i].number = next[slab->places[i].lane]++;
-        slab->lane_kinds[slab->places[i].number] = slab->kinds[i];
+        slab->kind_order[next[slab->kind_lanes[i]]++] = i;
     }
 }
 
-/* Of a row's kind. */
-static inline place_t place_of(const pfa_slab_t *slab, uint32_t row)
+static inline uint32_t lane_of(const pfa_slab_t *slab, uint32_t row)
 {
     uint32_t kind = slab->rows[row].kind;
-    return kind != PFA_SKIP ? slab->places[kind] : (place_t){.lane = PFA_LANES};
+    return kind != PFA_SKIP ? slab->kind_lanes[kind] : PFA_LANES;
 }
 
 static void sort_rows(pfa_slab_t *slab, bool accesses)
@@ -179,14 +173,12 @@ static void sort_rows(pfa_slab_t *slab, bool accesses)
             pfa_memory_grow(slab->lane_accesses, &slab->lane_access_room, slab->row_count, sizeof *slab->lane_accesses);
     }
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        counts[place_of(slab, i).lane]++;
+        counts[lane_of(slab, i)]++;
     }
     begin_lanes(counts, slab->row_starts, next);
     for (uint32_t i = 0; i < slab->row_count; i++) {
-        place_t place = place_of(slab, i);
-        uint32_t at = next[place.lane]++;
+        uint32_t at = next[lane_of(slab, i)]++;
         slab->lane_rows[at] = slab->rows[i];
-        slab->lane_rows[at].kind = place.number;
         if (accesses) {
             slab->lane_accesses[at] = slab->accesses[i];
         }

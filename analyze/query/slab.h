@@ -38,12 +38,12 @@ typedef struct pfa_slab {
     pfa_tally_t tally; /* of all its kinds */
     bool bad;          /* it ends in what makes no sense */
     bool sorted;       /* by lanes */
-    /* Copies of the kinds and rows, lane by lane, so that those of a lane lie together; behind them, what is not asked for. */
-    pfa_slab_kind_t *lane_kinds;
-    size_t lane_kind_room;
-    struct pfa_slab_place *places; /* by kind: where its copy is */
-    size_t place_room;
-    pfa_chunk_row_t *lane_rows; /* with numbers of lane_kinds */
+    /* Lane by lane: the numbers of kinds, and copies of rows, so that those of a lane lie together; behind them, what is not asked for. */
+    uint32_t *kind_order;
+    size_t kind_order_room;
+    uint16_t *kind_lanes; /* by kind; PFA_LANES: it is not asked for */
+    size_t kind_lane_room;
+    pfa_chunk_row_t *lane_rows;
     size_t lane_row_room;
     pfa_event_accesses_t *lane_accesses;
     size_t lane_access_room;

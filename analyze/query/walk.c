@@ -269,10 +269,15 @@ static void tell_rows(const walking_t *walking, const pfa_look_t *look, const pf
     }
 }
 
+/* Kinds of a lane lie far from each other: those that come next are fetched meanwhile. */
+enum { AHEAD = 8 };
+
 static void tell_lane_kinds(const pfa_look_t *look, const pfa_slab_t *slab, size_t lane)
 {
-    for (uint32_t i = slab->kind_starts[lane]; i < slab->kind_starts[lane + 1]; i++) {
-        pfa_slab_kind_t *kind = &slab->lane_kinds[i];
+    uint32_t end = slab->kind_starts[lane + 1];
+    for (uint32_t i = slab->kind_starts[lane]; i < end; i++) {
+        pfa_slab_kind_t *kind = &slab->kinds[slab->kind_order[i]];
+        __builtin_prefetch(&slab->kinds[slab->kind_order[i + AHEAD < end ? i + AHEAD : i]]);
         if (kind->rows != 0) {
             kind->kind.note = look->lane_kind(look->to, &kind->kind, kind->rows);
         }
@@ -282,9 +287,11 @@ static void tell_lane_kinds(const pfa_look_t *look, const pfa_slab_t *slab, size
 static void tell_lane_rows(const walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, size_t lane)
 {
     bool accesses = look->accesses && walking->from.accesses;
-    for (uint32_t i = slab->row_starts[lane]; i < slab->row_starts[lane + 1]; i++) {
+    uint32_t end = slab->row_starts[lane + 1];
+    for (uint32_t i = slab->row_starts[lane]; i < end; i++) {
         const pfa_chunk_row_t *row = &slab->lane_rows[i];
-        const pfa_kind_t *kind = &slab->lane_kinds[row->kind].kind;
+        const pfa_kind_t *kind = &slab->kinds[row->kind].kind;
+        __builtin_prefetch(&slab->kinds[slab->lane_rows[i + AHEAD < end ? i + AHEAD : i].kind]);
         pfa_chunk_t chunk;
         pfa_slab_chunk(kind, row, accesses ? &slab->lane_accesses[i] : NULL, &chunk);
         look->lane_chunk(look->to, kind, &chunk);
