@@ -93,16 +93,14 @@ static void add_survivors(const adding_t *adding, pfa_family_t *family, const pf
     survivors->bytes_variance += variance * size * size;
     survivors->least_size = kind->size < survivors->least_size ? kind->size : survivors->least_size;
     survivors->most_size = kind->size > survivors->most_size ? kind->size : survivors->most_size;
-    pfa_count_t count = {
-        .group = kind->group, .role = PFA_ROLE_OWNER, .value = find_thread(adding, kind->thread), .live = chunks};
-    pfa_counts_add(&leaks->counts, count, &family->counted[PFA_ROLE_OWNER]);
+    pfa_counts_add(&leaks->counts, kind->group, PFA_ROLE_OWNER, find_thread(adding, kind->thread), 0, chunks,
+                   &family->counted[PFA_ROLE_OWNER]);
 }
 
 static void add_siblings(const adding_t *adding, pfa_family_t *family, const pfa_kind_t *kind, double rows)
 {
     pfa_leaks_t *leaks = adding->leaks;
     double chunks = kind->weight * rows;
-    pfa_count_t count = {.group = kind->group, .freed = chunks};
     family->freed += chunks;
     family->freed_bytes += chunks * (double)kind->size;
     family->freed_rows += rows;
@@ -111,9 +109,7 @@ static void add_siblings(const adding_t *adding, pfa_family_t *family, const pfa
                                   [PFA_ROLE_FREER] = find_thread(adding, kind->free_thread),
                                   [PFA_ROLE_OWNER] = find_thread(adding, kind->thread)};
     for (uint32_t role = 0; role < PFA_ROLES; role++) {
-        count.role = role;
-        count.value = values[role];
-        pfa_counts_add(&leaks->counts, count, &family->counted[role]);
+        pfa_counts_add(&leaks->counts, kind->group, role, values[role], chunks, 0, &family->counted[role]);
     }
 }
 

@@ -2,7 +2,6 @@
 #include "analyze/leaks/counts.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/slots.h"
-#include "analyze/query/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,52 +9,32 @@
 /* 160 MB of them, and what comes with the next few blocks; a program has thousands. */
 enum { MOST = 4 << 20 };
 
-static uint64_t hash_of(const pfa_count_t *what)
-{
-    return pfa_hash_mix((uint64_t)what->group << 2 | what->role, what->value);
-}
-
-static bool is_same(const pfa_count_t *one, const pfa_count_t *other)
-{
-    return one->group == other->group && one->role == other->role && one->value == other->value;
-}
-
 void pfa_counts_begin(pfa_counts_t *counts)
 {
     *counts = (pfa_counts_t){.lanes = pfa_memory_get(PFA_LANES, sizeof *counts->lanes)};
 }
 
-/* One and its number; 0: it is not there, and there is no more room. */
-static uint32_t find_count(pfa_count_lane_t *lane, bool full, const pfa_count_t *what)
+pfa_count_t *pfa_counts_find(pfa_counts_t *counts, uint32_t group, uint32_t role, uint64_t value, uint32_t *last)
 {
-    uint64_t hash = hash_of(what);
+    pfa_count_lane_t *lane = &counts->lanes[pfa_lane_of(group)];
+    uint64_t hash = pfa_hash_mix((uint64_t)group << 2 | role, value);
     pfa_probe_t probe = pfa_slots_probe(&lane->slots, hash);
     while (pfa_slots_next(&lane->slots, &probe)) {
-        if (is_same(&lane->list[probe.number], what)) {
-            return probe.number + 1;
+        pfa_count_t *count = &lane->list[probe.number];
+        if (count->value == value && count->group == group && count->role == role) {
+            *last = probe.number + 1;
+            return count;
         }
     }
-    if (full) {
-        return 0;
+    *last = 0;
+    if (counts->full) {
+        return NULL;
     }
     lane->list = pfa_memory_grow(lane->list, &lane->room, lane->count + 1, sizeof *lane->list);
-    lane->list[lane->count] = (pfa_count_t){.group = what->group, .role = what->role, .value = what->value};
+    lane->list[lane->count] = (pfa_count_t){.group = group, .role = role, .value = value};
     pfa_slots_put(&lane->slots, hash, (uint32_t)lane->count);
-    return (uint32_t)++lane->count;
-}
-
-void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last)
-{
-    pfa_count_lane_t *lane = &counts->lanes[pfa_lane_of(what.group)];
-    if (*last == 0 || !is_same(&lane->list[*last - 1], &what)) {
-        *last = find_count(lane, counts->full, &what);
-    }
-    if (*last == 0) {
-        lane->lost += what.freed + what.live;
-        return;
-    }
-    lane->list[*last - 1].freed += what.freed;
-    lane->list[*last - 1].live += what.live;
+    *last = (uint32_t)++lane->count;
+    return &lane->list[lane->count - 1];
 }
 
 static size_t count_all(const pfa_counts_t *counts)

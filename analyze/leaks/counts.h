@@ -4,6 +4,7 @@
 #define PFA_ANALYZE_LEAKS_COUNTS_H
 
 #include "analyze/base/slots.h"
+#include "analyze/query/query.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,8 +42,24 @@ typedef struct pfa_counts {
 } pfa_counts_t;
 
 void pfa_counts_begin(pfa_counts_t *counts);
-/* By lanes. `last` has the number of the one that was added to before, of the same group and role, which is often the same: 0 at first. */
-void pfa_counts_add(pfa_counts_t *counts, pfa_count_t what, uint32_t *last);
+/* The one of a group, role and value, and its number plus 1, which *last gets; NULL: it is not there, and there is no more room. */
+pfa_count_t *pfa_counts_find(pfa_counts_t *counts, uint32_t group, uint32_t role, uint64_t value, uint32_t *last);
+/* By lanes. `last` is of this group and role: it has the number of the one that was added to before, which is often the same; 0 at first. */
+static inline void pfa_counts_add(pfa_counts_t *counts, uint32_t group, uint32_t role, uint64_t value, double freed,
+                                  double live, uint32_t *last)
+{
+    pfa_count_lane_t *lane = &counts->lanes[pfa_lane_of(group)];
+    pfa_count_t *count = *last != 0 ? &lane->list[*last - 1] : NULL;
+    if (count == NULL || count->value != value) {
+        count = pfa_counts_find(counts, group, role, value, last);
+    }
+    if (count != NULL) {
+        count->freed += freed;
+        count->live += live;
+    } else {
+        lane->lost += freed + live;
+    }
+}
 /* After the lanes. */
 void pfa_counts_settle(pfa_counts_t *counts);
 /* By group and role; nothing is added from then on. */

@@ -143,9 +143,9 @@ typedef struct pfa_leaks {
     double bytes_variance;
     double suppressed_chunks;
     double suppressed_bytes;
-    double blind;        /* chunks among the survivors: see there */
-    double longest_run;  /* of the recordings, in nanoseconds */
-    bool siblings_asked; /* --where left none of them out */
+    double blind;                    /* chunks among the survivors: see there */
+    double longest_run;              /* of the recordings, in nanoseconds */
+    bool siblings_asked;             /* --where left none of them out */
     struct pfa_leaks_adding *adding; /* while chunks are added */
 } pfa_leaks_t;
 
