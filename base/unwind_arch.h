@@ -22,6 +22,7 @@ enum {
     PFA_UNWIND_PC_ZEROS = 0,      /* low bits that are zero in every return address */
     PFA_UNWIND_RECORD_IS_TOP = 1, /* does the pair (saved fp, return address) end the frame? */
     PFA_UNWIND_SIGCONTEXT_AT = 0, /* of the ucontext_t, from the stack pointer in the restorer */
+    PFA_UNWIND_RED_ZONE = 128,    /* bytes below the stack pointer that signals leave alone */
     PFA_UNWIND_SAVED_AT_TOP = 1,  /* are return address and fp saved at the top of a frame, or at its bottom? */
     PFA_UNWIND_SIZE_BITS = 19,    /* of the distances in a short rule (meta/unwind_rule.h) */
     PFA_UNWIND_RA_BITS = 0,       /* the call puts it into the topmost word */
@@ -58,6 +59,7 @@ enum {
     PFA_UNWIND_PC_ZEROS = 2,
     PFA_UNWIND_RECORD_IS_TOP = 0,
     PFA_UNWIND_SIGCONTEXT_AT = 128, /* behind a siginfo_t */
+    PFA_UNWIND_RED_ZONE = 0,
     PFA_UNWIND_SAVED_AT_TOP = 0,
     PFA_UNWIND_SIZE_BITS = 10,
     PFA_UNWIND_RA_BITS = 9,

@@ -109,6 +109,14 @@ static pfa_walk_outcome_t follow(pfa_walk_t *w, uintptr_t ra, uintptr_t sp, uint
     return pfa_walk_is_key(w->key) ? PFA_WALK_GO_ON : w->key == 0 ? PFA_WALK_ARRIVED : PFA_WALK_STUCK;
 }
 
+/* Where may a frame have saved its fp? One that a signal interrupted in its last instructions may have taken it back already, and rules go on
+ * saying where it was: below the stack pointer, where the kernel leaves a red zone alone. */
+static uintptr_t lowest_fp_at(const pfa_walk_t *w)
+{
+    bool may_be_interrupted = w->words == NULL || !w->words->whole;
+    return may_be_interrupted ? w->sp - PFA_UNWIND_RED_ZONE : w->sp;
+}
+
 static pfa_walk_outcome_t step_plain(pfa_walk_t *w, const pfa_unwind_step_t *step)
 {
     bool is_leaf = step->kind == PFA_RULE_LEAF_SP || step->kind == PFA_RULE_LEAF_FP;
@@ -124,7 +132,7 @@ static pfa_walk_outcome_t step_plain(pfa_walk_t *w, const pfa_unwind_step_t *ste
         return follow(w, w->lr, cfa, w->fp);
     }
     if (cfa <= w->sp || !pfa_walk_reach(w, w->sp, cfa) || (!is_leaf && (ra_at < w->sp || ra_at > cfa - WORD)) ||
-        (!step->fp_kept && (fp_at < w->sp || fp_at > cfa - WORD))) {
+        (!step->fp_kept && (fp_at < lowest_fp_at(w) || fp_at > cfa - WORD || !pfa_walk_reach(w, fp_at, cfa)))) {
         return PFA_WALK_STUCK;
     }
     if (w->words != NULL && !is_leaf) {

@@ -143,12 +143,12 @@ static void close_groups(pfa_memoro_t *memoro)
 
 void pfa_memoro_next_again(pfa_memoro_t *memoro)
 {
-    if (!memoro->grows) {
-        close_groups(memoro);
-    }
     /* Each point has one in the end. */
     while ((double)count_groups(memoro) > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
         widen_groups(memoro);
+    }
+    if (!memoro->grows) {
+        close_groups(memoro);
     }
     memoro->batch++;
 }

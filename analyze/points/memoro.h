@@ -111,9 +111,10 @@ typedef struct pfa_score_total {
     size_t least;  /* of these, counted as PFA_SCORE_LEAST */
 } pfa_score_total_t;
 
-/* What groups of a lane have in common. */
+/* What groups of a lane have in common; no two lanes share a line of the cache. */
 typedef struct pfa_memoro_lane {
-    _Alignas(64) size_t groups; /* of bursts */
+    size_t groups; /* of bursts */
+    size_t apart[PFA_CACHE_LINE / sizeof(size_t)];
 } pfa_memoro_lane_t;
 
 typedef struct pfa_memoro {
