@@ -23,7 +23,8 @@ static int64_t blocks;   /* that are not freed */
 bool failing_now(void)
 {
     uint64_t call = fail_at != 0 ? __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) : 0;
-    return call != 0 && call >= fail_at && call < fail_at + 3; /* three in a row: a second way that needs memory fails, too */
+    return call != 0 && call >= fail_at &&
+           call < fail_at + 3; /* three in a row: a second way that needs memory fails, too */
 }
 
 void failing_count(int change)
