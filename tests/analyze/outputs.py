@@ -1,7 +1,8 @@
 """What every command prints about traces of every kind, in text and as JSON, depends on nothing but these.
 
 As a test: the same bytes twice, wherever things lie in memory, of every 29th command line. For people:
-`outputs.py --against TOOL [TRACE...]` compares all with another build of the tool, on the same traces and on those given."""
+`outputs.py --against TOOL [TRACE...]` compares all with another build of the tool, on the same traces and on those given; with
+`--common` without what older builds do not have. A command line that this build does not understand compares nothing: it fails."""
 import argparse
 import itertools
 import lzma
@@ -16,6 +17,9 @@ from support import MAKER, SANITIZED, TOOL
 
 import folders
 
+USAGE = 2
+# What ends with the same status though the command line is understood.
+OTHERWISE = re.compile(rb"is not a trace of profalloc|the recording ends at")
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 # name: form, chunks, seed, words
 MADE = {
@@ -27,6 +31,8 @@ MADE = {
     "big": ("big", 200000, 15), "sampled_many": ("ended", 20000, 16, "sampled"),
 }
 WHERES = ["size > 64 and lifetime < 1ms", "thread = worker* or live", "not function = main", "reads = 0 or coverage < 0.5", "born > 20us"]
+SCORES = ("reads", "writes", "touched", "lifetime", "usage", "useful_lifetime", "score", "severity")
+LIMITS = ["--max-peak=10%", "--max-bytes=5%", "--max-count=100", "--max-live-growth=1K", "--max-leak=0", "--max-point-bytes=20%", "--min-bytes=1K"]
 SEVERAL = [("ended", "later"), ("told", "sampled", "killed"), ("folded", "timed", "torn")]
 
 
@@ -69,6 +75,14 @@ def commands():
     yield ["check"]
 
 
+def of_scores():
+    """Not in --common: scores are younger than the other orders."""
+    for json in ([], ["--json"]):
+        for order in SCORES:
+            yield ["report", *json, "--sort", order, "--top", "5"]
+        yield ["report", *json, "--score", "own = min(1, count / 100) * lifetime", "--sort", "own"]
+
+
 def of_one():
     yield ["dump"]
     yield ["dump", "--json"]
@@ -79,7 +93,9 @@ def of_one():
 def of_two():
     for form in ([], ["--json"], ["--by", "function"], ["--top", "3"]):
         yield ["diff", *form]
-        yield ["gate", "--max-peak=10%", "--max-total=5%", *form[:1 if form[:1] == ["--json"] else 0]]
+        yield ["gate", *LIMITS, "--allow-incomplete", *form]
+    yield ["gate", *LIMITS]
+    yield ["gate", *LIMITS, "--allow-incomplete", "--sarif", "-"]
 
 
 def make(folder):
@@ -100,13 +116,14 @@ def make(folder):
     return {**paths, "cut": "cut.pa", "hole": "hole.pa", "text": "text.pa"}
 
 
-def lines(paths, more, quick):
+def lines(paths, more, quick, common):
     """All command lines, with their files."""
     singles = [*paths.values(), *more]
-    for command in itertools.chain(commands(), of_one()):
+    scores = [] if common else list(of_scores())
+    for command in itertools.chain(commands(), scores, of_one()):
         for path in singles[::4] if quick else singles:
             yield [*command, path]
-    for command in commands():
+    for command in itertools.chain(commands(), scores):
         for names in SEVERAL:
             yield [*command, *(paths[name] for name in names)]
     for command in of_two():
@@ -135,15 +152,25 @@ def differ(line, ours, theirs):
     return False
 
 
-def compare(folder, tool, paths, more, only, quick=False, step=1):
-    count = differing = 0
-    for line in itertools.islice(lines(paths, more, quick), 0, None, step):
-        if only and not re.search(only, " ".join(map(str, line))):
+def is_refused(line, ours):
+    """Whether the command line is not understood."""
+    if ours[0] != USAGE or OTHERWISE.search(ours[1] + ours[2]):
+        return False
+    print(f"profalloc {' '.join(map(str, line))}: is not understood:\n{ours[2].decode(errors='replace')[:500]}")
+    return True
+
+
+def compare(folder, tool, paths, more, options, step=1):
+    count = differing = refused = 0
+    for line in itertools.islice(lines(paths, more, options.quick, options.common), 0, None, step):
+        if options.only and not re.search(options.only, " ".join(map(str, line))):
             continue
         count += 1
-        differing += differ(line, ask(TOOL, line, folder, {}), ask(tool, line, folder, {}))
-    print(f"{count} command lines, {differing} differ")
-    return differing
+        ours = ask(TOOL, line, folder, {})
+        refused += is_refused(line, ours)
+        differing += differ(line, ours, ask(tool, line, folder, {}))
+    print(f"{count} command lines, {differing} differ, {refused} are not understood")
+    return differing + refused
 
 
 def main():
@@ -151,6 +178,7 @@ def main():
     parser.add_argument("--against", help="another build of the tool")
     parser.add_argument("--only", help="command lines that match this regular expression")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--common", action="store_true", help="leave out what older builds do not have: sorting by scores")
     parser.add_argument("traces", nargs="*", type=Path)
     options = parser.parse_args()
     with folders.Folder(prefix="profalloc-") as name:
@@ -158,7 +186,7 @@ def main():
         paths = make(folder)
         traces = [path.resolve() for path in options.traces]
         step = 1 if options.against else 197 if SANITIZED else 29
-        sys.exit(compare(folder, options.against or TOOL, paths, traces, options.only, options.quick, step) != 0)
+        sys.exit(compare(folder, options.against or TOOL, paths, traces, options, step) != 0)
 
 
 main()
