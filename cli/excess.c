@@ -1,13 +1,11 @@
 /* Owns `profalloc excess`: its command line. */
 #include "analyze/draw/excess_draw.h"
-#include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 #include "cli/commands.h"
 #include "cli/outfile.h"
 #include "cli/request.h"
 #include "cli/tool.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +36,16 @@ static const char usage[] =
     "  --min-share SHARE  nothing is excessive that takes less than this share of the run time, as 0.01 or 1%; 0: anything\n"
     "                     may be. Default 3%\n"
     "  --max-life SHARE   nor what lives longer than this share on average. Default 10%\n"
-    "  --pair-cost NS     what an allocation and its free take; else what was measured in the run, or 50 if nothing was\n"
+    "  --pair-cost TIME   what an allocation and its free take, as 50ns; else what was measured in the run, or 50ns if nothing\n"
+    "                     was\n"
     "  --wrapper PATTERN  a function that allocates or frees for its callers, as malloc does: a glob on its name without\n"
     "                     arguments. May be repeated\n"
     "  --wrappers FILE    the same, one in each line\n" PFA_REQUEST_WHERE_USAGE PFA_REQUEST_BY_USAGE
     "                     instead of by the first function outside wrappers\n"
     "  --sort ORDER       of hits: by frequency (default of kmeans), lifetime (the shortest first), ratio (default of iqr) or\n"
     "                     bytes\n"
-    "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes; 1048576\n"
+    "  --max-objects N    of more ways of stack, size and destroyer, sizes are put into classes, as 2M (millions); default\n"
+    "                     1048576\n"
     "  --top N            show N hits; default 10 as text, all as JSON\n"
     "  --lines N          show N lines of each call tree; default 12\n"
     "  --diagram FILE     the frequency-lifetime diagram as SVG; with -, to standard output in place of the text\n"
@@ -105,24 +105,9 @@ static bool refuse(const char *takes, const char *value)
     return false;
 }
 
-/* A share of 1, or with % of 100. */
 static bool read_share(const char *text, double *share)
 {
-    size_t length = strlen(text);
-    char *number = pfa_memory_copy(text, length);
-    bool percent = length != 0 && text[length - 1] == '%';
-    if (percent) {
-        number[length - 1] = '\0';
-    }
-    bool good = pfa_units_number(number, 0, percent ? 100 : 1, share);
-    *share = percent ? *share / 100 : *share;
-    pfa_memory_free(number);
-    return good;
-}
-
-static bool read_whole(const char *text, double least, double most, double *value)
-{
-    return pfa_units_number(text, least, most, value) && floor(*value) == *value;
+    return pfa_units_read(PFA_UNITS_SHARE, text, NULL, 0, 1, share);
 }
 
 /* One of two words. */
@@ -137,25 +122,25 @@ static bool take_whole(pfa_excess_options_t *options, int option, const char *va
     double number;
     switch (option) {
     case CLUSTERS:
-        if (!read_whole(value, 1, PFA_KMEANS_MOST, &number)) {
+        if (!pfa_units_whole(PFA_UNITS_NONE, value, 1, PFA_KMEANS_MOST, &number)) {
             return refuse("--clusters takes a number from 1 to 64", value);
         }
         options->clusters = (unsigned)number;
         return true;
     case SEED:
-        if (!read_whole(value, 0, 1e15, &number)) {
+        if (!pfa_units_whole(PFA_UNITS_NONE, value, 0, 1e15, &number)) {
             return refuse("--seed takes a whole number", value);
         }
         options->seed = (uint64_t)number;
         return true;
     case MAX_OBJECTS:
-        if (!read_whole(value, 1, 1e9, &number)) {
-            return refuse("--max-objects takes a number from 1 on", value);
+        if (!pfa_units_whole(PFA_UNITS_COUNT, value, 1, 1e9, &number)) {
+            return refuse("--max-objects takes a number from 1 on, such as 500000 or 2M", value);
         }
         options->most_objects = (size_t)number;
         return true;
     default:
-        if (!read_whole(value, 1, 1e6, &number)) {
+        if (!pfa_units_whole(PFA_UNITS_NONE, value, 1, 1e6, &number)) {
             return refuse("--lines takes a number from 1 on", value);
         }
         options->lines = (size_t)number;
@@ -173,8 +158,8 @@ static bool take_number(pfa_excess_options_t *options, int option, const char *v
     case MAX_LIFE:
         return read_share(value, &options->max_life) || refuse("--max-life takes a share such as 0.1 or 10%", value);
     case PAIR_COST:
-        return pfa_units_number(value, 1e-3, 1e9, &options->pair_ns) ||
-               refuse("--pair-cost takes a number of nanoseconds", value);
+        return pfa_units_read(PFA_UNITS_TIME, value, "ns", 1e-3, 1e9, &options->pair_ns) ||
+               refuse("--pair-cost takes a time such as 50ns or 50 (nanoseconds)", value);
     default:
         return take_whole(options, option, value);
     }

@@ -48,7 +48,7 @@ static bool take_metric(wishes_t *wishes, const char *value)
 {
     if (strncmp(value, "at=", 3) == 0) {
         wishes->options.metric = PFA_METRIC_AT;
-        bool right = pfa_units_read(PFA_UNITS_TIME, value + 3, 1e9, &wishes->options.at_ns);
+        bool right = pfa_units_read(PFA_UNITS_TIME, value + 3, "s", 0, HUGE_VAL, &wishes->options.at_ns);
         if (!right) {
             pfa_tool_say("flame", "--metric at= takes a time such as 1.5, 200ms or 3min, not '%s'", value + 3);
         }

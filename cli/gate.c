@@ -6,6 +6,7 @@
 #include "cli/sides.h"
 #include "cli/tool.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +83,7 @@ static bool take_limit(pfa_gate_t *gate, unsigned number, const char *value)
 
 static bool take_least(const char *name, const char *value, pfa_units_t units, double *least)
 {
-    if (pfa_units_read(units, value, 1, least)) {
+    if (pfa_units_read(units, value, NULL, 0, HUGE_VAL, least)) {
         return true;
     }
     pfa_tool_say("gate", "--%s takes a number from 0 on, such as 4096 or 64K, not '%s'", name, value);

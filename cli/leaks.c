@@ -8,7 +8,6 @@
 #include "cli/request.h"
 #include "cli/tool.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,18 +30,19 @@ static const char usage[] =
         PFA_REQUEST_BY_USAGE
     "  --suppressions FILE  leave out what LeakSanitizer would: lines leak:PATTERN; may be given several times\n"
     "  --fail               exit with 3 if a leak is likely that is sure and large enough:\n"
-    "  --fail-sure PERCENT  at least so sure; 50, which is medium; 80 is high\n"
-    "  --fail-bytes N       and of at least N bytes at one point; default 1024\n"
+    "  --fail-sure PERCENT  at least so sure; 50%, which is medium; 80% is high\n"
+    "  --fail-bytes N       and of at least N bytes at one point; default 1K\n"
     "  --least N            the fewest chunks that are called a leak; default 5\n"
     "  --least-bytes N      and the fewest bytes; default 512\n"
-    "  --least-time SECONDS and so long from the birth of the first to that of the last; 0.03\n"
+    "  --least-time TIME    and so long from the birth of the first to that of the last; 30ms\n"
     "  --late N             overdue is what is N times as old as 95 % of its siblings get; 2\n"
-    "  --warm-up PERCENT    the start is this much of the run; 10\n"
-    "  --stale PERCENT      stale is what was not touched for this much of the run; 50\n"
-    "  --recent PERCENT     in use is what was touched in the last of it; 10\n"
+    "  --warm-up PERCENT    the start is this much of the run; 10%\n"
+    "  --stale PERCENT      stale is what was not touched for this much of the run; 50%\n"
+    "  --recent PERCENT     in use is what was touched in the last of it; 10%\n"
     "  --sort WHAT          by leak (likely leaked bytes, then verdicts), bytes, count, rate, sure or age\n"
     "  --top N              show N points; default 10 as text, all as JSON\n"
     "  --json               for programs: docs/leaks.md tells what it means\n\n"
+    "Bytes are numbers as 4096 or 4K, times as 200ms, 5m or 0.03, which is in seconds, percentages as 50% or 50.\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read) or the command line\n"
     "is wrong, 3 --fail was given and there is a leak that it counts.\n";
 
@@ -62,24 +62,31 @@ static const struct option options[] = {
     {"least-time", required_argument, NULL, 't'},   {"fail-sure", required_argument, NULL, 'S'},
     {"fail-bytes", required_argument, NULL, 'B'},   {NULL, 0, NULL, 0}};
 
-static bool take_percent(double *to, const char *name, const char *value)
+static bool refuse(const char *name, const char *takes, const char *value)
 {
-    double percent;
-    if (!pfa_units_number(value, 0, 100, &percent)) {
-        pfa_tool_say("leaks", "--%s takes a number from 0 to 100, not '%s'", name, value);
-        return false;
-    }
-    *to = percent / 100;
-    return true;
+    pfa_tool_say("leaks", "--%s takes %s, not '%s'", name, takes, value);
+    return false;
 }
 
-static bool take_number(double *to, const char *name, const char *value, double least, bool whole)
+/* A number alone is in percent, too. */
+static bool take_percent(double *to, const char *name, const char *value)
 {
-    if (pfa_units_number(value, least, 1e15, to) && (!whole || floor(*to) == *to)) {
-        return true;
+    return pfa_units_read(PFA_UNITS_SHARE, value, "%", 0, 1, to) || refuse(name, "a percentage from 0 to 100", value);
+}
+
+static bool take_bytes(double *to, const char *name, const char *value)
+{
+    return pfa_units_whole(PFA_UNITS_BYTES, value, 0, 1e15, to) ||
+           refuse(name, "a whole number of bytes from 0 on, such as 4096 or 4K", value);
+}
+
+static bool take_seconds(double *to, const char *name, const char *value)
+{
+    if (!pfa_units_read(PFA_UNITS_TIME, value, "s", 0, 1e24, to)) {
+        return refuse(name, "a time such as 200ms, 5m or 0.03 (seconds)", value);
     }
-    pfa_tool_say("leaks", "--%s takes a %snumber from %.0f on, not '%s'", name, whole ? "whole " : "", least, value);
-    return false;
+    *to /= 1e9;
+    return true;
 }
 
 static void take_suppressions(asked_t *asked, const char *path)
@@ -107,15 +114,17 @@ static bool take_option(void *to, int option, const char *value)
     case 'S':
         return take_percent(&asked->options.limits.fail_sure, "fail-sure", value);
     case 'B':
-        return take_number(&asked->options.limits.fail_bytes, "fail-bytes", value, 0, true);
+        return take_bytes(&asked->options.limits.fail_bytes, "fail-bytes", value);
     case 'b':
-        return take_number(&asked->options.limits.least_bytes, "least-bytes", value, 0, true);
+        return take_bytes(&asked->options.limits.least_bytes, "least-bytes", value);
     case 't':
-        return take_number(&asked->options.limits.least_seconds, "least-time", value, 0, false);
+        return take_seconds(&asked->options.limits.least_seconds, "least-time", value);
     case 'n':
-        return take_number(&asked->options.limits.least, "least", value, 2, true);
+        return pfa_units_whole(PFA_UNITS_COUNT, value, 2, 1e15, &asked->options.limits.least) ||
+               refuse("least", "a whole number from 2 on", value);
     case 'l':
-        return take_number(&asked->options.limits.late, "late", value, 1, false);
+        return pfa_units_number(value, 1, 1e15, &asked->options.limits.late) ||
+               refuse("late", "a number from 1 on", value);
     default:
         asked->fail = true;
         return true;

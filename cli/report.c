@@ -23,11 +23,12 @@ static const char usage[] =
     "  --sort WHAT        one list only: by bytes or chunks (count) allocated, by those at the peak (peak, peak_count) or live at\n"
     "                     the end (live, live_count), by reads, writes or touched bytes; or by scores, the worst first: lifetime,\n"
     "                     usage, useful_lifetime, their mean (score), severity, or one of --score\n"
-    "  --score NAME=EXPR  a score of your own: a formula of what --sort takes, as in 'waste = 1 - touched / bytes'; may be repeated\n"
+    "  --score NAME=EXPR  a score of your own: a formula of what --sort takes, as in 'waste = 1 - touched / bytes'; may be repeated.\n"
+    "                     Numbers in it may be as 50% or 64KB\n"
     "  --top N            show N allocation points in each list; default 10 as text, all as JSON\n"
     "  --json             for programs: docs/report-json.md tells what it means\n\n"
     "Exit status: 0 done (what is missing is said), 1 the work failed, 2 a file is no trace (the others are read).\n\n"
-    "Thresholds of scores and of what is inferred:\n";
+    "Thresholds of scores and of what is inferred, shares as 0.05 or 5%, numbers as 4000000 or 4M:\n";
 
 /* What the command line says besides what all say. */
 typedef struct asked {

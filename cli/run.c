@@ -13,6 +13,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static bool is_whole(const char *text, bool bytes, double *value)
     size_t digits = strspn(text, "0123456789");
     bool letter = text[digits] != '\0' && text[digits] != 'b' && text[digits] != 'B' && text[digits + 1] == '\0';
     return digits != 0 && (text[digits] == '\0' || (bytes && letter)) &&
-           pfa_units_read(PFA_UNITS_BYTES, text, 1, value);
+           pfa_units_read(PFA_UNITS_BYTES, text, NULL, 0, HUGE_VAL, value);
 }
 
 /* An option of this command against what the library takes for its own. */

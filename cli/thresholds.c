@@ -1,6 +1,5 @@
 /* Owns the thresholds of scores and inferences on the command line. See analyze/points/thresholds.def. */
 #include "cli/thresholds.h"
-#include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 #include "cli/request.h"
 #include "cli/tool.h"
@@ -50,30 +49,26 @@ static double *field_of(pfa_thresholds_t *thresholds, int number)
     }
 }
 
-/* "0.1%" is 0.001. */
-static bool parse(const char *text, const threshold_t *threshold, double *value)
+/* All others are counts. */
+static bool is_share(const threshold_t *threshold)
 {
-    size_t length = strlen(text);
-    bool percent = length > 1 && text[length - 1] == '%' && threshold->most <= 1;
-    char *copy = pfa_memory_copy(text, percent ? length - 1 : length);
-    bool done = pfa_units_number(copy, -1e300, 1e300, value);
-    pfa_memory_free(copy);
-    *value = percent ? *value / 100 : *value;
-    return done && *value >= threshold->least && *value <= threshold->most;
+    return threshold->most <= 1;
 }
 
 bool pfa_thresholds_take(pfa_thresholds_t *thresholds, const char *command, int option, const char *value)
 {
     int number = option - PFA_THRESHOLD_FIRST;
     double *field = field_of(thresholds, number);
-    if (field != NULL && parse(value, &table[number], field)) {
+    if (field == NULL) {
+        return false;
+    }
+    const threshold_t *threshold = &table[number];
+    pfa_units_t units = is_share(threshold) ? PFA_UNITS_SHARE : PFA_UNITS_COUNT;
+    if (pfa_units_read(units, value, NULL, threshold->least, threshold->most, field)) {
         return true;
     }
-    if (field != NULL) {
-        pfa_tool_say(command, "--%s takes a number from %g to %g%s, not '%s'", table[number].option,
-                     table[number].least, table[number].most, table[number].most <= 1 ? ", or a percentage" : "",
-                     value);
-    }
+    pfa_tool_say(command, "--%s takes a number from %g to %g%s, not '%s'", threshold->option, threshold->least,
+                 threshold->most, is_share(threshold) ? ", or a percentage" : ", such as 5000 or 5K", value);
     return false;
 }
 

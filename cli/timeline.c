@@ -7,7 +7,6 @@
 #include "cli/drawn.h"
 #include "cli/tool.h"
 
-#include <math.h>
 #include <stdio.h>
 
 enum { TOP = 10, BUCKETS = 200, BUCKETS_MOST = 100000 };
@@ -45,7 +44,7 @@ static bool take(void *to, int option, const char *value)
         wishes->count = true;
         return true;
     }
-    if (!pfa_units_number(value, 1, BUCKETS_MOST, &number) || floor(number) != number) {
+    if (!pfa_units_whole(PFA_UNITS_COUNT, value, 1, BUCKETS_MOST, &number)) {
         pfa_tool_say("timeline", "--buckets takes a number from 1 to %d, not '%s'", BUCKETS_MOST, value);
         return false;
     }

@@ -29,7 +29,7 @@ extern const pfa_limit_facts_t pfa_limits[PFA_LIMITS];
 typedef struct pfa_limit {
     const char *text; /* as it was given; NULL: it was not */
     double value;
-    bool percent; /* of the base */
+    bool is_share; /* of the base */
 } pfa_limit_t;
 
 typedef enum pfa_judgement {

@@ -22,26 +22,21 @@ const char *pfa_judgement_name(pfa_judgement_t verdict)
 
 bool pfa_limit_parse(pfa_limit_t *limit, const char *text, bool is_bytes)
 {
-    size_t length = strlen(text);
-    *limit = (pfa_limit_t){.text = text, .percent = length != 0 && text[length - 1] == '%'};
-    if (limit->percent) {
-        bool fine = pfa_units_read(PFA_UNITS_SHARE, text, 1, &limit->value);
-        limit->value *= 100;
-        return fine;
-    }
-    return pfa_units_read(is_bytes ? PFA_UNITS_BYTES : PFA_UNITS_COUNT, text, 1, &limit->value);
+    *limit = (pfa_limit_t){.text = text, .is_share = strchr(text, '%') != NULL};
+    pfa_units_t units = limit->is_share ? PFA_UNITS_SHARE : is_bytes ? PFA_UNITS_BYTES : PFA_UNITS_COUNT;
+    return pfa_units_read(units, text, NULL, 0, HUGE_VAL, &limit->value);
 }
 
 static double allowed_of(const pfa_limit_t *limit, double base)
 {
-    return limit->percent ? base * limit->value / 100 : limit->value;
+    return limit->is_share ? base * limit->value : limit->value;
 }
 
 static pfa_judgement_t judge(const pfa_limit_t *limit, const pfa_change_t *change, size_t together, double *margin)
 {
     static const double rounding = 1e-9;
     double beyond = change->difference - allowed_of(limit, change->of[PFA_BASE].mean);
-    *margin = pfa_change_margin(change, limit->percent ? 1 + limit->value / 100 : 1, together);
+    *margin = pfa_change_margin(change, limit->is_share ? 1 + limit->value : 1, together);
     if (beyond <= rounding * change->of[PFA_NEW].mean) {
         return PFA_JUDGED_WITHIN;
     }
@@ -127,7 +122,7 @@ static void judge_leak(const pfa_gate_t *gate, pfa_outcome_t *outcome)
 /* A small point doubles easily: percents count from some growth on. */
 static bool is_small(const pfa_gate_t *gate, const pfa_limit_t *limit, pfa_diff_metric_t metric, double difference)
 {
-    return limit->percent && difference < (pfa_diff_metrics[metric].is_bytes ? gate->min_bytes : gate->min_count);
+    return limit->is_share && difference < (pfa_diff_metrics[metric].is_bytes ? gate->min_bytes : gate->min_count);
 }
 
 static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
@@ -150,7 +145,7 @@ static void judge_points(const pfa_gate_t *gate, pfa_outcome_t *outcome)
     outcome->points = numbers;
     outcome->point_count = count;
     outcome->difference = (double)count;
-    outcome->allowed = limit->value;
+    outcome->allowed = limit->is_share ? 100 * limit->value : limit->value;
 }
 
 /* The points of an outcome in the order of another metric. */

@@ -2,6 +2,7 @@
  * deeper than the formula is long. */
 #include "analyze/points/formula.h"
 #include "analyze/base/memory.h"
+#include "analyze/base/units.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -120,6 +121,41 @@ static bool parse_name(parsing_t *parsing, size_t length)
     return fail(parsing, "nothing of a point has this name:");
 }
 
+/* What a number is of is not known here. So K, which is 1024 of bytes and 1000 of chunks, is no unit of it, but KB is. */
+static bool parse_unit(parsing_t *parsing, double *number)
+{
+    size_t length = *parsing->at == '%' ? 1 : word_at(parsing->at);
+    if (length == 0) {
+        return true;
+    }
+    const pfa_multiple_t *unit = pfa_units_find(PFA_UNITS_SHARE, parsing->at, length);
+    unit = unit != NULL ? unit : pfa_units_find(PFA_UNITS_BYTES, parsing->at, length);
+    if (unit == NULL) {
+        return fail(parsing, "there is no such unit: B, KB, MB, GB, TB and % fit,");
+    }
+    if (*unit->name != 'B' && length == 1 && *parsing->at != '%') {
+        return fail(parsing, "this unit may mean two things: 1KB is 1024 and 1e3 is 1000, likewise MB, GB and TB,");
+    }
+    parsing->at += length;
+    *number = pfa_units_value(unit, *number);
+    return true;
+}
+
+static bool parse_number(parsing_t *parsing)
+{
+    double number;
+    size_t length = pfa_units_digits(parsing->at, strlen(parsing->at), &number);
+    if (length == 0) {
+        return fail(parsing, "a number, a name or a bracket is missing");
+    }
+    parsing->at += length;
+    if (!parse_unit(parsing, &number)) {
+        return false;
+    }
+    return isfinite(number) ? put(parsing, (step_t){.op = NUMBER, .number = number})
+                            : fail(parsing, "this is no number");
+}
+
 static bool parse_value(parsing_t *parsing)
 {
     skip(parsing);
@@ -138,19 +174,7 @@ static bool parse_value(parsing_t *parsing)
     if (take(parsing, '(')) {
         return parse_sum(parsing) && (take(parsing, ')') || fail(parsing, "a bracket is missing"));
     }
-    if (!isdigit((unsigned char)*parsing->at) && *parsing->at != '.') {
-        return fail(parsing, "a number, a name or a bracket is missing");
-    }
-    if (parsing->at[0] == '0' && tolower((unsigned char)parsing->at[1]) == 'x') {
-        return fail(parsing, "this is no number");
-    }
-    char *end;
-    double number = strtod(parsing->at, &end);
-    if (end == parsing->at || !isfinite(number)) {
-        return fail(parsing, "this is no number");
-    }
-    parsing->at = end;
-    return put(parsing, (step_t){.op = NUMBER, .number = number});
+    return parse_number(parsing);
 }
 
 static bool parse_product(parsing_t *parsing)

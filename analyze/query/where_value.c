@@ -1,12 +1,8 @@
 /* Owns numbers with units. See analyze/query/where_parse.h. */
 #include "analyze/query/where_parse.h"
-#include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* By form; what fits is told in errors. */
 static const struct {
@@ -18,29 +14,6 @@ static const struct {
              [PFA_FORM_TIME] = {PFA_UNITS_TIME, "ns, us, ms, s, m and h fit", "10ms"},
              [PFA_FORM_COUNT] = {PFA_UNITS_COUNT, "K, M and G fit, for thousands, millions and billions", "100"},
              [PFA_FORM_SHARE] = {PFA_UNITS_SHARE, "% fits", "50%"}};
-
-static size_t skip_digits(const pfa_lex_t *lex, size_t at)
-{
-    while (at < lex->end && isdigit((unsigned char)lex->text[at])) {
-        at++;
-    }
-    return at;
-}
-
-/* The end of the digits at `at`, with a fraction and an exponent. It does not reach into "4..8". */
-static size_t skip_number(const pfa_lex_t *lex, size_t at)
-{
-    at = skip_digits(lex, at);
-    if (at + 1 < lex->end && lex->text[at] == '.' && isdigit((unsigned char)lex->text[at + 1])) {
-        at = skip_digits(lex, at + 1);
-    }
-    if (at + 1 < lex->end && (lex->text[at] == 'e' || lex->text[at] == 'E')) {
-        size_t digits = at + 1;
-        digits += lex->text[digits] == '+' || lex->text[digits] == '-';
-        at = skip_digits(lex, digits) > digits ? skip_digits(lex, digits) : at;
-    }
-    return at;
-}
 
 static size_t skip_unit(const pfa_lex_t *lex, size_t at)
 {
@@ -62,8 +35,9 @@ static bool fail_unit(pfa_lex_t *lex, pfa_field_t field, size_t at, size_t end)
     return false;
 }
 
-/* The factor of the unit at *at, right there or behind spaces. */
-static bool read_unit(pfa_lex_t *lex, pfa_field_t field, size_t number, bool zero, size_t *at, double *factor)
+/* The unit at *at, right there or behind spaces. */
+static bool read_unit(pfa_lex_t *lex, pfa_field_t field, size_t number, bool zero, size_t *at,
+                      const pfa_multiple_t **unit)
 {
     pfa_form_t form = pfa_field_facts[field].form;
     size_t from = *at;
@@ -73,14 +47,14 @@ static bool read_unit(pfa_lex_t *lex, pfa_field_t field, size_t number, bool zer
         from = pfa_lex_skip(lex, from);
         end = skip_unit(lex, from);
     }
-    if (end > from && pfa_units_find(forms[form].units, lex->text + from, end - from, factor)) {
+    *unit = pfa_units_find(forms[form].units, lex->text + from, end - from);
+    if (*unit != NULL) {
         *at = end;
         return true;
     }
     if (!apart) {
         return fail_unit(lex, field, from, end);
     }
-    *factor = 1;
     if ((form == PFA_FORM_DURATION || form == PFA_FORM_TIME) && !zero) {
         pfa_lex_fail(lex, number, "a unit is missing: ns, us, ms, s, m and h fit");
         return false;
@@ -92,19 +66,17 @@ bool pfa_value_read(pfa_lex_t *lex, pfa_field_t field, size_t *at, double *value
 {
     pfa_form_t form = pfa_field_facts[field].form;
     size_t from = pfa_lex_skip(lex, *at);
-    size_t end = skip_number(lex, from);
-    double factor;
-    if (end == from) {
+    size_t length = pfa_units_digits(lex->text + from, lex->end - from, value);
+    size_t end = from + length;
+    const pfa_multiple_t *unit;
+    if (length == 0) {
         pfa_lex_fail(lex, from < lex->end ? from : *at, "a number is missing here, such as %s", forms[form].example);
         return false;
     }
-    char *digits = pfa_memory_copy(lex->text + from, end - from);
-    *value = strtod(digits, NULL);
-    pfa_memory_free(digits);
-    if (!read_unit(lex, field, from, *value <= 0, &end, &factor)) {
+    if (!read_unit(lex, field, from, *value <= 0, &end, &unit)) {
         return false;
     }
-    *value *= factor;
+    *value = pfa_units_value(unit, *value);
     *at = end;
     if (form == PFA_FORM_SHARE && *value > 1) {
         pfa_lex_fail(lex, from, "a share is from 0 to 1, or from 0%% to 100%%");

@@ -214,10 +214,18 @@ def orders(folder):
         equal(told, sorted(told, reverse=True), f"by {order}")
     equal(len(leaks("--top", 3, folder / "t.pa")["points"]), 3, "--top")
     for option, wrong in (("--sort", "colour"), ("--least", "1"), ("--least", "2.5"), ("--late", "0.5"), ("--warm-up", "101"), ("--stale", "x"),
-                          ("--recent", "-1"), ("--top", "0"), ("--least-bytes", "-1"), ("--least-time", "soon"), ("--fail-bytes", "1K"),
-                          ("--fail-sure", "101")):
+                          ("--recent", "-1"), ("--top", "0"), ("--least-bytes", "-1"), ("--least-time", "soon"), ("--least-time", "5K"),
+                          ("--fail-bytes", "1Q"), ("--fail-bytes", "1ms"), ("--fail-bytes", "0.5"), ("--stale", "50%%"), ("--fail-sure", "101"),
+                          ("--fail-sure", "101%"), ("--least", "5%"), ("--late", "2K"), ("--late", "nan")):
         _, said = tool("leaks", option, wrong, folder / "t.pa", status=2)
         check(said.startswith(f"profalloc leaks: {option} takes ") and f"not '{wrong}'" in said, said)
+    for option, key, plain, same in (("--fail-bytes", "fail_bytes", 4096, "4K"), ("--least-bytes", "least_bytes", 1536, "1.5KiB"),
+                                     ("--least-time", "least_time", 0.2, "200ms"), ("--least-time", "least_time", 300, "5m"),
+                                     ("--stale", "stale", 30, "30%"), ("--recent", "recent", 0.5, "0.5%"), ("--warm-up", "warm_up", 7, "7%"),
+                                     ("--fail-sure", "fail_sure", 80, "80%"), ("--least", "least", 2000, "2K")):
+        one, other = (leaks(option, value, folder / "t.pa") for value in (plain, same))
+        equal(one, other, f"{option} {plain} and {same}")
+        equal(one["limits"][key], plain / 100 if same[-1] == "%" else plain, f"the limit of {option} {plain}", 1e-12)
     tool("leaks", status=2)
     (folder / "bad.pa").write_text("no trace")
     tool("leaks", folder / "bad.pa", status=2)

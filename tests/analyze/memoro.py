@@ -498,14 +498,15 @@ def thresholds(folder):
                          (("--short", "5%"), {"short": 0.05}), (("--short", "0"), {"short": 0}),
                          (("--burst-chunks", "3", "--burst-score", "0.5"), {"burst_chunks": 3, "burst_score": 0.5}),
                          (("--idle", "10%", "--idle-least", "0"), {"idle": 0.1, "idle_least": 0}),
-                         (("--peak-events", "0"), {"exact": False}), (("--peak-events", "300"), {"exact": False}),
+                         (("--peak-events", "0"), {"exact": False}), (("--peak-events", "0.3K"), {"exact": False}),
                          (("--turn-writes", "2"), {"turn_writes": 2}), (("--coverage", "0.9"), {"coverage": 0.9})):
         data = compare(path, chunks, options, what=str(options), **how)
         shares = [p["inferences"]["contended"]["chunks"] for p in data["points"]]
         bounds = [p["own_peak_least"] < p["own_peak_most"] * (1 - 1e-9) for p in data["points"]]
         equal((any(bounds), all(bounds)), (options[0] == "--peak-events", options == ("--peak-events", "0")), f"{options}: peaks that are not exact")
         equal(any(shares), options[0] == "--turn-writes", f"{options}: chunks that are used in turns")
-    for option, value in (("--group-threshold", "0"), ("--idle", "101%"), ("--coverage", "x"), ("--burst-chunks", "1"), ("--flag", "-1")):
+    for option, value in (("--group-threshold", "0"), ("--idle", "101%"), ("--coverage", "x"), ("--burst-chunks", "1"), ("--flag", "-1"),
+                          ("--coverage", "1K"), ("--burst-chunks", "50%"), ("--peak-events", "4MB"), ("--peak-events", "2G")):
         said = tool("report", option, value, path, status=2)[1]
         check(said.startswith(f"profalloc report: {option} takes a number from") and f"not '{value}'" in said, said)
 

@@ -96,10 +96,14 @@ def formulas(folder):
                 # Figures of the JSON have 12 digits: differences of nearly equal ones have fewer.
                 same = (ours is None) == (expected is None) and (ours is None or math.isclose(ours, expected, rel_tol=1e-6, abs_tol=1e-6 * point["bytes"]))
                 check(same, f"{text}: {ours}, expected {expected} of {values_of(point)}")
+    same = ask(path, "--score", "a = bytes / 2KB + 50%", "--score", "b = bytes / 2048 + 0.5", "--score", "c = bytes/1.5MiB*7%",
+               "--score", "d = bytes / 1572864 * 0.07")["points"][0]["custom_scores"]
+    equal((same["a"], same["c"]), (same["b"], same["d"]), "units in formulas")
     points = ask(path, "--score", "waste = 1 - touched / bytes", "--sort", "waste")["points"]
     known = [point["custom_scores"]["waste"] for point in points if point["custom_scores"]["waste"] is not None]
     check(len(known) > 3 and known == sorted(known), f"points by a score of one's own: {known}")
-    for wrong in ("x", "x =", "= 1", "x = 1 +", "x = (1", "x = nothing", "bytes = 1", "x = 1 2", "x = min(1)", "x = log(1, 2)", "x = 1e999", "min = 3", "x = 0x10", "x = " + "(" * 200,
+    for wrong in ("x", "x =", "= 1", "x = 1 +", "x = (1", "x = nothing", "bytes = 1", "x = 1 2", "x = min(1)", "x = log(1, 2)", "x = 1e999", "min = 3", "x = 0x10", "x = bytes / 1M", "x = bytes / 1K", "x = 1Q", "x = 1e",
+                  "x = 1%%", "x = 1ms", "x = 2bytes", "x = " + "(" * 200,
                   "x = " + "-" * 200 + "1", "3x = 1"):
         done = run_tool("report", "--score", wrong, path)
         check(done.returncode == 2 and "--score:" in done.stderr, f"{wrong}: status {done.returncode}, {done.stderr}")
