@@ -99,3 +99,12 @@ void pfa_json_bool(pfa_json_t *json, const char *key, bool value)
     put_key(json, key);
     fputs(value ? "true" : "false", json->to);
 }
+
+void pfa_json_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
+{
+    pfa_json_begin(json, key, '[');
+    for (size_t i = 0; i < notes->count; i++) {
+        pfa_json_text(json, NULL, notes->list[i]);
+    }
+    pfa_json_end(json, ']');
+}

@@ -2,6 +2,8 @@
 #ifndef PFA_ANALYZE_BASE_JSON_H
 #define PFA_ANALYZE_BASE_JSON_H
 
+#include "analyze/base/notes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +19,10 @@ typedef struct pfa_json {
 void pfa_json_begin(pfa_json_t *json, const char *key, char bracket);
 void pfa_json_end(pfa_json_t *json, char bracket);
 void pfa_json_text(pfa_json_t *json, const char *key, const char *value); /* NULL is null */
-void pfa_json_number(pfa_json_t *json, const char *key, double value);
+void pfa_json_number(pfa_json_t *json, const char *key, double value); /* what is not finite is null: it is not known */
 void pfa_json_whole(pfa_json_t *json, const char *key, uint64_t value);
 void pfa_json_bool(pfa_json_t *json, const char *key, bool value);
+/* An array of its texts. */
+void pfa_json_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes);
 
 #endif

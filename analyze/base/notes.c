@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 void pfa_notes_add(pfa_notes_t *notes, const char *format, ...)
 {

@@ -109,15 +109,6 @@ void pfa_tell_stack(FILE *to, const pfa_pair_t *pair, const char *indent)
     }
 }
 
-static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
-{
-    pfa_json_begin(json, key, '[');
-    for (size_t i = 0; i < notes->count; i++) {
-        pfa_json_text(json, NULL, notes->list[i]);
-    }
-    pfa_json_end(json, ']');
-}
-
 void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison)
 {
     for (unsigned side = 0; side < PFA_SIDES; side++) {
@@ -125,12 +116,12 @@ void pfa_tell_sides_json(pfa_json_t *json, const pfa_comparison_t *comparison)
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *run = &comparison->sides[side].runs[i];
             pfa_json_begin(json, NULL, '{');
-            put_notes(json, "files", &run->files);
+            pfa_json_notes(json, "files", &run->files);
             pfa_json_number(json, "seconds", run->seconds);
             pfa_json_number(json, "sample", run->sample);
             pfa_json_bool(json, "complete", run->complete);
-            put_notes(json, "missing", &run->missing);
-            put_notes(json, "notes", &run->notes);
+            pfa_json_notes(json, "missing", &run->missing);
+            pfa_json_notes(json, "notes", &run->notes);
             pfa_json_end(json, '}');
         }
         pfa_json_end(json, ']');

@@ -8,15 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void put_known(pfa_json_t *json, const char *key, double value)
-{
-    if (isnan(value)) {
-        pfa_json_text(json, key, NULL);
-    } else {
-        pfa_json_number(json, key, value);
-    }
-}
-
 static void put_clusters(const pfa_excess_t *excess, pfa_json_t *json)
 {
     pfa_json_begin(json, "clusters", '[');
@@ -120,8 +111,8 @@ static void put_object(const pfa_excess_t *excess, pfa_json_t *json, size_t numb
     pfa_json_begin(json, NULL, '{');
     put_figures(excess, json, &alone);
     pfa_json_bool(json, "never_freed", !freed);
-    put_known(json, "cluster",
-              excess->k != 0 && freed ? (double)excess->objects.list[number].cluster + 1 : (double)NAN);
+    pfa_json_number(json, "cluster",
+                    excess->k != 0 && freed ? (double)excess->objects.list[number].cluster + 1 : (double)NAN);
     pfa_json_bool(json, "suspect", excess->suspect[number]);
     pfa_json_bool(json, "reported", excess->reported[number]);
     pfa_json_end(json, '}');
@@ -152,7 +143,7 @@ static void put_hit(pfa_excess_t *excess, pfa_json_t *json, const pfa_hit_t *hit
     put_figures(excess, json, hit);
     pfa_json_whole(json, "sizes", hit->count);
     pfa_json_number(json, "cost_ns", cost);
-    put_known(json, "share", excess->run_ns > 0 ? cost / excess->run_ns : (double)NAN);
+    pfa_json_number(json, "share", excess->run_ns > 0 ? cost / excess->run_ns : (double)NAN);
     pfa_json_number(json, "alive", pfa_excess_alive(excess, hit));
     pfa_json_text(json, "advice", advice);
     pfa_json_begin(json, "calls", '[');

@@ -9,16 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A number, or null if it is not known. */
-static void put_known(pfa_json_t *json, const char *key, double value)
-{
-    if (isnan(value)) {
-        pfa_json_text(json, key, NULL);
-    } else {
-        pfa_json_number(json, key, value);
-    }
-}
-
 /* Bytes at the peak that need not have been there. */
 static void put_spare(pfa_json_t *json, const pfa_report_t *report, uint32_t number)
 {
@@ -85,12 +75,12 @@ static void put_scores(pfa_json_t *json, const pfa_report_t *report, uint32_t nu
     const pfa_memoro_point_t *point = &report->memoro.points[number];
     pfa_json_begin(json, "scores", '{');
     for (int i = 0; i < PFA_SCORES; i++) {
-        put_known(json, pfa_score_names[i], point->scores[i]);
+        pfa_json_number(json, pfa_score_names[i], point->scores[i]);
     }
     pfa_json_end(json, '}');
     double severity = pfa_memoro_severity(point);
-    put_known(json, "score", pfa_memoro_mean(point));
-    put_known(json, "severity", severity);
+    pfa_json_number(json, "score", pfa_memoro_mean(point));
+    pfa_json_number(json, "severity", severity);
     pfa_json_text(json, "severity_colour", isnan(severity) ? NULL : pfa_severity_colour((unsigned)severity));
     pfa_json_number(json, "blind", point->blind);
     pfa_json_number(json, "lifetime_ns", point->lives);
@@ -176,8 +166,8 @@ static void put_custom(pfa_json_t *json, const pfa_report_t *report, uint32_t nu
 {
     pfa_json_begin(json, "custom_scores", '{');
     for (size_t i = 0; i < report->formula_count; i++) {
-        put_known(json, pfa_formula_name(report->formulas[i]),
-                  pfa_report_value(report, number, (pfa_order_t)(PFA_ORDERS + i)));
+        pfa_json_number(json, pfa_formula_name(report->formulas[i]),
+                        pfa_report_value(report, number, (pfa_order_t)(PFA_ORDERS + i)));
     }
     pfa_json_end(json, '}');
 }

@@ -257,21 +257,12 @@ void pfa_query_tell(pfa_query_t *query, FILE *to)
     }
 }
 
-static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
-{
-    pfa_json_begin(json, key, '[');
-    for (size_t i = 0; i < notes->count; i++) {
-        pfa_json_text(json, NULL, notes->list[i]);
-    }
-    pfa_json_end(json, ']');
-}
-
 void pfa_query_complete_json(const pfa_query_t *query, pfa_json_t *json)
 {
     pfa_notes_t missing = {.count = 0};
     pfa_query_missing(query, &missing);
     pfa_json_bool(json, "complete", pfa_query_complete(query));
-    put_notes(json, "missing", &missing);
+    pfa_json_notes(json, "missing", &missing);
     pfa_notes_free(&missing);
 }
 
@@ -288,13 +279,13 @@ void pfa_query_tell_json(pfa_query_t *query, pfa_json_t *json)
         pfa_json_text(json, "end", source->ending);
         pfa_json_whole(json, "sample", source->start.sample);
         pfa_json_number(json, "seconds", (source->end_ns - source->start_ns) * 1e-9);
-        put_notes(json, "missing", &source->missing);
-        put_notes(json, "remarks", &source->remarks);
+        pfa_json_notes(json, "missing", &source->missing);
+        pfa_json_notes(json, "remarks", &source->remarks);
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, ']');
-    put_notes(json, "unread", &query->unread);
-    put_notes(json, "remarks", &query->remarks);
+    pfa_json_notes(json, "unread", &query->unread);
+    pfa_json_notes(json, "remarks", &query->remarks);
     pfa_query_complete_json(query, json);
     pfa_json_bool(json, "sampled", query->sampled);
 }

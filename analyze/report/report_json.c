@@ -15,15 +15,6 @@
 
 enum { VERSION = 3 };
 
-static void put_notes(pfa_json_t *json, const char *key, const pfa_notes_t *notes)
-{
-    pfa_json_begin(json, key, '[');
-    for (size_t i = 0; i < notes->count; i++) {
-        pfa_json_text(json, NULL, notes->list[i]);
-    }
-    pfa_json_end(json, ']');
-}
-
 static void put_totals(pfa_json_t *json, const pfa_tally_t *tally)
 {
     pfa_json_begin(json, "totals", '{');
@@ -158,8 +149,8 @@ static void put_files(pfa_json_t *json, const pfa_report_t *report)
         pfa_json_whole(json, "folded", file->folded);
         pfa_json_whole(json, "instrumented", file->counters.instrumented);
         pfa_json_whole(json, "merged", file->counters.merged);
-        put_notes(json, "missing", &file->missing);
-        put_notes(json, "remarks", &file->remarks);
+        pfa_json_notes(json, "missing", &file->missing);
+        pfa_json_notes(json, "remarks", &file->remarks);
         pfa_json_end(json, '}');
     }
     pfa_json_end(json, ']');
@@ -242,7 +233,7 @@ static void put_all(FILE *to, pfa_report_t *report, size_t top, pfa_order_t orde
     put_sizes(&json, report);
     pfa_query_gather(report->query);
     pfa_access_json_remarks(report);
-    put_notes(&json, "remarks", &report->query->remarks);
+    pfa_json_notes(&json, "remarks", &report->query->remarks);
     pfa_json_end(&json, '}');
 }
 

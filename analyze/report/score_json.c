@@ -5,18 +5,6 @@
 #include "analyze/base/text.h"
 #include "analyze/query/keys.h"
 
-#include <math.h>
-
-/* A number, or null if it is not known. */
-static void put_known(pfa_json_t *json, const char *key, double value)
-{
-    if (isnan(value)) {
-        pfa_json_text(json, key, NULL);
-    } else {
-        pfa_json_number(json, key, value);
-    }
-}
-
 void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
 {
     pfa_json_number(json, "group_ns", report->memoro.group_ns);
@@ -24,9 +12,9 @@ void pfa_score_json(pfa_json_t *json, pfa_report_t *report)
     for (int i = 0; i < PFA_SCORES; i++) {
         const pfa_score_total_t *total = &report->memoro.totals[i];
         pfa_json_begin(json, pfa_score_names[i], '{');
-        put_known(json, "geometric_mean", total->geometric);
-        put_known(json, "mean", total->mean);
-        put_known(json, "variance", total->variance);
+        pfa_json_number(json, "geometric_mean", total->geometric);
+        pfa_json_number(json, "mean", total->mean);
+        pfa_json_number(json, "variance", total->variance);
         pfa_json_whole(json, "points", total->points);
         pfa_json_whole(json, "raised", total->least);
         pfa_json_whole(json, "blind", i == PFA_SCORE_LIFETIME ? 0 : report->memoro.blind_points);
