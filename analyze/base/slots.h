@@ -45,6 +45,16 @@ static inline uint64_t pfa_hash_mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+/* Of a text: FNV-1a. */
+static inline uint64_t pfa_hash_text(const char *text, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    }
+    return hash ^ hash >> 29;
+}
+
 /* What is kept of a hash: its low bits may be poor. */
 static inline uint32_t pfa_slots_fold(uint64_t hash)
 {

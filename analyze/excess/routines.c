@@ -22,8 +22,7 @@ static uint32_t add(pfa_routines_t *routines, const pfa_routine_t *routine)
 
 void pfa_routines_begin(pfa_routines_t *routines, pfa_stacks_t *stacks, const pfa_wrappers_t *wrappers)
 {
-    *routines = (pfa_routines_t){.stacks = stacks, .wrappers = wrappers, .slot_count = 1024};
-    routines->slots = pfa_memory_get(routines->slot_count, sizeof *routines->slots);
+    *routines = (pfa_routines_t){.stacks = stacks, .wrappers = wrappers};
     add(routines, &(pfa_routine_t){.name = pfa_memory_copy("never freed", 11)});
     add(routines, &(pfa_routine_t){.name = pfa_memory_copy("not recorded", 12)});
 }
@@ -34,7 +33,7 @@ void pfa_routines_free(pfa_routines_t *routines)
         pfa_memory_free(routines->list[i].name);
     }
     pfa_memory_free(routines->list);
-    pfa_memory_free(routines->slots);
+    pfa_slots_free(&routines->slots);
     pfa_memory_free(routines->of_stack);
     pfa_lines_free(&routines->lines);
 }
@@ -46,24 +45,20 @@ static bool is_same(const pfa_routine_t *routine, const char *name, const char *
     return modules && strcmp(routine->name, name) == 0;
 }
 
-static uint32_t *find_slot(const pfa_routines_t *routines, const char *name, const char *module)
+static uint32_t find_routine(pfa_routines_t *routines, const char *name, const pfa_line_t *line)
 {
-    size_t mask = routines->slot_count - 1;
-    size_t at = hash_of(name, module) & mask;
-    while (routines->slots[at] != 0 && !is_same(&routines->list[routines->slots[at]], name, module)) {
-        at = (at + 1) & mask;
+    uint64_t hash = hash_of(name, line->module);
+    pfa_probe_t probe = pfa_slots_probe(&routines->slots, hash);
+    while (pfa_slots_next(&routines->slots, &probe)) {
+        if (is_same(&routines->list[probe.number], name, line->module)) {
+            return probe.number;
+        }
     }
-    return &routines->slots[at];
-}
-
-static void grow_slots(pfa_routines_t *routines)
-{
-    pfa_memory_free(routines->slots);
-    routines->slot_count *= 2;
-    routines->slots = pfa_memory_get(routines->slot_count, sizeof *routines->slots);
-    for (size_t i = PFA_ROUTINE_FIRST; i < routines->count; i++) {
-        *find_slot(routines, routines->list[i].name, routines->list[i].module) = (uint32_t)i;
-    }
+    pfa_slots_put(&routines->slots, hash, (uint32_t)routines->count);
+    return add(routines, &(pfa_routine_t){.name = pfa_memory_copy(name, strlen(name)),
+                                          .module = line->module,
+                                          .file = line->symbol->file,
+                                          .wrapper = pfa_wrappers_has(routines->wrappers, line)});
 }
 
 uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
@@ -75,18 +70,9 @@ uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line)
         const char *base = slash != NULL ? slash + 1 : line->module != NULL ? line->module : "?";
         name = made = pfa_memory_format("%s+0x%" PRIx64, base, line->address);
     }
-    if (2 * routines->count > routines->slot_count) {
-        grow_slots(routines);
-    }
-    uint32_t *slot = find_slot(routines, name, line->module);
-    if (*slot == 0) {
-        *slot = add(routines, &(pfa_routine_t){.name = pfa_memory_copy(name, strlen(name)),
-                                               .module = line->module,
-                                               .file = line->symbol->file,
-                                               .wrapper = pfa_wrappers_has(routines->wrappers, line)});
-    }
+    uint32_t number = find_routine(routines, name, line);
     pfa_memory_free(made);
-    return *slot;
+    return number;
 }
 
 static bool is_wrapper(pfa_routines_t *routines, const pfa_line_t *line)

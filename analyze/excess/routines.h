@@ -3,6 +3,7 @@
 #ifndef PFA_ANALYZE_EXCESS_ROUTINES_H
 #define PFA_ANALYZE_EXCESS_ROUTINES_H
 
+#include "analyze/base/slots.h"
 #include "analyze/excess/wrappers.h"
 
 /* Numbers that are no function's. */
@@ -21,8 +22,7 @@ typedef struct pfa_routines {
     pfa_routine_t *list;
     size_t count;
     size_t room;
-    uint32_t *slots; /* by hash of the name; 0: free */
-    size_t slot_count;
+    pfa_slots_t slots;  /* by name and module */
     uint32_t *of_stack; /* number + 1 */
     size_t stack_room;
     pfa_lines_t lines;

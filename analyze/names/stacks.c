@@ -13,8 +13,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols)
 {
-    *stacks = (pfa_stacks_t){.symbols = symbols, .slot_count = 1024};
-    stacks->slots = pfa_memory_get(stacks->slot_count, sizeof *stacks->slots);
+    *stacks = (pfa_stacks_t){.symbols = symbols};
     stacks->frames = pfa_memory_grow(NULL, &stacks->room, PFA_NODE_FIRST, sizeof *stacks->frames);
     for (uint32_t i = 0; i < PFA_NODE_FIRST; i++) {
         stacks->frames[i] = (pfa_frame_t){.hash = mix(1, i), .caller = i};
@@ -24,42 +23,25 @@ void pfa_stacks_begin(pfa_stacks_t *stacks, pfa_symbols_t *symbols)
 
 void pfa_stacks_free(pfa_stacks_t *stacks)
 {
-    pfa_memory_free(stacks->slots);
+    pfa_slots_free(&stacks->slots);
     pfa_memory_free(stacks->frames);
     pfa_memory_free(stacks->missed);
 }
 
-static uint32_t *find_slot(const pfa_stacks_t *stacks, uint32_t *slots, size_t slot_count, const pfa_frame_t *frame)
-{
-    size_t at = frame->hash & (slot_count - 1);
-    for (;; at = (at + 1) & (slot_count - 1)) {
-        const pfa_frame_t *known = &stacks->frames[slots[at]];
-        if (slots[at] == 0 || (known->hash == frame->hash && known->address == frame->address &&
-                               known->module == frame->module && known->caller == frame->caller)) {
-            return &slots[at];
-        }
-    }
-}
-
 static uint32_t add_frame(pfa_stacks_t *stacks, const pfa_frame_t *frame)
 {
-    if (2 * stacks->count > stacks->slot_count) {
-        size_t slot_count = 2 * stacks->slot_count;
-        uint32_t *slots = pfa_memory_get(slot_count, sizeof *slots);
-        for (size_t i = PFA_NODE_FIRST; i < stacks->count; i++) {
-            *find_slot(stacks, slots, slot_count, &stacks->frames[i]) = (uint32_t)i;
+    pfa_probe_t probe = pfa_slots_probe(&stacks->slots, frame->hash);
+    while (pfa_slots_next(&stacks->slots, &probe)) {
+        const pfa_frame_t *known = &stacks->frames[probe.number];
+        if (known->hash == frame->hash && known->address == frame->address && known->module == frame->module &&
+            known->caller == frame->caller) {
+            return probe.number;
         }
-        pfa_memory_free(stacks->slots);
-        stacks->slots = slots;
-        stacks->slot_count = slot_count;
     }
-    uint32_t *slot = find_slot(stacks, stacks->slots, stacks->slot_count, frame);
-    if (*slot == 0) {
-        stacks->frames = pfa_memory_grow(stacks->frames, &stacks->room, stacks->count + 1, sizeof *stacks->frames);
-        stacks->frames[stacks->count] = *frame;
-        *slot = (uint32_t)stacks->count++;
-    }
-    return *slot;
+    stacks->frames = pfa_memory_grow(stacks->frames, &stacks->room, stacks->count + 1, sizeof *stacks->frames);
+    stacks->frames[stacks->count] = *frame;
+    pfa_slots_put(&stacks->slots, frame->hash, (uint32_t)stacks->count);
+    return (uint32_t)stacks->count++;
 }
 
 static uint64_t hash_text(const char *text)

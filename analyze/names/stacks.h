@@ -4,6 +4,7 @@
 #define PFA_ANALYZE_NAMES_STACKS_H
 
 #include "analyze/base/notes.h"
+#include "analyze/base/slots.h"
 #include "analyze/names/symbols.h"
 
 typedef struct pfa_frame {
@@ -18,9 +19,8 @@ typedef struct pfa_stacks {
     pfa_frame_t *frames; /* by number; the first ones are the roots */
     size_t count;
     size_t room;
-    uint32_t *slots;
-    size_t slot_count;
-    bool *missed; /* by module: a name was wanted and could not be had */
+    pfa_slots_t slots; /* of frames, but for the roots */
+    bool *missed;      /* by module: a name was wanted and could not be had */
     size_t missed_room;
 } pfa_stacks_t;
 

@@ -3,6 +3,7 @@
 #include "analyze/base/memory.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/slots.h"
+#include "analyze/base/texts.h"
 #include "analyze/names/debuginfod.h"
 #include "analyze/names/dwarf.h"
 
@@ -17,9 +18,8 @@ enum { MODULES_MAX = 4096 };
 
 typedef struct module {
     char *identity;
-    uint64_t hash; /* of it */
-    char *path;    /* for people to read */
-    char *found;   /* as the program had it */
+    char *path;  /* for people to read */
+    char *found; /* as the program had it */
     uint8_t *build_id;
     size_t build_id_size;
     uint32_t flags; /* PFA_MODULE_..., of all its lists */
@@ -32,8 +32,8 @@ typedef struct entry {
     uint64_t address;
     uint32_t module;
     uint32_t count;
-    pfa_symbol_t *list; /* NULL: a free slot */
-    bool missed;        /* it was wanted, and the module could not be asked */
+    pfa_symbol_t *list;
+    bool missed; /* it was wanted, and the module could not be asked */
 } entry_t;
 
 struct pfa_symbols {
@@ -44,132 +44,55 @@ struct pfa_symbols {
     module_t *modules; /* number 0 is none */
     size_t module_count;
     size_t module_room;
-    uint32_t *module_slots; /* 1 and the number, by identity; 0: a free slot */
-    size_t module_slot_count;
+    pfa_slots_t module_slots; /* by identity */
     entry_t *entries;
     size_t entry_count;
-    size_t entry_slots; /* a power of two */
-    char **texts;       /* every text once; a hash table */
-    size_t text_count;
-    size_t text_slots;
+    size_t entry_room;
+    pfa_slots_t entry_slots; /* by module and address */
+    pfa_texts_t texts;
 };
-
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    }
-    return hash ^ hash >> 29;
-}
-
-static char **text_slot(char **texts, size_t slots, const char *text)
-{
-    size_t at = hash_text(text) & (slots - 1);
-    while (texts[at] != NULL && strcmp(texts[at], text) != 0) {
-        at = (at + 1) & (slots - 1);
-    }
-    return &texts[at];
-}
 
 static const char *keep_text(pfa_symbols_t *symbols, const char *text)
 {
     if (text == NULL) {
         return NULL;
     }
-    if (2 * (symbols->text_count + 1) > symbols->text_slots) {
-        size_t slots = symbols->text_slots != 0 ? 2 * symbols->text_slots : 1024;
-        char **texts = pfa_memory_get(slots, sizeof *texts);
-        for (size_t i = 0; i < symbols->text_slots; i++) {
-            if (symbols->texts[i] != NULL) {
-                *text_slot(texts, slots, symbols->texts[i]) = symbols->texts[i];
-            }
-        }
-        pfa_memory_free(symbols->texts);
-        symbols->texts = texts;
-        symbols->text_slots = slots;
+    uint32_t number = pfa_texts_find(&symbols->texts, text, strlen(text));
+    if (number == UINT32_MAX) {
+        char *clean = pfa_memory_text(text, strlen(text)); /* which may be there */
+        number = pfa_texts_put(&symbols->texts, clean, strlen(clean));
+        pfa_memory_free(clean);
     }
-    char **slot = text_slot(symbols->texts, symbols->text_slots, text);
-    if (*slot != NULL) {
-        return *slot;
-    }
-    char *kept = pfa_memory_text(text, strlen(text));
-    slot = text_slot(symbols->texts, symbols->text_slots, kept); /* of what it became, which may be there */
-    if (*slot != NULL) {
-        pfa_memory_free(kept);
-        return *slot;
-    }
-    symbols->text_count++;
-    return *slot = kept;
+    return symbols->texts.list[number];
 }
 
-static entry_t *entry_slot(entry_t *entries, size_t slots, uint32_t module, uint64_t address)
+/* NULL: there is none. */
+static entry_t *find_entry(const pfa_symbols_t *symbols, uint32_t module, uint64_t address)
 {
-    size_t at = pfa_slots_fold(pfa_hash_mix(module, address)) & (slots - 1);
-    while (entries[at].list != NULL && (entries[at].module != module || entries[at].address != address)) {
-        at = (at + 1) & (slots - 1);
-    }
-    return &entries[at];
-}
-
-static entry_t *make_entry(pfa_symbols_t *symbols, uint32_t module, uint64_t address)
-{
-    if (2 * (symbols->entry_count + 1) > symbols->entry_slots) {
-        size_t slots = symbols->entry_slots != 0 ? 2 * symbols->entry_slots : 1024;
-        entry_t *entries = pfa_memory_get(slots, sizeof *entries);
-        for (size_t i = 0; i < symbols->entry_slots; i++) {
-            const entry_t *old = &symbols->entries[i];
-            if (old->list != NULL) {
-                *entry_slot(entries, slots, old->module, old->address) = *old;
-            }
-        }
-        pfa_memory_free(symbols->entries);
-        symbols->entries = entries;
-        symbols->entry_slots = slots;
-    }
-    return entry_slot(symbols->entries, symbols->entry_slots, module, address);
-}
-
-/* The slot of the module with this identity, or, without one, the free slot that it belongs in. */
-static uint32_t *module_slot(pfa_symbols_t *symbols, const char *identity, uint64_t hash)
-{
-    size_t at = hash & (symbols->module_slot_count - 1);
-    for (; symbols->module_slots[at] != 0; at = (at + 1) & (symbols->module_slot_count - 1)) {
-        const module_t *module = &symbols->modules[symbols->module_slots[at] - 1];
-        if (identity != NULL && module->hash == hash && strcmp(module->identity, identity) == 0) {
-            break;
+    pfa_probe_t probe = pfa_slots_probe(&symbols->entry_slots, pfa_hash_mix(module, address));
+    while (pfa_slots_next(&symbols->entry_slots, &probe)) {
+        entry_t *entry = &symbols->entries[probe.number];
+        if (entry->module == module && entry->address == address) {
+            return entry;
         }
     }
-    return &symbols->module_slots[at];
-}
-
-static void grow_module_slots(pfa_symbols_t *symbols)
-{
-    if (2 * (symbols->module_count + 1) <= symbols->module_slot_count) {
-        return;
-    }
-    pfa_memory_free(symbols->module_slots);
-    symbols->module_slot_count = symbols->module_slot_count != 0 ? 2 * symbols->module_slot_count : 1024;
-    symbols->module_slots = pfa_memory_get(symbols->module_slot_count, sizeof *symbols->module_slots);
-    for (size_t i = 0; i < symbols->module_count; i++) {
-        *module_slot(symbols, NULL, symbols->modules[i].hash) = (uint32_t)i + 1;
-    }
+    return NULL;
 }
 
 static uint32_t find_module(pfa_symbols_t *symbols, const char *identity)
 {
-    uint64_t hash = hash_text(identity);
-    grow_module_slots(symbols);
-    uint32_t *slot = module_slot(symbols, identity, hash);
-    if (*slot != 0) {
-        return *slot - 1;
+    uint64_t hash = pfa_hash_text(identity, strlen(identity));
+    pfa_probe_t probe = pfa_slots_probe(&symbols->module_slots, hash);
+    while (pfa_slots_next(&symbols->module_slots, &probe)) {
+        if (strcmp(symbols->modules[probe.number].identity, identity) == 0) {
+            return probe.number;
+        }
     }
     symbols->modules =
         pfa_memory_grow(symbols->modules, &symbols->module_room, symbols->module_count + 1, sizeof *symbols->modules);
     symbols->modules[symbols->module_count].identity = pfa_memory_copy(identity, strlen(identity));
-    symbols->modules[symbols->module_count].hash = hash;
-    *slot = (uint32_t)++symbols->module_count;
-    return *slot - 1;
+    pfa_slots_put(&symbols->module_slots, hash, (uint32_t)symbols->module_count);
+    return (uint32_t)symbols->module_count++;
 }
 
 /* Does work under the lock, in the arena of the names. */
@@ -323,19 +246,19 @@ static void add_symbol(void *to, const pfa_symbol_t *symbol)
                                                  .inlined = symbol->inlined};
 }
 
-static void store(pfa_symbols_t *symbols, uint32_t module, uint64_t address, found_t *found)
+/* An address that has no entry. */
+static entry_t *store(pfa_symbols_t *symbols, uint32_t module, uint64_t address, found_t *found)
 {
     static const pfa_symbol_t unknown = {.function = NULL};
     if (found->count == 0) {
         add_symbol(found, &unknown);
     }
-    entry_t *entry = make_entry(symbols, module, address);
-    if (entry->list != NULL) {
-        pfa_memory_free(found->list);
-        return;
-    }
+    symbols->entries =
+        pfa_memory_grow(symbols->entries, &symbols->entry_room, symbols->entry_count + 1, sizeof *symbols->entries);
+    entry_t *entry = &symbols->entries[symbols->entry_count];
     *entry = (entry_t){.address = address, .module = module, .count = (uint32_t)found->count, .list = found->list};
-    symbols->entry_count++;
+    pfa_slots_put(&symbols->entry_slots, pfa_hash_mix(module, address), (uint32_t)symbols->entry_count++);
+    return entry;
 }
 
 static void open_module(pfa_symbols_t *symbols, module_t *module)
@@ -388,9 +311,9 @@ static void find(void *to)
 {
     asked_t *asked = to;
     pfa_symbols_t *symbols = asked->symbols;
-    entry_t *entry = make_entry(symbols, asked->number, asked->address);
+    entry_t *entry = find_entry(symbols, asked->number, asked->address);
     module_t *module = &symbols->modules[asked->number];
-    if (entry->list == NULL) {
+    if (entry == NULL) {
         found_t found = {.symbols = symbols};
         open_module(symbols, module);
         if (module->dwarf != NULL) {
@@ -399,8 +322,7 @@ static void find(void *to)
         if (pfa_debuginfod_is_given_up(symbols->servers)) {
             pfa_memory_leave(ECANCELED); /* what is known now is not what would be */
         }
-        store(symbols, asked->number, asked->address, &found);
-        entry = make_entry(symbols, asked->number, asked->address);
+        entry = store(symbols, asked->number, asked->address, &found);
         entry->missed = module->dwarf == NULL;
     }
     asked->list = entry->list;
@@ -425,10 +347,14 @@ static void put(void *to)
     if (asked->symbols->module_count == MODULES_MAX) {
         return;
     }
+    uint32_t module = find_module(asked->symbols, asked->text);
+    if (find_entry(asked->symbols, module, asked->address) != NULL) {
+        return;
+    }
     for (size_t i = 0; i < asked->count; i++) {
         add_symbol(&found, &asked->list[i]);
     }
-    store(asked->symbols, find_module(asked->symbols, asked->text), asked->address, &found);
+    (void)store(asked->symbols, module, asked->address, &found);
 }
 
 void pfa_symbols_put(pfa_symbols_t *symbols, const char *identity, uint64_t address, const pfa_symbol_t *list,

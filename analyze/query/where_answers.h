@@ -3,9 +3,9 @@
 #ifndef PFA_ANALYZE_QUERY_WHERE_ANSWERS_H
 #define PFA_ANALYZE_QUERY_WHERE_ANSWERS_H
 
+#include "analyze/base/texts.h"
 #include "analyze/query/where_map.h"
 #include "analyze/query/where_match.h"
-#include "analyze/query/where_texts.h"
 
 typedef struct pfa_answers {
     pfa_field_t field;

@@ -43,26 +43,6 @@ static bool is_same(const pfa_graph_t *graph, const pfa_graph_node_t *one, const
                              : one->first == other->first;
 }
 
-static size_t find_slot(const pfa_graph_t *graph, const pfa_graph_node_t *node, const uint32_t *children)
-{
-    size_t mask = graph->slot_count - 1;
-    size_t slot = hash_node(node, children) & mask;
-    while (graph->slots[slot] != 0 && !is_same(graph, &graph->nodes[graph->slots[slot] - 1], node, children)) {
-        slot = (slot + 1) & mask;
-    }
-    return slot;
-}
-
-static void fill_slots(pfa_graph_t *graph)
-{
-    memset(graph->slots, 0, graph->slot_count * sizeof *graph->slots);
-    for (size_t i = 0; i < graph->count; i++) {
-        const pfa_graph_node_t *node = &graph->nodes[i];
-        const uint32_t *children = has_children(node) ? graph->children + node->first : NULL;
-        graph->slots[find_slot(graph, node, children)] = (uint32_t)i + 1;
-    }
-}
-
 static void measure(const pfa_graph_t *graph, pfa_graph_node_t *node, const uint32_t *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -75,15 +55,12 @@ static void measure(const pfa_graph_t *graph, pfa_graph_node_t *node, const uint
 /* The number of a node that is like this one. `children` are of AND and OR. */
 static uint32_t put(pfa_graph_t *graph, pfa_graph_node_t *node, const uint32_t *children)
 {
-    if (graph->count * 2 >= graph->slot_count) {
-        graph->slot_count = graph->slot_count != 0 ? graph->slot_count * 2 : 64;
-        pfa_memory_free(graph->slots);
-        graph->slots = pfa_memory_get(graph->slot_count, sizeof *graph->slots);
-        fill_slots(graph);
-    }
-    size_t slot = find_slot(graph, node, children);
-    if (graph->slots[slot] != 0) {
-        return graph->slots[slot] - 1;
+    uint64_t hash = hash_node(node, children);
+    pfa_probe_t probe = pfa_slots_probe(&graph->slots, hash);
+    while (pfa_slots_next(&graph->slots, &probe)) {
+        if (is_same(graph, &graph->nodes[probe.number], node, children)) {
+            return probe.number;
+        }
     }
     if (has_children(node)) {
         graph->children = pfa_memory_grow(graph->children, &graph->child_room, graph->child_count + node->count,
@@ -95,7 +72,7 @@ static uint32_t put(pfa_graph_t *graph, pfa_graph_node_t *node, const uint32_t *
     }
     graph->nodes = pfa_memory_grow(graph->nodes, &graph->room, graph->count + 1, sizeof *graph->nodes);
     graph->nodes[graph->count] = *node;
-    graph->slots[slot] = (uint32_t)graph->count + 1;
+    pfa_slots_put(&graph->slots, hash, (uint32_t)graph->count);
     return (uint32_t)graph->count++;
 }
 
@@ -112,7 +89,7 @@ void pfa_graph_free(pfa_graph_t *graph)
 {
     pfa_memory_free(graph->nodes);
     pfa_memory_free(graph->children);
-    pfa_memory_free(graph->slots);
+    pfa_slots_free(&graph->slots);
     pfa_memory_free(graph->sets);
     pfa_texts_free(&graph->texts);
     *graph = (pfa_graph_t){.nodes = NULL};
@@ -122,7 +99,12 @@ void pfa_graph_cut(pfa_graph_t *graph, size_t count, size_t child_count)
 {
     graph->count = count;
     graph->child_count = child_count;
-    fill_slots(graph);
+    pfa_slots_free(&graph->slots);
+    for (size_t i = 0; i < count; i++) {
+        const pfa_graph_node_t *node = &graph->nodes[i];
+        const uint32_t *children = has_children(node) ? graph->children + node->first : NULL;
+        pfa_slots_put(&graph->slots, hash_node(node, children), (uint32_t)i);
+    }
 }
 
 const char *pfa_graph_keep(pfa_graph_t *graph, const char *text, size_t size)

@@ -5,8 +5,8 @@
 #ifndef PFA_ANALYZE_QUERY_WHERE_GRAPH_H
 #define PFA_ANALYZE_QUERY_WHERE_GRAPH_H
 
+#include "analyze/base/texts.h"
 #include "analyze/query/where_fields.h"
-#include "analyze/query/where_texts.h"
 
 enum {
     PFA_GRAPH_FALSE,
@@ -53,8 +53,7 @@ typedef struct pfa_graph {
     uint32_t *children;
     size_t child_count;
     size_t child_room;
-    uint32_t *slots; /* node + 1; a power of two of them */
-    size_t slot_count;
+    pfa_slots_t slots; /* of nodes */
     pfa_texts_t texts;
     pfa_graph_set_t *sets;
     size_t set_count;

@@ -1,6 +1,8 @@
 /* Texts, each kept once and told by its number: 0 and up, in the order they came. They stay until the end. */
-#ifndef PFA_ANALYZE_QUERY_WHERE_TEXTS_H
-#define PFA_ANALYZE_QUERY_WHERE_TEXTS_H
+#ifndef PFA_ANALYZE_BASE_TEXTS_H
+#define PFA_ANALYZE_BASE_TEXTS_H
+
+#include "analyze/base/slots.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +11,7 @@ typedef struct pfa_texts {
     char **list;
     size_t count;
     size_t room;
-    uint64_t *hashes; /* of each */
-    size_t hash_room;
-    uint32_t *slots; /* number + 1; a power of two of them */
-    size_t slot_count;
+    pfa_slots_t slots;
 } pfa_texts_t;
 
 /* The number of a text, which is new if it is the count there was. */
