@@ -42,8 +42,6 @@ typedef struct wishes {
     pfa_graph_look_t look;
 } wishes_t;
 
-enum { BY_VALUE, BY_NAME };
-
 static bool take_metric(wishes_t *wishes, const char *value)
 {
     if (strncmp(value, "at=", 3) == 0) {
@@ -87,7 +85,7 @@ static int put_svg(void *what, FILE *file)
 
 static int put(pfa_amounts_t *amounts, const wishes_t *wishes, const pfa_drawn_t *drawn)
 {
-    pfa_graph_look_t look = {.inverted = wishes->look.inverted, .by_name = drawn->sort == BY_NAME};
+    pfa_graph_look_t look = {.inverted = wishes->look.inverted, .order = (pfa_frame_order_t)drawn->sort};
     picture_t picture = {.amounts = amounts, .look = &look};
     int status = 0;
     int error = 0;
@@ -136,7 +134,10 @@ int pfa_command_flame(int argc, char **argv)
                                             {"inverted", no_argument, NULL, 'i'},
                                             {NULL, 0, NULL, 0}};
     static const pfa_choice_t sorts[] = {
-        [BY_VALUE] = {"value", "the largest amount first"}, [BY_NAME] = {"name", "by name"}};
+#define PFA_FRAME_ORDER(id, name, meaning) {name, meaning},
+#include "analyze/draw/frame_orders.def"
+#undef PFA_FRAME_ORDER
+    };
     static const pfa_drawn_command_t command = {.name = "flame",
                                                 .usage = usage,
                                                 .form = "--folded",

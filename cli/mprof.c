@@ -74,10 +74,11 @@ static void double_dashes(int argc, char **argv)
 
 static bool take_sort(pfa_mprof_options_t *options, const char *word)
 {
-    static const pfa_choice_t sorts[] = {[PFA_SORT_KEPT] = {"kept", "bytes that were not freed"},
-                                         [PFA_SORT_BYTES] = {"bytes", "bytes allocated"},
-                                         [PFA_SORT_COUNT] = {"count", "allocations"},
-                                         [PFA_SORT_NAME] = {"name", "name; of sizes, the size"}};
+    static const pfa_choice_t sorts[] = {
+#define PFA_MPROF_ORDER(id, name, meaning) {name, meaning},
+#include "analyze/mprof/orders.def"
+#undef PFA_MPROF_ORDER
+    };
     int found = pfa_choice_find("mprof", "--sort", sorts, sizeof sorts / sizeof sorts[0], word);
     options->sort = (pfa_sort_t)found;
     return found >= 0;

@@ -21,7 +21,11 @@ static double value_of(const pfa_finding_t *finding, const char *sort)
 
 bool pfa_advice_is_order(const char *sort)
 {
-    static const char *const orders[] = {"rank", "bytes", "calls", "time", "sure"};
+    static const char *const orders[] = {
+#define PFA_ADVICE_ORDER(name, meaning) #name,
+#include "analyze/advise/orders.def"
+#undef PFA_ADVICE_ORDER
+    };
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         if (strcmp(sort, orders[i]) == 0) {
             return true;

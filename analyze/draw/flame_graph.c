@@ -31,7 +31,7 @@ static pfa_flame_t *make_graph(const pfa_amounts_t *amounts, const pfa_graph_loo
         }
     }
     pfa_path_free(&path);
-    if (look->by_name) {
+    if (look->order == PFA_FRAMES_BY_NAME) {
         pfa_flame_by_name(flame);
     }
     return flame;

@@ -6,9 +6,16 @@
 
 #include <stdio.h>
 
+typedef enum pfa_frame_order {
+#define PFA_FRAME_ORDER(id, name, meaning) PFA_FRAMES_BY_##id,
+#include "analyze/draw/frame_orders.def"
+#undef PFA_FRAME_ORDER
+    PFA_FRAME_ORDERS
+} pfa_frame_order_t;
+
 typedef struct pfa_graph_look {
     bool inverted; /* from the function that allocates to those that called it */
-    bool by_name;  /* the order of frames on the same one; else by amount */
+    pfa_frame_order_t order;
 } pfa_graph_look_t;
 
 /* As a picture, and as folded stacks; then, unless `notes` is NULL, their sum, what is missing, and remarks go there. 0 or an error number, as of

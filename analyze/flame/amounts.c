@@ -160,9 +160,11 @@ static void forget(pfa_amounts_t *amounts)
     amounts->count = amounts->room = 0;
 }
 
-const char *const pfa_metric_names[] = {
-    [PFA_METRIC_BYTES] = "bytes", [PFA_METRIC_COUNT] = "count",   [PFA_METRIC_LIVE] = "live",
-    [PFA_METRIC_PEAK] = "peak",   [PFA_METRIC_WASTED] = "wasted", [PFA_METRIC_AT] = "at"};
+const char *const pfa_metric_names[PFA_METRICS] = {
+#define PFA_METRIC(id, name, meaning) name,
+#include "analyze/flame/metrics.def"
+#undef PFA_METRIC
+};
 
 static void remark(const pfa_amounts_t *amounts)
 {

@@ -10,12 +10,10 @@
 #include <stdio.h>
 
 typedef enum pfa_metric {
-    PFA_METRIC_BYTES,  /* allocated */
-    PFA_METRIC_COUNT,  /* chunks allocated */
-    PFA_METRIC_LIVE,   /* bytes alive at the end */
-    PFA_METRIC_PEAK,   /* bytes alive at the peak */
-    PFA_METRIC_WASTED, /* bytes that were never touched, and all of chunks that were never read */
-    PFA_METRIC_AT      /* bytes alive at a moment */
+#define PFA_METRIC(id, name, meaning) PFA_METRIC_##id,
+#include "analyze/flame/metrics.def"
+#undef PFA_METRIC
+    PFA_METRICS
 } pfa_metric_t;
 
 typedef struct pfa_amount {
@@ -52,7 +50,7 @@ typedef struct pfa_amounts_options {
     double at_ns; /* of PFA_METRIC_AT */
 } pfa_amounts_options_t;
 
-extern const char *const pfa_metric_names[];
+extern const char *const pfa_metric_names[PFA_METRICS];
 
 /* One walk; of the peak two or three. 0 or an error number, as of pfa_answer_make; ENOTSUP: what is asked for was not recorded; ERANGE: the
  * recording ends before that moment. Both were said. */

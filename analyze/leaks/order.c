@@ -81,8 +81,11 @@ static value_of_t *find_order(const char *name)
     static const struct {
         const char *name;
         value_of_t *value_of;
-    } orders[] = {{"leak", by_leak}, {"bytes", by_bytes}, {"count", by_count},
-                  {"rate", by_rate}, {"sure", by_sure},   {"age", by_age}};
+    } orders[] = {
+#define PFA_LEAK_ORDER(name, meaning) {#name, by_##name},
+#include "analyze/leaks/orders.def"
+#undef PFA_LEAK_ORDER
+    };
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         if (strcmp(orders[i].name, name) == 0) {
             return orders[i].value_of;

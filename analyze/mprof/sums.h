@@ -19,8 +19,13 @@ typedef struct pfa_sum {
     double bytes_variance;
 } pfa_sum_t;
 
-/* What rows of tables are put in order by, the largest first. */
-typedef enum pfa_sort { PFA_SORT_KEPT, PFA_SORT_BYTES, PFA_SORT_COUNT, PFA_SORT_NAME, PFA_SORT_PAPER } pfa_sort_t;
+/* What rows of tables are put in order by. */
+typedef enum pfa_sort {
+#define PFA_MPROF_ORDER(id, name, meaning) PFA_SORT_##id,
+#include "analyze/mprof/orders.def"
+#undef PFA_MPROF_ORDER
+    PFA_SORT_PAPER
+} pfa_sort_t;
 
 static inline unsigned pfa_sum_class(double size)
 {

@@ -22,13 +22,11 @@ typedef struct pfa_strand {
     double *variance; /* of bytes, if they are estimates */
 } pfa_strand_t;
 
-/* What groups are chosen and told by, the largest first: the peak at ends of buckets, what is alive at the end, all bytes that were
- * allocated. By name, those with the largest peaks are chosen. */
 typedef enum pfa_strand_sort {
-    PFA_STRANDS_BY_PEAK,
-    PFA_STRANDS_BY_END,
-    PFA_STRANDS_BY_TOTAL,
-    PFA_STRANDS_BY_NAME
+#define PFA_STRAND_ORDER(id, name, meaning) PFA_STRANDS_BY_##id,
+#include "analyze/timeline/orders.def"
+#undef PFA_STRAND_ORDER
+    PFA_STRAND_ORDERS
 } pfa_strand_sort_t;
 
 typedef struct pfa_timeline {
