@@ -1,6 +1,8 @@
-/* Pictures as files that the user named. */
+/* Pictures: as files that the user named, and as characters (cli/term.h). */
 #ifndef PFA_CLI_OUTFILE_H
 #define PFA_CLI_OUTFILE_H
+
+#include "cli/term.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "analyze/draw/chart.h"
 #include "cli/commands.h"
 #include "cli/drawn.h"
+#include "cli/term.h"
 #include "cli/tool.h"
 
 #include <stdio.h>
@@ -71,9 +72,11 @@ static int put(pfa_timeline_t *timeline, const wishes_t *wishes, const pfa_drawn
         status = pfa_drawn_svg(drawn, wishes->count ? put_chunks : put_bytes, timeline, &error);
     } else if (drawn->request.json) {
         error = pfa_timeline_json(timeline, stdout);
+    } else if (drawn->form) {
+        error = pfa_timeline_csv(timeline, stdout, stderr);
     } else {
-        error = drawn->form ? pfa_timeline_csv(timeline, stdout, stderr)
-                            : pfa_timeline_term(timeline, stdout, wishes->count, stdout);
+        pfa_term_t term = pfa_cli_term(stdout);
+        error = pfa_timeline_term(timeline, stdout, &term, wishes->count, stdout);
     }
     int end = pfa_request_end(&drawn->request, &timeline->answer, error);
     return end != 0 ? end : status;
@@ -108,10 +111,11 @@ int pfa_command_timeline(int argc, char **argv)
                                             {"csv", no_argument, NULL, PFA_DRAWN_FORM},
                                             {"count", no_argument, NULL, 'n'},
                                             {NULL, 0, NULL, 0}};
-    static const pfa_choice_t sorts[] = {[PFA_STRANDS_BY_PEAK] = {"peak", "the largest peak at ends of buckets first"},
-                                         [PFA_STRANDS_BY_END] = {"end", "what is alive at the end"},
-                                         [PFA_STRANDS_BY_TOTAL] = {"total", "all bytes that were allocated"},
-                                         [PFA_STRANDS_BY_NAME] = {"name", "by name, of those with the largest peaks"}};
+    static const pfa_choice_t sorts[] = {
+#define PFA_STRAND_ORDER(id, name, meaning) {name, meaning},
+#include "analyze/timeline/orders.def"
+#undef PFA_STRAND_ORDER
+    };
     static const pfa_drawn_command_t command = {.name = "timeline",
                                                 .usage = usage,
                                                 .form = "--csv",

@@ -1,85 +1,66 @@
 /* Owns the public interface of the analyses: include/profalloc-analyze.h. It has nothing of its own but the way from there to the
  * analyses. */
-#include "include/profalloc-analyze.h"
-#include "analyze/base/memory.h"
+#include "analyze/api/api.h"
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
 #include "analyze/draw/excess_draw.h"
 #include "analyze/draw/flame_graph.h"
 #include "analyze/draw/timeline_chart.h"
-#include "analyze/leaks/leaks.h"
-#include "analyze/mprof/mprof.h"
 #include "analyze/points/scored.h"
 #include "analyze/report/report.h"
 
-#include <stdio.h>
-#include <langinfo.h>
-#include <locale.h>
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct profalloc_session {
-    profalloc_session_options_t options;
-    pfa_session_t *session;
-};
-
-struct profalloc_question {
-    pfa_memory_t *memory;
-    pfa_question_t *question;
-};
-
-enum { BUCKETS = 200, BUCKETS_MOST = 100000, STRANDS = 10 };
-
-/* Numbers have a point, whatever the locale of the calling program says. */
-typedef struct numbers {
-    locale_t own; /* 0: the caller's does */
-    locale_t before;
-} numbers_t;
-
-/* False: there is no memory. All of the C locale is asked for, not its numbers alone: that one glibc keeps, and allocates nothing. The
- * library reads nothing else of a locale. */
-static bool begin_numbers(numbers_t *numbers)
+/* The C locale is one that glibc keeps, so that this allocates nothing. Threads that help have the locale of whom they help. */
+bool pfa_api_begin(pfa_api_call_t *call, const pfa_watch_t *watch)
 {
-    *numbers = (numbers_t){.own = (locale_t)0};
-    if (strcmp(nl_langinfo(RADIXCHAR), ".") == 0) {
-        return true;
-    }
-    numbers->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (numbers->own == (locale_t)0) {
+    *call = (pfa_api_call_t){.locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (call->locale == (locale_t)0) {
         return false;
     }
-    numbers->before = uselocale(numbers->own);
+    call->before = uselocale(call->locale);
+    call->watch_before = pfa_progress_own(watch);
     return true;
 }
 
-static void end_numbers(const numbers_t *numbers)
+void pfa_api_end(const pfa_api_call_t *call)
 {
-    if (numbers->own != (locale_t)0) {
-        (void)uselocale(numbers->before);
-        freelocale(numbers->own);
+    int error = errno;
+    if (call->locale != (locale_t)0) {
+        (void)pfa_progress_own(call->watch_before);
+        (void)uselocale(call->before);
+        freelocale(call->locale);
     }
+    errno = error;
 }
 
-struct profalloc_answer {
-    profalloc_analysis_t analysis;
-    size_t top;
-    char sort[24]; /* "": as usual */
-    pfa_excess_options_t excess;
-    union {
-        pfa_answer_t *base;
-        pfa_report_t *report;
-        pfa_leaks_t *leaks;
-        pfa_excess_t *excess;
-        pfa_mprof_t *mprof;
-        pfa_timeline_t *timeline;
-        pfa_amounts_t *amounts;
-    } of;
-};
+int pfa_api_refuse(const profalloc_session_t *session, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pfa_text_clean(text, strlen(text));
+    if (session->options.say != NULL) {
+        session->options.say(session->options.to, text);
+    }
+    return EINVAL;
+}
 
 static bool tell_progress(void *to, const char *what, double part)
 {
     const profalloc_session_t *session = to;
     return session->options.progress(session->options.to, what, part) != 0;
+}
+
+static bool tell_own_progress(void *to, const char *what, double part)
+{
+    const profalloc_answer_t *answer = to;
+    return answer->progress(answer->to, what, part) != 0;
 }
 
 static void say(void *to, const char *text)
@@ -103,11 +84,12 @@ int profalloc_session_open(profalloc_session_t **made, const profalloc_session_o
         .watch = {.tell = session->options.progress != NULL ? tell_progress : NULL, .to = session},
         .say = session->options.say != NULL ? say : NULL,
         .say_to = session,
+        .threads = session->options.threads,
         .debuginfod = session->options.debuginfod,
         .debuginfod_wait = session->options.debuginfod_wait};
-    numbers_t numbers;
-    int error = begin_numbers(&numbers) ? pfa_session_open(&session->session, &inner, paths, count) : ENOMEM;
-    end_numbers(&numbers);
+    pfa_api_call_t call;
+    int error = pfa_api_begin(&call, NULL) ? pfa_session_open(&session->session, &inner, paths, count) : ENOMEM;
+    pfa_api_end(&call);
     if (error != 0) {
         free(session);
         return error;
@@ -164,9 +146,9 @@ int profalloc_question_make(profalloc_question_t **made, const profalloc_asking_
         free(question);
         return ENOMEM;
     }
-    numbers_t numbers;
-    int error = begin_numbers(&numbers) ? pfa_memory_work(question->memory, make_question, &making) : ENOMEM;
-    end_numbers(&numbers);
+    pfa_api_call_t call;
+    int error = pfa_api_begin(&call, NULL) ? pfa_memory_work(question->memory, make_question, &making) : ENOMEM;
+    pfa_api_end(&call);
     question->question = making.question;
     if (error == 0 && making.question == NULL) {
         error = EINVAL;
@@ -190,135 +172,73 @@ void profalloc_question_free(profalloc_question_t *question)
     }
 }
 
-/* Says that an option is wrong. */
-static int refuse(const profalloc_session_t *session, const char *option, const char *value)
+typedef struct preparing {
+    profalloc_answer_t *answer;
+    const profalloc_ask_options_t *options;
+    char *why;
+} preparing_t;
+
+/* In the arena of the answer. */
+static void prepare(void *to)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%s: '%.60s' is none that this analysis knows", option, value);
-    pfa_text_clean(text, strlen(text));
-    if (session->options.say != NULL) {
-        session->options.say(session->options.to, text);
+    preparing_t *preparing = to;
+    profalloc_answer_t *answer = preparing->answer;
+    const profalloc_ask_options_t *options = preparing->options;
+    answer->top = options->top;
+    answer->sort = options->sort != NULL ? pfa_memory_copy(options->sort, strlen(options->sort)) : NULL;
+    answer->progress = options->progress;
+    answer->to = options->to;
+    answer->watch = (pfa_watch_t){.tell = tell_own_progress, .to = answer};
+    preparing->why = pfa_settings_read(&answer->settings, answer->analysis, options->settings, options->setting_count);
+}
+
+int pfa_api_answer(profalloc_answer_t **made, const profalloc_session_t *session, profalloc_analysis_t analysis,
+                   const profalloc_ask_options_t *options)
+{
+    profalloc_answer_t *answer = calloc(1, sizeof *answer);
+    preparing_t preparing = {.answer = answer, .options = options};
+    *made = answer;
+    if (answer == NULL || (answer->memory = pfa_memory_new()) == NULL) {
+        return ENOMEM;
     }
-    return EINVAL;
+    answer->analysis = analysis;
+    int error = pfa_memory_work(answer->memory, prepare, &preparing);
+    return error == 0 && preparing.why != NULL ? pfa_api_refuse(session, "%s", preparing.why) : error;
 }
 
-/* The place of a word among some; -1: it is none of them, which is said. Without a word, the first. */
-static int find_word(const profalloc_session_t *session, const char *option, const char *word, const char *const *words,
-                     size_t count)
+static const pfa_watch_t *watch_of(const profalloc_answer_t *answer)
 {
-    for (size_t i = 0; word != NULL && i < count; i++) {
-        if (strcmp(words[i], word) == 0) {
-            return (int)i;
-        }
+    return answer->progress != NULL ? &answer->watch : NULL;
+}
+
+static int ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
+               const profalloc_ask_options_t *options, profalloc_answer_t **answer)
+{
+    int error = pfa_api_answer(answer, session, analysis, options);
+    if (error == 0) {
+        const pfa_watch_t *before = pfa_progress_own(watch_of(*answer));
+        error = pfa_api_ask(session, question != NULL ? question->question : NULL, options, *answer);
+        (void)pfa_progress_own(before);
     }
-    if (word != NULL) {
-        (void)refuse(session, option, word);
-    }
-    return word == NULL ? 0 : -1;
-}
-
-static int ask_timeline(profalloc_session_t *session, const pfa_question_t *question,
-                        const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    static const char *const sorts[] = {[PFA_STRANDS_BY_PEAK] = "peak",
-                                        [PFA_STRANDS_BY_END] = "end",
-                                        [PFA_STRANDS_BY_TOTAL] = "total",
-                                        [PFA_STRANDS_BY_NAME] = "name"};
-    int sort = find_word(session, "sort", options->sort, sorts, sizeof sorts / sizeof sorts[0]);
-    pfa_timeline_wishes_t wishes = {.buckets = options->buckets != 0 ? options->buckets : BUCKETS,
-                                    .top = options->top != 0 ? options->top : STRANDS,
-                                    .sort = (pfa_strand_sort_t)sort};
-    if (options->buckets > BUCKETS_MOST) {
-        return refuse(session, "buckets", "more than 100000");
-    }
-    return sort < 0 ? EINVAL : pfa_timeline_collect(session->session, question, &wishes, &answer->of.timeline);
-}
-
-static int ask_flame(profalloc_session_t *session, const pfa_question_t *question,
-                     const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    int metric = find_word(session, "metric", options->metric, pfa_metric_names, PFA_METRIC_AT + 1);
-    pfa_amounts_options_t wishes = {.metric = (pfa_metric_t)metric, .at_ns = options->at_ns};
-    if (metric == PFA_METRIC_AT && !(options->at_ns >= 0)) {
-        return refuse(session, "at_ns", "less than 0");
-    }
-    return metric < 0 ? EINVAL : pfa_amounts_collect(session->session, question, &wishes, &answer->of.amounts);
-}
-
-static int ask_mprof(profalloc_session_t *session, const pfa_question_t *question,
-                     const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    static const char *const sorts[] = {
-        [PFA_SORT_KEPT] = "kept", [PFA_SORT_BYTES] = "bytes", [PFA_SORT_COUNT] = "count", [PFA_SORT_NAME] = "name"};
-    int sort = find_word(session, "sort", options->sort, sorts, sizeof sorts / sizeof sorts[0]);
-    pfa_mprof_options_t wishes = {.verbosity = PFA_NORMAL,
-                                  .leak_table = true,
-                                  .top = options->top != 0 ? options->top : SIZE_MAX,
-                                  .sort = options->sort != NULL ? (pfa_sort_t)sort : PFA_SORT_PAPER};
-    return sort < 0 ? EINVAL : pfa_mprof_collect(session->session, question, &wishes, &answer->of.mprof);
-}
-
-static int ask_leaks(profalloc_session_t *session, const pfa_question_t *question,
-                     const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    pfa_leaks_options_t wishes = {.limits = pfa_leak_limits_standard(), .order = options->sort};
-    bool known = options->sort == NULL || pfa_leaks_is_order(options->sort);
-    return !known ? refuse(session, "sort", options->sort)
-                  : pfa_leaks_collect(session->session, question, &wishes, &answer->of.leaks);
-}
-
-static int ask_excess(profalloc_session_t *session, const pfa_question_t *question,
-                      const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    answer->excess = pfa_excess_options_standard();
-    answer->excess.top = options->top;
-    if (options->sort != NULL) {
-        answer->excess.order = pfa_excess_order_find(options->sort);
-    }
-    return answer->excess.order == PFA_EXCESS_ORDERS
-               ? refuse(session, "sort", options->sort)
-               : pfa_excess_collect(session->session, question, &answer->excess, &answer->of.excess);
-}
-
-static int ask_points(profalloc_session_t *session, const pfa_question_t *question,
-                      const profalloc_ask_options_t *options, profalloc_answer_t *answer)
-{
-    pfa_points_options_t wishes = {.thresholds = pfa_thresholds_standard()};
-    bool known =
-        options->sort == NULL || (answer->analysis == PROFALLOC_ADVISE
-                                      ? pfa_advice_is_order(options->sort)
-                                      : find_word(session, "sort", options->sort, pfa_order_names, PFA_ORDERS) >= 0);
-    snprintf(answer->sort, sizeof answer->sort, "%s", options->sort != NULL ? options->sort : "");
-    return !known ? EINVAL : pfa_advice_collect(session->session, question, &wishes, &answer->of.report);
+    return error;
 }
 
 int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
                   const profalloc_ask_options_t *options, profalloc_answer_t **made)
 {
-    static int (*const asks[])(profalloc_session_t *, const pfa_question_t *, const profalloc_ask_options_t *,
-                               profalloc_answer_t *) = {
-        [PROFALLOC_REPORT] = ask_points, [PROFALLOC_ADVISE] = ask_points, [PROFALLOC_LEAKS] = ask_leaks,
-        [PROFALLOC_EXCESS] = ask_excess, [PROFALLOC_MPROF] = ask_mprof,   [PROFALLOC_TIMELINE] = ask_timeline,
-        [PROFALLOC_FLAME] = ask_flame};
     static const profalloc_ask_options_t usual;
+    profalloc_answer_t *answer = NULL;
     *made = NULL;
-    if ((size_t)analysis >= sizeof asks / sizeof asks[0]) {
-        return EINVAL;
+    if ((size_t)analysis > PROFALLOC_FLAME) {
+        return pfa_api_refuse(session, "there is no analysis with the number %d to ask", (int)analysis);
     }
-    profalloc_answer_t *answer = calloc(1, sizeof *answer);
-    if (answer == NULL) {
-        return ENOMEM;
-    }
-    options = options != NULL ? options : &usual;
-    answer->analysis = analysis;
-    answer->top = options->top;
-    numbers_t numbers;
-    int error = begin_numbers(&numbers)
-                    ? asks[analysis](session, question != NULL ? question->question : NULL, options, answer)
+    pfa_api_call_t call;
+    int error = pfa_api_begin(&call, NULL)
+                    ? ask(session, question, analysis, options != NULL ? options : &usual, &answer)
                     : ENOMEM;
-    end_numbers(&numbers);
+    pfa_api_end(&call);
     if (error != 0) {
-        free(answer);
+        profalloc_answer_free(answer);
         return error;
     }
     *made = answer;
@@ -327,43 +247,61 @@ int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *ques
 
 void profalloc_answer_free(profalloc_answer_t *answer)
 {
-    if (answer != NULL) {
-        pfa_answer_free(answer->of.base);
-        free(answer);
+    if (answer == NULL) {
+        return;
     }
+    if (answer->analysis == PROFALLOC_COMPARISON) {
+        pfa_comparison_free(answer->settings.gate.comparison);
+    } else {
+        pfa_answer_free(answer->of.base);
+    }
+    if (answer->memory != NULL) {
+        pfa_memory_delete(answer->memory);
+    }
+    free(answer);
 }
 
 static pfa_order_t order_of(const profalloc_answer_t *answer)
 {
-    return answer->sort[0] != '\0' ? pfa_report_order_find(answer->of.report, answer->sort) : PFA_BY_BYTES;
+    return answer->sort != NULL ? pfa_report_order_find(answer->of.report, answer->sort) : PFA_BY_BYTES;
 }
 
 static int write_report(profalloc_answer_t *answer, FILE *to)
 {
     pfa_order_t orders[] = {PFA_BY_BYTES, PFA_BY_COUNT, PFA_BY_PEAK};
-    bool one = answer->sort[0] != '\0';
     orders[0] = order_of(answer);
-    return pfa_report_text(answer->of.report, answer->top != 0 ? answer->top : 10, orders, one ? 1 : 3, to);
+    return pfa_report_text(answer->of.report, answer->top != 0 ? answer->top : 10, orders, answer->sort != NULL ? 1 : 3,
+                           to);
+}
+
+/* Its options are the first of its settings. */
+static void put_charts(FILE *to, const pfa_excess_t *excess)
+{
+    _Static_assert(offsetof(pfa_settings_t, excess) == 0, "the settings are found from the options");
+    const pfa_settings_t *settings = (const pfa_settings_t *)(const void *)excess->options;
+    pfa_excess_put_charts(to, &settings->term, excess);
 }
 
 static int write_text(profalloc_answer_t *answer, FILE *to)
 {
-    static const pfa_graph_look_t look;
+    const pfa_settings_t *settings = &answer->settings;
     switch (answer->analysis) {
     case PROFALLOC_REPORT:
         return write_report(answer, to);
     case PROFALLOC_ADVISE:
-        return pfa_advice_text(answer->of.report, answer->top, answer->sort[0] != '\0' ? answer->sort : NULL, to);
+        return pfa_advice_text(answer->of.report, answer->top, answer->sort, to);
     case PROFALLOC_LEAKS:
         return pfa_leaks_text(answer->of.leaks, answer->top != 0 ? answer->top : 10, to);
     case PROFALLOC_EXCESS:
-        return pfa_excess_text(answer->of.excess, pfa_excess_charts, to);
+        return pfa_excess_text(answer->of.excess, settings->plain ? NULL : put_charts, to);
     case PROFALLOC_MPROF:
         return pfa_mprof_text(answer->of.mprof, to);
     case PROFALLOC_TIMELINE:
-        return pfa_timeline_term(answer->of.timeline, to, false, to);
+        return pfa_timeline_term(answer->of.timeline, to, &settings->term, settings->chunks, to);
+    case PROFALLOC_FLAME:
+        return pfa_amounts_folded(answer->of.amounts, &settings->graph, to, NULL);
     default:
-        return pfa_amounts_folded(answer->of.amounts, &look, to, NULL);
+        return pfa_api_compared_text(answer, to);
     }
 }
 
@@ -374,7 +312,7 @@ static int write_json(profalloc_answer_t *answer, FILE *to)
     case PROFALLOC_REPORT:
         return pfa_report_json(answer->of.report, top, order_of(answer), to);
     case PROFALLOC_ADVISE:
-        return pfa_advice_json(answer->of.report, top, answer->sort[0] != '\0' ? answer->sort : NULL, to);
+        return pfa_advice_json(answer->of.report, top, answer->sort, to);
     case PROFALLOC_LEAKS:
         return pfa_leaks_json(answer->of.leaks, top, to);
     case PROFALLOC_EXCESS:
@@ -383,45 +321,61 @@ static int write_json(profalloc_answer_t *answer, FILE *to)
         return pfa_mprof_json(answer->of.mprof, to);
     case PROFALLOC_TIMELINE:
         return pfa_timeline_json(answer->of.timeline, to);
-    default:
+    case PROFALLOC_FLAME:
         return pfa_amounts_json(answer->of.amounts, to);
+    default:
+        return pfa_api_compared_json(answer, to);
     }
 }
 
 static int write_svg(profalloc_answer_t *answer, FILE *to)
 {
-    static const pfa_graph_look_t look;
+    const pfa_settings_t *settings = &answer->settings;
     switch (answer->analysis) {
     case PROFALLOC_TIMELINE:
-        return pfa_timeline_svg(answer->of.timeline, to, false, NULL);
+        return pfa_timeline_svg(answer->of.timeline, to, settings->chunks, NULL);
     case PROFALLOC_FLAME:
-        return pfa_amounts_svg(answer->of.amounts, &look, to, NULL);
+        return pfa_amounts_svg(answer->of.amounts, &settings->graph, to, NULL);
     case PROFALLOC_EXCESS:
-        return pfa_excess_diagram(answer->of.excess, to);
+        return (settings->chart ? pfa_excess_chart : pfa_excess_diagram)(answer->of.excess, to);
     default:
         return ENOTSUP;
     }
 }
 
-static int write_with(profalloc_answer_t *answer, int (*write)(profalloc_answer_t *answer, FILE *to), FILE *to)
+int pfa_api_write(profalloc_answer_t *answer, int (*write)(profalloc_answer_t *answer, FILE *to), FILE *to)
 {
-    numbers_t numbers;
-    int error = begin_numbers(&numbers) ? write(answer, to) : ENOMEM;
-    end_numbers(&numbers);
+    pfa_api_call_t call;
+    int error = pfa_api_begin(&call, watch_of(answer)) ? write(answer, to) : ENOMEM;
+    pfa_api_end(&call);
     return error;
 }
 
 int profalloc_answer_text(profalloc_answer_t *answer, FILE *to)
 {
-    return write_with(answer, write_text, to);
+    return profalloc_answer_text_as(answer, NULL, to);
+}
+
+int profalloc_answer_text_as(profalloc_answer_t *answer, const profalloc_look_t *look, FILE *to)
+{
+    static const profalloc_look_t usual;
+    look = look != NULL ? look : &usual;
+    if (look->columns != 0 && (look->columns < PFA_TERM_NARROWEST || look->columns > PFA_TERM_WIDEST)) {
+        return EINVAL;
+    }
+    answer->settings.term = (pfa_term_t){.width = look->columns != 0 ? look->columns : PFA_TERM_WIDTH,
+                                         .height = PFA_TERM_HEIGHT,
+                                         .utf8 = look->ascii == 0,
+                                         .colour = look->colour != 0};
+    return pfa_api_write(answer, write_text, to);
 }
 
 int profalloc_answer_json(profalloc_answer_t *answer, FILE *to)
 {
-    return write_with(answer, write_json, to);
+    return pfa_api_write(answer, write_json, to);
 }
 
 int profalloc_answer_svg(profalloc_answer_t *answer, FILE *to)
 {
-    return write_with(answer, write_svg, to);
+    return pfa_api_write(answer, write_svg, to);
 }

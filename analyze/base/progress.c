@@ -4,8 +4,18 @@
 
 #include <errno.h>
 
+static _Thread_local const pfa_watch_t *own_watch;
+
+const pfa_watch_t *pfa_progress_own(const pfa_watch_t *watch)
+{
+    const pfa_watch_t *before = own_watch;
+    own_watch = watch;
+    return before;
+}
+
 void pfa_progress_begin(pfa_progress_t *progress, const pfa_watch_t *watch, const char *what, uint64_t total)
 {
+    watch = own_watch != NULL ? own_watch : watch;
     bool watched = watch != NULL && watch->tell != NULL;
     *progress = (pfa_progress_t){.watch = watched ? watch : NULL, .what = what, .total = total != 0 ? total : 1};
     pfa_progress_step(progress, 0);

@@ -19,6 +19,9 @@ typedef struct pfa_progress {
     uint64_t done;
 } pfa_progress_t;
 
+/* Who is told of work that this thread begins from now on, in place of those that pfa_progress_begin is called with; NULL: those. It
+ * has to stay until it is taken back. Returns the one before. */
+const pfa_watch_t *pfa_progress_own(const pfa_watch_t *watch);
 void pfa_progress_begin(pfa_progress_t *progress, const pfa_watch_t *watch, const char *what, uint64_t total);
 /* So much more is done. May leave the work (analyze/base/memory.h). */
 void pfa_progress_step(pfa_progress_t *progress, uint64_t done);

@@ -74,13 +74,15 @@ typedef struct pfa_comparison_options {
     bool per_second;
 } pfa_comparison_options_t;
 
-/* Files of a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries. */
+/* Files of a side: traces, each a run but for those that one `profalloc run` wrote, and saved summaries; and sessions, each a run. */
 typedef struct pfa_side_files {
     char *const *files;
     size_t count;
+    pfa_session_t *const *sessions;
+    size_t session_count;
 } pfa_side_files_t;
 
-/* Reads both sides and compares them; with no file in the base, the other one is only read. 0 or an error number, as of pfa_answer_make; also if
+/* Reads both sides and compares them; with nothing in the base, the other one is only read. 0 or an error number, as of pfa_answer_make; also if
  * a trace cannot be read; EINVAL: a file is no summary, or the sides cannot be compared. What it is was said. (analyze/diff/sides.c) */
 int pfa_comparison_collect(const pfa_comparison_options_t *options, const pfa_side_files_t sides[PFA_SIDES],
                            pfa_comparison_t **comparison);

@@ -64,20 +64,26 @@ static void close_session(void *session)
     pfa_session_close(session);
 }
 
-static int collect_run(const collecting_t *collecting, pfa_side_t *side, char **files, size_t count)
+static int add_run(const collecting_t *collecting, pfa_side_t *side, pfa_session_t *session)
 {
     const pfa_comparison_options_t *options = collecting->options;
+    side->runs = pfa_memory_grow(side->runs, &side->room, side->count + 1, sizeof *side->runs);
+    int error = pfa_summary_collect(&side->runs[side->count], session, options->question, options->with_leaks,
+                                    collecting->comparison->texts);
+    side->count += error == 0;
+    return error;
+}
+
+static int collect_run(const collecting_t *collecting, pfa_side_t *side, char **files, size_t count)
+{
     void **held = pfa_memory_hold(close_session);
     pfa_session_t *session;
-    int error = pfa_session_open(&session, &options->session, (const char *const *)files, count);
+    int error = pfa_session_open(&session, &collecting->options->session, (const char *const *)files, count);
     if (error != 0) {
         return error;
     }
     *held = session;
-    side->runs = pfa_memory_grow(side->runs, &side->room, side->count + 1, sizeof *side->runs);
-    error = pfa_summary_collect(&side->runs[side->count], session, options->question, options->with_leaks,
-                                collecting->comparison->texts);
-    side->count += error == 0;
+    error = add_run(collecting, side, session);
     pfa_memory_free(held);
     return error;
 }
@@ -98,6 +104,9 @@ static int load(const collecting_t *collecting, unsigned number)
         }
     }
     pfa_memory_free(list);
+    for (size_t i = 0; i < files->session_count && error == 0; i++) {
+        error = add_run(collecting, side, files->sessions[i]);
+    }
     return error;
 }
 
@@ -135,7 +144,7 @@ static void collect(void *to)
     for (unsigned side = 0; side < PFA_SIDES && collecting->error == 0; side++) {
         collecting->error = load(collecting, side);
     }
-    if (collecting->error == 0 && collecting->sides[PFA_BASE].count != 0) {
+    if (collecting->error == 0 && comparison->sides[PFA_BASE].count != 0) {
         if (is_alike(collecting)) {
             pfa_comparison_make(comparison);
         } else {

@@ -3,7 +3,6 @@
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
 #include "analyze/draw/svg.h"
-#include "analyze/draw/term.h"
 #include "analyze/excess/excess.h"
 
 #include <errno.h>
@@ -189,14 +188,13 @@ int pfa_excess_chart(pfa_excess_t *excess, FILE *to)
     return pfa_answer_write(excess, put_chart, to);
 }
 
-void pfa_excess_charts(FILE *to, const pfa_excess_t *excess)
+void pfa_excess_put_charts(FILE *to, const pfa_term_t *term, const pfa_excess_t *excess)
 {
     char name[NOTE];
-    pfa_term_t term = pfa_term_of(to);
     picture_t dots = make_diagram(excess);
     pfa_scatter_t diagram = diagram_of(&dots);
     fputc('\n', to);
-    pfa_term_scatter(to, &term, &diagram);
+    pfa_term_scatter(to, term, &diagram);
     free_picture(&dots);
     picture_t bars = make_chart(excess, TERM_BARS);
     pfa_bars_t chart = chart_of(excess, &bars, name);
@@ -204,6 +202,6 @@ void pfa_excess_charts(FILE *to, const pfa_excess_t *excess)
     snprintf(note, sizeof note, "%s; %s; logarithmic", bars.note, name);
     chart.note = note;
     fputc('\n', to);
-    pfa_term_bars(to, &term, &chart);
+    pfa_term_bars(to, term, &chart);
     free_picture(&bars);
 }

@@ -1,4 +1,4 @@
-/* Owns terminals and canvases. See analyze/draw/term.h and analyze/draw/term_canvas.h. Writes to its file and keeps nothing. */
+/* Owns canvases and the characters in them. See analyze/draw/term.h and analyze/draw/term_canvas.h. Writes to its file and keeps nothing. */
 #include "analyze/base/glyphs.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/text.h"
@@ -6,40 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum { NARROWEST = 40, WIDEST = 200, WIDTH = 80, HEIGHT = 16 };
-
-/* Not by setlocale: a locale that is named but not installed still tells what the terminal shows. */
-static bool locale_is_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *value = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && (value == NULL || value[0] == '\0'); i++) {
-        value = getenv(names[i]);
-    }
-    return value != NULL && (strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL);
-}
-
-pfa_term_t pfa_term_of(FILE *to)
-{
-    pfa_term_t term = {.width = WIDTH, .height = HEIGHT, .utf8 = locale_is_utf8()};
-    struct winsize size;
-    const char *off = getenv("NO_COLOR");
-    const char *kind = getenv("TERM");
-    if (isatty(fileno(to)) == 0) {
-        return term;
-    }
-    term.colour = (off == NULL || off[0] == '\0') && kind != NULL && strcmp(kind, "dumb") != 0;
-    if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col != 0) {
-        term.width = size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
-    }
-    return term;
-}
 
 /* The nearest that everything can show. */
 static uint32_t plain_glyph(uint32_t glyph)

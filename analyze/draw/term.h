@@ -14,9 +14,8 @@ typedef struct pfa_term {
     bool colour;
 } pfa_term_t;
 
-/* What a file is: a terminal with its width and colours (unless NO_COLOR is set), or 80 columns without. The locale tells
- * whether it takes UTF-8. */
-pfa_term_t pfa_term_of(FILE *to);
+/* Who asks for a chart says what it is drawn on: nothing here looks at the file, the locale or the environment. */
+enum { PFA_TERM_NARROWEST = 40, PFA_TERM_WIDEST = 200, PFA_TERM_WIDTH = 80, PFA_TERM_HEIGHT = 16 };
 
 void pfa_term_area(FILE *to, const pfa_term_t *term, const pfa_area_t *chart);
 void pfa_term_scatter(FILE *to, const pfa_term_t *term, const pfa_scatter_t *chart);

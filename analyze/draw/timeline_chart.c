@@ -4,7 +4,6 @@
 #include "analyze/base/text.h"
 #include "analyze/draw/scale.h"
 #include "analyze/draw/svg.h"
-#include "analyze/draw/term.h"
 #include "analyze/timeline/timeline.h"
 
 #include <stdio.h>
@@ -112,6 +111,7 @@ static void free_chart(charted_t *charted)
 
 typedef struct drawing {
     FILE *to;
+    const pfa_term_t *term;
     bool chunks;
     FILE *notes; /* NULL: none */
 } drawing_t;
@@ -126,16 +126,15 @@ static void put_notes(const drawing_t *drawing, const pfa_timeline_t *timeline)
 static void draw_term(void *answer, void *to)
 {
     const drawing_t *drawing = to;
-    pfa_term_t term = pfa_term_of(drawing->to);
     charted_t charted = make_chart(answer, drawing->chunks);
-    pfa_term_area(drawing->to, &term, &charted.area);
+    pfa_term_area(drawing->to, drawing->term, &charted.area);
     free_chart(&charted);
     put_notes(drawing, answer);
 }
 
-int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, bool chunks, FILE *notes)
+int pfa_timeline_term(pfa_timeline_t *timeline, FILE *to, const pfa_term_t *term, bool chunks, FILE *notes)
 {
-    drawing_t drawing = {.to = to, .chunks = chunks, .notes = notes};
+    drawing_t drawing = {.to = to, .term = term, .chunks = chunks, .notes = notes};
     return pfa_answer_write(timeline, draw_term, &drawing);
 }
 

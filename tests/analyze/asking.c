@@ -4,7 +4,17 @@
  *   asking where EXPRESSION TRACE   in the locale of the environment: one half, and the report as JSON
  *   asking group NAME TRACE         the report of one function, of the points with most bytes
  *   asking gone EXPRESSION TRACE... as `where`, of traces of which the first is removed once the session is open
- *   asking range NS TRACE           the report of what was alive from then on, for as long again */
+ *   asking range NS TRACE           the report of what was alive from then on, for as long again
+ *   asking lists                    all words: list, analysis, name, form and meaning, with tabs between
+ *   asking facts TRACE...           what is known of each trace, as JSON, a line each
+ *   asking own TRACE                a question with its own progress, beside others
+ *   asking ask ANALYSIS FORM [WORD=VALUE | SETTING]... -- TRACE...
+ *   asking compare FORM [WORD=VALUE | SETTING]... -- BASE... -- NEW...
+ *
+ * The last two: what comes out as text, json, svg or sarif on standard output, and what is said on standard error; with 100 and the error
+ * number as status, if it is not known as well. WORD is sort, top, buckets, metric, at, by, where, threads, columns, ascii or colour; "=" is
+ * in front of a setting. Sides are sessions, but for names with "file:" in front. */
+#include "tests/analyze/asking.h"
 #include "include/profalloc-analyze.h"
 
 #include <errno.h>
@@ -119,6 +129,53 @@ static void cancel(profalloc_session_t *session, size_t number)
     printf("case %zu: %u calls\n", number, all);
 }
 
+static unsigned own_calls;
+
+static int watch_own(void *to, const char *what, double part)
+{
+    const unsigned *at = to;
+    (void)what;
+    return part >= 1 || ++own_calls != *at;
+}
+
+/* One question is given up and no other; the session is told of the others alone. */
+static int ask_own(char **paths)
+{
+    static const profalloc_session_options_t told = {.progress = watch};
+    profalloc_session_t *session = NULL;
+    profalloc_answer_t *answer = NULL;
+    unsigned never = 0;
+    unsigned first = 1;
+    profalloc_ask_options_t own = {.progress = watch_own, .to = &never};
+    profalloc_ask_options_t given_up = {.progress = watch_own, .to = &first};
+    FILE *to = fopen("/dev/null", "w");
+    expect(to != NULL && profalloc_session_open(&session, &told, (const char *const *)paths, 1) == 0, 0, "no session",
+           0);
+    for (unsigned i = 0; i < PROFALLOC_COMPARISON; i++) {
+        profalloc_side_t side = {.sessions = &session, .session_count = 1};
+        calls = own_calls = 0;
+        int error = profalloc_ask(session, NULL, (profalloc_analysis_t)i, &own, &answer);
+        unsigned made = own_calls;
+        expect(error == 0 && made != 0 && calls == 0, i, "the session is told of a question with its own progress",
+               error);
+        expect(profalloc_answer_json(answer, to) == 0 && calls == 0, i, "or of its writing", 0);
+        expect(i != PROFALLOC_REPORT || own_calls > made, i, "nobody is told of writing", 0);
+        profalloc_answer_free(answer);
+        own_calls = 0;
+        error = profalloc_ask(session, NULL, (profalloc_analysis_t)i, &given_up, &answer);
+        expect(error == ECANCELED && answer == NULL && calls == 0, i, "a question cannot be given up by itself", error);
+        error = profalloc_ask(session, NULL, (profalloc_analysis_t)i, NULL, &answer);
+        expect(error == 0 && calls != 0, i, "the session is not told of a question after that", error);
+        profalloc_answer_free(answer);
+        calls = own_calls = 0;
+        error = profalloc_compare(&side, &side, NULL, &given_up, &answer);
+        expect(error == ECANCELED && answer == NULL && calls == 0, i, "a comparison cannot be given up", error);
+    }
+    profalloc_session_close(session);
+    fclose(to);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     bool cancels = argc > 2 && strcmp(argv[1], "cancel") == 0;
@@ -126,7 +183,14 @@ int main(int argc, char **argv)
     profalloc_session_options_t options = {.progress = watch};
     profalloc_session_t *session = NULL;
     int error;
-    if (argc <= first || setlocale(LC_ALL, "") == NULL) {
+    if (setlocale(LC_ALL, "") == NULL) {
+        return 2;
+    }
+    int status = argc == 3 && strcmp(argv[1], "own") == 0 ? ask_own(argv + 2) : asking_run(argc, argv);
+    if (status >= 0) {
+        return status;
+    }
+    if (argc <= first) {
         return 2;
     }
     if (profalloc_session_open(&session, &options, (const char *const *)argv + first, (size_t)(argc - first)) != 0) {

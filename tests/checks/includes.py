@@ -35,6 +35,10 @@ ALLOWED["analyze/api"].add("include")
 ALLOWED["cli"] = BELOW - {"analyze/api"}
 # Only the command line reads options, and only it ends the process or writes to its standard streams.
 OF_THE_COMMAND_LINE = re.compile(r'\bgetopt(_long)?\s*\(|<getopt\.h>|\bSTD(IN|OUT|ERR)_FILENO\b|[^_\w]exit\s*\(|\b(stdout|stderr)\b|\bprintf\s*\(|\bputs\s*\(|\bputchar\s*\(')
+# And only it asks about the process: the same question has the same answer whoever's terminal, locale or environment it is.
+OF_THE_PROCESS = re.compile(r'\b(secure_)?getenv\s*\(|\b(un)?setenv\s*\(|\bputenv\s*\(|\bclearenv\s*\(|\benviron\b|\bisatty\s*\(|\bTIOCGWINSZ\b|\bsetlocale\s*\(')
+# libdebuginfod takes its servers from the environment alone: they are put there in a child process.
+SETS_FOR_A_CHILD = "analyze/names/debuginfod.c"
 # What may not be reported otherwise: work that is left outside of any work.
 MAY_END = "analyze/base/memory.c"
 
@@ -115,6 +119,8 @@ def check_file(path):
             yield f"{where}: the runtime does not use <{name}>"
     if folder.startswith("analyze/") and path != MAY_END and (found := OF_THE_COMMAND_LINE.search(code := LITERAL.sub('""', text))):
         yield f"{path}:{code.count(chr(10), 0, found.start()) + 1}: {found.group().strip()} is for cli/ alone"
+    if folder.startswith("analyze/") and (found := OF_THE_PROCESS.search(code := LITERAL.sub('""', text if path != SETS_FOR_A_CHILD else re.sub(r"\bsetenv\b", "", text)))):
+        yield f"{path}:{code.count(chr(10), 0, found.start()) + 1}: {found.group().strip()} asks about the process, which is for cli/ alone"
     if folder != SYSCALL_FOLDER and path != MIMALLOC_FILE and (raw := RAW_SYSCALL.search(text)):
         yield f"{path}:{text.count(chr(10), 0, raw.start()) + 1}: system calls are made in {SYSCALL_FOLDER}/ only"
 
