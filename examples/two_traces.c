@@ -1,6 +1,5 @@
 /* Asks two traces two questions each, in a thread for each trace, and prints the answers as JSON: what allocates most of the bytes at
- * the peak, and what was never freed of chunks above 1 KiB.
- *
+ * the peak, and what was never freed of chunks above 1 KiB. Built and run by
  *   cc two_traces.c -lprofalloc-analyze -lzstd -ldw -lelf -lstdc++ -lm -lpthread && ./a.out A.pa B.pa */
 #include <profalloc-analyze.h>
 
@@ -32,40 +31,30 @@ static int ask(profalloc_session_t *session, const profalloc_asking_t *asking, p
 static void *work(void *to)
 {
     job_t *job = to;
-    const char *const large[] = {"size > 1K"};
     profalloc_asking_t by_function = {.by = "function"};
-    profalloc_asking_t of_large = {.wheres = large, .where_count = 1};
+    profalloc_asking_t of_large = {.wheres = (const char *const[]){"size > 1K"}, .where_count = 1};
     profalloc_ask_options_t by_peak = {.sort = "peak", .top = 3};
     profalloc_session_t *session = NULL;
     FILE *out = open_memstream(&job->json, &job->size);
-    job->error = out == NULL ? ENOMEM : profalloc_session_open(&session, NULL, &job->path, 1);
-    job->error = job->error != 0 ? job->error : ask(session, &by_function, PROFALLOC_REPORT, &by_peak, out);
-    job->error = job->error != 0 ? job->error : ask(session, &of_large, PROFALLOC_LEAKS, NULL, out);
+    int error = out == NULL ? ENOMEM : profalloc_session_open(&session, NULL, &job->path, 1);
+    error = error != 0 ? error : ask(session, &by_function, PROFALLOC_REPORT, &by_peak, out);
+    error = error != 0 ? error : ask(session, &of_large, PROFALLOC_LEAKS, NULL, out);
     profalloc_session_close(session);
-    if (out != NULL && fclose(out) != 0 && job->error == 0) {
-        job->error = ENOMEM;
-    }
+    job->error = out != NULL && fclose(out) != 0 && error == 0 ? ENOMEM : error;
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    job_t jobs[2] = {{.path = argc > 1 ? argv[1] : ""}, {.path = argc > 2 ? argv[2] : ""}};
+    job_t jobs[2] = {{.path = argc > 1 ? argv[1] : ""}, {.path = argc > 2 ? argv[2] : "", .error = EAGAIN}};
     pthread_t thread;
-    int beside = pthread_create(&thread, NULL, work, &jobs[1]) == 0;
+    int error = pthread_create(&thread, NULL, work, &jobs[1]);
     work(&jobs[0]);
-    if (beside) {
-        pthread_join(thread, NULL);
-    } else {
-        work(&jobs[1]);
-    }
+    error = error != 0 ? error : pthread_join(thread, NULL);
     for (int i = 0; i < 2; i++) {
-        if (jobs[i].error != 0) {
-            fprintf(stderr, "%s: %s\n", jobs[i].path, strerror(jobs[i].error));
-        } else {
-            fwrite(jobs[i].json, 1, jobs[i].size, stdout);
-        }
+        fprintf(stderr, "%s: %s\n", jobs[i].path, strerror(jobs[i].error));
+        fputs(jobs[i].error == 0 ? jobs[i].json : "", stdout);
         free(jobs[i].json);
     }
-    return jobs[0].error != 0 || jobs[1].error != 0;
+    return error != 0 || jobs[0].error != 0 || jobs[1].error != 0;
 }
