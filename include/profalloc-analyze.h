@@ -71,9 +71,9 @@ typedef struct profalloc_trace {
     uint32_t pid;        /* 0: it is not known how the recording began; then these are 0, too: */
     uint32_t parent_pid;
     uint64_t start_unix_ns; /* nanoseconds since 1970, by the clock of the machine that recorded */
-    double
-        start_ns; /* since the first recording of the session began, as the ranges of questions count. 0 of all if their */
-    double duration_ns; /* clocks have nothing in common. Until the last that is known of it */
+    /* Since the first recording of the session began, as the ranges of questions count; 0 if clocks have nothing in common. */
+    double start_ns;
+    double duration_ns; /* until the last that is known of it */
     double sample;      /* mean bytes between samples when it began; 1: every chunk was recorded */
     int sampled;        /* not every chunk was, at some time */
     int has_accesses;   /* what was done with its chunks is known */
