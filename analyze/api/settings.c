@@ -14,6 +14,9 @@ typedef enum form {
     FORM_PERCENT,
     FORM_BYTES,
     FORM_COUNT,
+    FORM_AMOUNT,
+    FORM_SECONDS,
+    FORM_NS,
     FORM_FLAG,
     FORM_TEXT,
     FORM_TEXTS,
@@ -41,6 +44,8 @@ typedef struct setting {
 #define CALLED_PERCENT(least, most) "percent"
 #define CALLED_BYTES(least, most) "bytes"
 #define CALLED_COUNT(least, most) "count"
+#define CALLED_SECONDS(least, most) "time"
+#define CALLED_NS(least, most) "time"
 #define CALLED_FLAG(least, most) "flag"
 #define CALLED_TEXT(least, most) "text"
 #define CALLED_TEXTS(least, most) "text"
@@ -56,6 +61,8 @@ typedef struct setting {
 #define RANGE_PERCENT RANGE
 #define RANGE_BYTES RANGE
 #define RANGE_COUNT RANGE
+#define RANGE_SECONDS RANGE
+#define RANGE_NS RANGE
 #define RANGE_FLAG RANGE
 #define RANGE_TEXT RANGE
 #define RANGE_TEXTS RANGE
@@ -65,8 +72,8 @@ typedef struct setting {
 
 #define THRESHOLD(of, name, option, least_, most_, meaning_)                                                           \
     {.analysis = (of),                                                                                                 \
-     .form = (most_) <= 1 ? FORM_SHARE : FORM_NUMBER,                                                                  \
-     .word = {option, meaning_, (most_) <= 1 ? "share" : "number"},                                                    \
+     .form = (most_) <= 1 ? FORM_SHARE : FORM_AMOUNT,                                                                  \
+     .word = {option, meaning_, (most_) <= 1 ? "share" : "count"},                                                     \
      .least = (least_),                                                                                                \
      .most = (most_),                                                                                                  \
      .field = offsetof(pfa_settings_t, points.thresholds.name)},
@@ -124,41 +131,35 @@ static const setting_t *find(profalloc_analysis_t analysis, const char *text)
     return NULL;
 }
 
-/* "0.1%" is 0.001. */
-static bool read_share(const setting_t *setting, const char *text, double *share)
-{
-    size_t length = strlen(text);
-    bool percent = length > 1 && text[length - 1] == '%';
-    char *number = pfa_memory_copy(text, percent ? length - 1 : length);
-    bool right = pfa_units_number(number, 0, 1e300, share);
-    pfa_memory_free(number);
-    *share = percent ? *share / 100 : *share;
-    return right && *share >= setting->least && *share <= setting->most;
-}
-
+/* As the commands read the options of these names. */
 static bool read_number(const setting_t *setting, const char *text, double *value)
 {
+    double least = setting->least;
+    double most = setting->most;
     switch (setting->form) {
     case FORM_SHARE:
-        return read_share(setting, text, value);
+        return pfa_units_read(PFA_UNITS_SHARE, text, NULL, least, most, value);
+    case FORM_PERCENT:
+        return pfa_units_read(PFA_UNITS_SHARE, text, "%", least / 100, most / 100, value);
     case FORM_BYTES:
-        return pfa_units_read(PFA_UNITS_BYTES, text, 1, value);
+        return pfa_units_whole(PFA_UNITS_BYTES, text, least, most, value);
     case FORM_COUNT:
-        return pfa_units_read(PFA_UNITS_COUNT, text, 1, value);
+        return pfa_units_whole(PFA_UNITS_COUNT, text, least, most, value);
+    case FORM_AMOUNT:
+        return pfa_units_read(PFA_UNITS_COUNT, text, NULL, least, most, value);
+    case FORM_SECONDS:
+        if (!pfa_units_read(PFA_UNITS_TIME, text, "s", least * 1e9, most * 1e9, value)) {
+            return false;
+        }
+        *value /= 1e9;
+        return true;
+    case FORM_NS:
+        return pfa_units_read(PFA_UNITS_TIME, text, "ns", least, most, value);
+    case FORM_WHOLE:
+        return pfa_units_whole(PFA_UNITS_NONE, text, least, most, value);
     default:
-        return pfa_units_number(text, setting->least, setting->most, value) &&
-               (setting->form != FORM_WHOLE || floor(*value) == *value);
+        return pfa_units_number(text, least, most, value);
     }
-}
-
-static bool take_number(const setting_t *setting, double *field, const char *text)
-{
-    double value;
-    if (!read_number(setting, text, &value)) {
-        return false;
-    }
-    *field = setting->form == FORM_PERCENT ? value / 100 : value;
-    return true;
 }
 
 static bool take_choice(const setting_t *setting, bool *field, const char *text)
@@ -202,8 +203,23 @@ static bool take(pfa_settings_t *settings, const setting_t *setting, const char 
     case FORM_LIMIT:
         return take_limit(settings, setting->field, text);
     default:
-        return take_number(setting, field, text);
+        return read_number(setting, text, field);
     }
+}
+
+static char *tell_number(const setting_t *setting)
+{
+    static const char *const also[] = {[FORM_SHARE] = ", or a percentage",
+                                       [FORM_PERCENT] = ", in percent",
+                                       [FORM_BYTES] = ", such as 4096 or 4K",
+                                       [FORM_COUNT] = ", such as 5000 or 5K",
+                                       [FORM_AMOUNT] = ", such as 5000 or 5K",
+                                       [FORM_SECONDS] = ", in seconds, or a time such as 5m",
+                                       [FORM_NS] = ", in nanoseconds, or a time such as 1us",
+                                       [FORM_TEXT] = NULL};
+    bool whole = setting->form == FORM_WHOLE || setting->form == FORM_BYTES || setting->form == FORM_COUNT;
+    return pfa_memory_format("takes a %snumber from %g to %g%s", whole ? "whole " : "", setting->least, setting->most,
+                             also[setting->form] != NULL ? also[setting->form] : "");
 }
 
 /* What a setting takes, for people. */
@@ -219,15 +235,16 @@ static char *tell_form(const setting_t *setting)
                                  pfa_diff_metrics[pfa_limits[setting->field].metric].is_bytes
                                      ? "bytes, such as 5% or 10M"
                                      : "a number, such as 5% or 1000");
-    case FORM_BYTES:
-    case FORM_COUNT:
-        return pfa_memory_format("takes a number from 0 on, such as 4096 or 64K");
     case FORM_NUMBER:
     case FORM_WHOLE:
     case FORM_SHARE:
     case FORM_PERCENT:
-        return pfa_memory_format("takes a %snumber from %g to %g%s", setting->form == FORM_WHOLE ? "whole " : "",
-                                 setting->least, setting->most, setting->form == FORM_SHARE ? ", or a percentage" : "");
+    case FORM_BYTES:
+    case FORM_COUNT:
+    case FORM_AMOUNT:
+    case FORM_SECONDS:
+    case FORM_NS:
+        return tell_number(setting);
     default:
         return pfa_memory_format("takes a value");
     }
