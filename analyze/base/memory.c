@@ -4,12 +4,14 @@
 #include "analyze/base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In front of what the caller gets. */
 typedef struct block {
@@ -290,10 +292,9 @@ static void close_file(void *object)
     free(file->line);
 }
 
-pfa_memory_file_t *pfa_memory_file_open(const char *path)
+/* NULL: it is not there after all, and errno tells why. */
+static pfa_memory_file_t *check_file(pfa_memory_file_t *file)
 {
-    pfa_memory_file_t *file = pfa_memory_object(sizeof *file, close_file);
-    file->file = fopen(path, "re");
     if (file->file == NULL) {
         int error = errno;
         pfa_memory_free(file);
@@ -304,6 +305,26 @@ pfa_memory_file_t *pfa_memory_file_open(const char *path)
         return NULL;
     }
     return file;
+}
+
+pfa_memory_file_t *pfa_memory_file_open(const char *path)
+{
+    pfa_memory_file_t *file = pfa_memory_object(sizeof *file, close_file);
+    file->file = fopen(path, "re");
+    return check_file(file);
+}
+
+pfa_memory_file_t *pfa_memory_file_of(int fd)
+{
+    pfa_memory_file_t *file = pfa_memory_object(sizeof *file, close_file);
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    file->file = copy >= 0 && lseek(copy, 0, SEEK_SET) == 0 ? fdopen(copy, "r") : NULL;
+    if (file->file == NULL && copy >= 0) {
+        int error = errno;
+        close(copy);
+        errno = error;
+    }
+    return check_file(file);
 }
 
 void pfa_memory_file_close(pfa_memory_file_t *file)

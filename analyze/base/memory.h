@@ -68,6 +68,8 @@ typedef struct pfa_memory_file {
 } pfa_memory_file_t;
 
 pfa_memory_file_t *pfa_memory_file_open(const char *path);
+/* The same of a file that is open, from its start on; closing it leaves the descriptor open. */
+pfa_memory_file_t *pfa_memory_file_of(int fd);
 void pfa_memory_file_close(pfa_memory_file_t *file);
 /* Reads a line into file->line, as getline does; false: there is none, or it cannot be read (ferror). */
 bool pfa_memory_file_line(pfa_memory_file_t *file, size_t *length);

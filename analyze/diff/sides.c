@@ -12,6 +12,7 @@ typedef struct collecting {
     const pfa_side_files_t *sides;
     pfa_memory_t *memory;
     pfa_comparison_t *comparison;
+    pfa_files_t *files; /* of both sides */
     int error;
 } collecting_t;
 
@@ -29,18 +30,33 @@ __attribute__((format(printf, 2, 3))) static int refuse(const pfa_comparison_opt
     return EINVAL;
 }
 
-/* The traces that one `profalloc run` wrote, from files[0] on, are put to the front; so many. */
-static size_t gather_run(char **files, size_t count)
+/* What a file is, as far as its beginning tells. */
+typedef struct sniffed {
+    char *path;
+    bool summary;
+    uint64_t run; /* that it is of; 0: none */
+} sniffed_t;
+
+static sniffed_t sniff(const collecting_t *collecting, char *path)
 {
-    pfa_trace_start_t first;
-    pfa_trace_start_t other;
-    size_t found = 1;
-    if (!pfa_trace_read_start(files[0], &first) || first.run == 0) {
-        return 1;
+    sniffed_t sniffed = {.path = path};
+    pfa_trace_start_t start;
+    pfa_file_t *file = pfa_files_take(collecting->files, path); /* if there is none, whoever opens it will say so */
+    if (file != NULL) {
+        sniffed.summary = pfa_summary_is_file(pfa_file_descriptor(file));
+        sniffed.run = !sniffed.summary && pfa_trace_read_start_of(pfa_file_descriptor(file), &start) ? start.run : 0;
+        pfa_files_give_back(file);
     }
-    for (size_t i = 1; i < count; i++) {
-        if (!pfa_summary_is_file(files[i]) && pfa_trace_read_start(files[i], &other) && other.run == first.run) {
-            char *file = files[i];
+    return sniffed;
+}
+
+/* The traces that one `profalloc run` wrote, from files[0] on, are put to the front; so many. */
+static size_t gather_run(sniffed_t *files, size_t count)
+{
+    size_t found = 1;
+    for (size_t i = 1; i < count && files[0].run != 0; i++) {
+        if (files[i].run == files[0].run) {
+            sniffed_t file = files[i];
             files[i] = files[found];
             files[found++] = file;
         }
@@ -48,14 +64,22 @@ static size_t gather_run(char **files, size_t count)
     return found;
 }
 
+static void give_back_file(void *file)
+{
+    pfa_files_give_back(file);
+}
+
 static int read_summary(const collecting_t *collecting, pfa_side_t *side, const char *path)
 {
     char *why = NULL;
-    if (pfa_summary_read(path, &side->runs, &side->count, &side->room, collecting->comparison->texts, &why)) {
-        return 0;
-    }
-    int error = refuse(collecting->options, "%s", why != NULL ? why : path);
+    void **held = pfa_memory_hold(give_back_file);
+    pfa_file_t *file = pfa_files_take(collecting->files, path);
+    *held = file;
+    int fd = file != NULL ? pfa_file_descriptor(file) : -1;
+    bool read = pfa_summary_read(path, fd, &side->runs, &side->count, &side->room, collecting->comparison->texts, &why);
+    int error = read ? 0 : refuse(collecting->options, "%s", why != NULL ? why : path);
     pfa_memory_free(why);
+    pfa_memory_free(held);
     return error;
 }
 
@@ -74,11 +98,18 @@ static int add_run(const collecting_t *collecting, pfa_side_t *side, pfa_session
     return error;
 }
 
-static int collect_run(const collecting_t *collecting, pfa_side_t *side, char **files, size_t count)
+static int collect_run(const collecting_t *collecting, pfa_side_t *side, const sniffed_t *files, size_t count)
 {
+    pfa_session_options_t of_session = collecting->options->session;
     void **held = pfa_memory_hold(close_session);
+    const char **paths = pfa_memory_get(count, sizeof *paths);
     pfa_session_t *session;
-    int error = pfa_session_open(&session, &collecting->options->session, (const char *const *)files, count);
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = files[i].path;
+    }
+    of_session.files = collecting->files;
+    int error = pfa_session_open(&session, &of_session, paths, count);
+    pfa_memory_free(paths);
     if (error != 0) {
         return error;
     }
@@ -92,11 +123,14 @@ static int load(const collecting_t *collecting, unsigned number)
 {
     const pfa_side_files_t *files = &collecting->sides[number];
     pfa_side_t *side = &collecting->comparison->sides[number];
-    char **list = pfa_memory_copy(files->files, files->count * sizeof *list);
+    sniffed_t *list = pfa_memory_get(files->count, sizeof *list);
     int error = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        list[i] = sniff(collecting, files->files[i]);
+    }
     for (size_t done = 0; done < files->count && error == 0;) {
-        if (pfa_summary_is_file(list[done])) {
-            error = read_summary(collecting, side, list[done++]);
+        if (list[done].summary) {
+            error = read_summary(collecting, side, list[done++].path);
         } else {
             size_t run = gather_run(list + done, files->count - done);
             error = collect_run(collecting, side, list + done, run);
@@ -132,6 +166,11 @@ static bool is_alike(const collecting_t *collecting)
     return true;
 }
 
+static void free_files(void *files)
+{
+    pfa_files_free(files);
+}
+
 /* Work in the arena of the comparison. */
 static void collect(void *to)
 {
@@ -139,11 +178,17 @@ static void collect(void *to)
     pfa_comparison_t *comparison = pfa_memory_get(1, sizeof *comparison);
     collecting->comparison = comparison;
     comparison->memory = collecting->memory;
+    void **held = pfa_memory_hold(free_files);
+    *held = collecting->files = pfa_files_new();
+    if (collecting->files == NULL) {
+        pfa_memory_leave(ENOMEM);
+    }
     comparison->texts = pfa_symbols_new();
     comparison->per_second = collecting->options->per_second;
     for (unsigned side = 0; side < PFA_SIDES && collecting->error == 0; side++) {
         collecting->error = load(collecting, side);
     }
+    pfa_memory_free(held);
     if (collecting->error == 0 && comparison->sides[PFA_BASE].count != 0) {
         if (is_alike(collecting)) {
             pfa_comparison_make(comparison);

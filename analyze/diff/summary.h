@@ -106,12 +106,13 @@ void pfa_summary_set_lines(pfa_summary_point_t *point, const pfa_lines_t *lines,
 #define PFA_SUMMARY_MAGIC "profalloc-summary"
 enum { PFA_SUMMARY_VERSION = 2 };
 /* Whether a file begins as one. */
-bool pfa_summary_is_file(const char *path);
+bool pfa_summary_is_file(int fd);
 /* 0 or an error number. The second takes memory, so it is called within work. */
 int pfa_summary_save(FILE *to, const pfa_summary_t *runs, size_t count);
 int pfa_summary_write(const char *path, const pfa_summary_t *runs, size_t count);
-/* Adds the runs of a file to a list. False: *why says what is wrong and in which line; the caller frees it. */
-bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
+/* Adds the runs of a file to a list, by a descriptor of it; -1: it is opened. False: *why says what is wrong and in which line; the caller
+ * frees it. */
+bool pfa_summary_read(const char *path, int fd, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
                       char **why);
 
 #endif

@@ -7,6 +7,7 @@
 #include "analyze/diff/words.h"
 #include "analyze/names/identity.h"
 #include "analyze/query/keys.h"
+#include "analyze/trace/blocks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -378,20 +379,17 @@ static bool read_head(reading_t *reading)
     return version == PFA_SUMMARY_VERSION || fail(reading, "it is of another version; save it anew");
 }
 
-bool pfa_summary_is_file(const char *path)
+bool pfa_summary_is_file(int fd)
 {
     char start[sizeof PFA_SUMMARY_MAGIC - 1];
-    pfa_memory_file_t *from = pfa_memory_file_open(path);
-    bool is = from != NULL && fread(start, 1, sizeof start, from->file) == sizeof start &&
-              memcmp(start, PFA_SUMMARY_MAGIC, sizeof start) == 0;
-    pfa_memory_file_close(from);
-    return is;
+    return pfa_file_read(fd, start, sizeof start, 0) == 0 && memcmp(start, PFA_SUMMARY_MAGIC, sizeof start) == 0;
 }
 
-bool pfa_summary_read(const char *path, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
+bool pfa_summary_read(const char *path, int fd, pfa_summary_t **runs, size_t *count, size_t *room, pfa_symbols_t *texts,
                       char **why)
 {
-    reading_t reading = {.path = path, .from = pfa_memory_file_open(path), .texts = texts};
+    reading_t reading = {
+        .path = path, .from = fd < 0 ? pfa_memory_file_open(path) : pfa_memory_file_of(fd), .texts = texts};
     bool fine = reading.from != NULL && read_head(&reading) && read_runs(&reading, runs, count, room);
     if (!fine && reading.from == NULL) {
         *why = pfa_memory_format("cannot read %s: %s", path, strerror(errno));

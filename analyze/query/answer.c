@@ -20,6 +20,7 @@ static void make(void *to)
     making->answer->memory = making->memory;
     pfa_query_open(&making->answer->query, making->session, making->question);
     making->error = making->collect(making->answer, making->options);
+    pfa_query_rest(&making->answer->query);
 }
 
 int pfa_answer_make(void **answer, size_t size, pfa_session_t *session, const pfa_question_t *question,
@@ -60,30 +61,42 @@ typedef struct writing {
     void *answer;
     void (*write)(void *answer, void *to);
     void *to;
+    bool *missed; /* names that were looked for in vain before, by module */
+    size_t missed_count;
 } writing_t;
 
-/* Names that a writer looked for in vain are remarked on by that one alone. */
+static void note_missed(void *to)
+{
+    writing_t *writing = to;
+    const pfa_stacks_t *stacks = &((pfa_answer_t *)writing->answer)->query.stacks;
+    writing->missed_count = stacks->missed_room;
+    writing->missed = pfa_memory_copy(stacks->missed, writing->missed_count * sizeof *writing->missed);
+}
+
 static void write_answer(void *to)
 {
     const writing_t *writing = to;
-    pfa_stacks_t *stacks = &((pfa_answer_t *)writing->answer)->query.stacks;
-    size_t known = stacks->missed_room;
-    bool *missed = pfa_memory_copy(stacks->missed, known * sizeof *missed);
     writing->write(writing->answer, writing->to);
-    for (size_t i = 0; i < stacks->missed_room; i++) {
-        stacks->missed[i] = i < known && missed[i];
-    }
-    pfa_memory_free(missed);
 }
 
-/* Writers add remarks of their own: each begins with those that were there. */
+/* Writers add remarks of their own, and look for names: what they remark on is what was there before, and theirs alone, also if the
+ * writer before was left in the middle. */
 int pfa_answer_write(void *answer, void (*write)(void *answer, void *to), void *to)
 {
     writing_t writing = {.answer = answer, .write = write, .to = to};
+    pfa_memory_t *memory = ((pfa_answer_t *)answer)->memory;
     pfa_query_t *query = &((pfa_answer_t *)answer)->query;
     size_t remarks = query->remarks.count;
     double unasked = query->unasked;
-    int error = pfa_memory_work(((pfa_answer_t *)answer)->memory, write_answer, &writing);
+    int error = pfa_memory_work(memory, note_missed, &writing);
+    if (error != 0) {
+        return error;
+    }
+    error = pfa_memory_work(memory, write_answer, &writing);
+    for (size_t i = 0; i < query->stacks.missed_room; i++) {
+        query->stacks.missed[i] = i < writing.missed_count && writing.missed[i];
+    }
+    pfa_memory_free(writing.missed);
     while (query->remarks.count > remarks) {
         pfa_memory_free(query->remarks.list[--query->remarks.count]);
     }

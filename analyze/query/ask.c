@@ -226,27 +226,59 @@ static void close_session(void *session)
     pfa_session_close(session);
 }
 
-static bool find_in_file(pfa_query_t *query, pfa_where_set_t *set)
+/* Files that sets are of, each asked by a query of its own. */
+typedef struct other {
+    struct other *next;
+    const char *file;
+    void **session; /* held */
+    pfa_query_t query;
+} other_t;
+
+static other_t *find_other(pfa_query_t *query, const char *file, other_t **others)
 {
-    pfa_query_t other;
+    for (other_t *other = *others; other != NULL; other = other->next) {
+        if (strcmp(other->file, file) == 0) {
+            other->query.sets_known = false; /* of the next set's expression */
+            return other;
+        }
+    }
+    other_t *other = pfa_memory_get(1, sizeof *other);
     pfa_session_t *session;
-    sums_t sums = {.list = NULL};
-    void **held = pfa_memory_hold(close_session);
-    int error = pfa_session_open(&session, pfa_session_options(query->session), &set->file, 1);
+    other->file = file;
+    other->session = pfa_memory_hold(close_session);
+    int error = pfa_session_open(&session, pfa_session_options(query->session), &file, 1);
     if (error != 0) {
         pfa_memory_leave(error);
     }
-    *held = session;
-    pfa_query_open(&other, session, NULL);
-    bool found = other.source_count != 0 && sum_up(&other, set, &sums);
+    *other->session = session;
+    pfa_query_open(&other->query, session, NULL);
+    other->next = *others;
+    *others = other;
+    return other;
+}
+
+static void close_others(other_t *others)
+{
+    while (others != NULL) {
+        other_t *next = others->next;
+        pfa_query_close(&others->query);
+        pfa_memory_free(others->session);
+        pfa_memory_free(others);
+        others = next;
+    }
+}
+
+static bool find_in_file(pfa_query_t *query, pfa_where_set_t *set, other_t **others)
+{
+    pfa_query_t *other = &find_other(query, set->file, others)->query;
+    sums_t sums = {.list = NULL};
+    bool found = other->source_count != 0 && sum_up(other, set, &sums);
     if (found) {
-        fill_from(query, set, &other, &sums);
+        fill_from(query, set, other, &sums);
     } else {
-        query->trouble = other.trouble != PFA_TROUBLE_NONE ? other.trouble : PFA_TROUBLE_READING;
+        query->trouble = other->trouble != PFA_TROUBLE_NONE ? other->trouble : PFA_TROUBLE_READING;
     }
     pfa_memory_free(sums.list);
-    pfa_query_close(&other);
-    pfa_memory_free(held);
     return found;
 }
 
@@ -291,6 +323,7 @@ bool pfa_query_find_sets(pfa_query_t *query)
     query->sets_known = true; /* the walks below need no others */
     pfa_where_set_t *sets = pfa_where_sets(query->where, &count);
     bool all = true;
+    other_t *others = NULL;
     sums_t stacks = {.list = NULL};
     pfa_where_set_t any = {.where = NULL};
     if (count != 0) {
@@ -300,12 +333,13 @@ bool pfa_query_find_sets(pfa_query_t *query)
     for (size_t i = 0; i < count && all; i++) {
         sums_t sums = {.list = NULL};
         if (sets[i].file != NULL) {
-            all = find_in_file(query, &sets[i]);
+            all = find_in_file(query, &sets[i], &others);
         } else if ((all = sum_up(query, &sets[i], &sums))) {
             fill_own(query, &sets[i], &sums);
         }
         pfa_memory_free(sums.list);
     }
+    close_others(others);
     query->sets_known = all;
     return all;
 }

@@ -21,11 +21,15 @@ static void free_source(pfa_source_t *source)
     pfa_memory_free(source->stack_of);
     pfa_notes_free(&source->missing);
     pfa_notes_free(&source->remarks);
+    pfa_session_give_back(source->picture);
+    source->picture = NULL;
 }
 
 static void add_source(pfa_query_t *query, size_t number)
 {
-    const pfa_session_trace_t *facts = pfa_session_trace(query->session, number);
+    pfa_taken_t *picture;
+    pfa_session_trace_t known = pfa_session_look(query->session, number, &picture);
+    const pfa_session_trace_t *facts = &known;
     pfa_source_t *source = &query->sources[query->source_count];
     *source = (pfa_source_t){.path = facts->shown,
                              .program = facts->program,
@@ -48,7 +52,8 @@ static void add_source(pfa_query_t *query, size_t number)
                              .threads = facts->threads,
                              .thread_count = facts->thread_count,
                              .tags = facts->tags,
-                             .tag_count = facts->tag_count};
+                             .tag_count = facts->tag_count,
+                             .picture = picture};
     pfa_notes_join(&source->remarks, &facts->same);
     query->sampled = query->sampled || source->sampled;
     query->has_accesses = query->has_accesses || source->has_accesses;
@@ -131,6 +136,14 @@ void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_questi
     }
     place_in_time(query);
     pfa_notes_join(&query->unread, pfa_session_unread(session));
+}
+
+void pfa_query_rest(pfa_query_t *query)
+{
+    for (size_t i = 0; i < query->source_count; i++) {
+        pfa_session_give_back(query->sources[i].picture);
+        query->sources[i].picture = NULL;
+    }
 }
 
 void pfa_query_close(pfa_query_t *query)

@@ -43,6 +43,8 @@ typedef struct pfa_source {
     size_t thread_count;               /* up to the highest; tid 0: not known */
     char *const *tags;                 /* likewise; NULL: not known */
     size_t tag_count;
+    pfa_taken_t
+        *picture; /* of a process that goes on, as all walks see it; NULL: there is none, or there are no more walks */
     pfa_tally_t tally;   /* of all its chunks, whatever is asked for; after the first walk */
     pfa_notes_t missing; /* likewise */
     pfa_notes_t remarks;
@@ -162,6 +164,8 @@ static inline uint32_t pfa_lane_of(uint32_t group)
 /* Asks a question; NULL asks for all chunks, by stack. The session, which has at least one trace, and the question have to stay. */
 void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_question_t *question);
 void pfa_query_close(pfa_query_t *query);
+/* There are no more walks, but the query stays: what it has open for them is closed. */
+void pfa_query_rest(pfa_query_t *query);
 
 /* One walk through all chunks that are asked for: first those that died, in about the order of their deaths within each
  * thread, then those that are alive, source by source. 0, or an error number: a file can no longer be read, which was said,

@@ -16,15 +16,24 @@
 /* So many stay open though nobody asks them. */
 enum { KEPT_OPEN = 16 };
 
-typedef struct file {
-    pfa_session_trace_t facts;
-    int rank; /* of files of the same recording: the highest is taken */
-    pfa_blocks_t blocks;
-    /* Under the session's lock: */
-    pfa_memory_t *memory; /* of the trace; NULL: it is not open */
+/* A trace that is open, in an arena of its own. */
+typedef struct pfa_opened {
+    pfa_memory_t *memory;
     pfa_trace_t *trace;
+    /* Under the session's lock: */
     unsigned users;
     uint64_t last_used;
+    bool old; /* there is a newer one: it is closed once nobody has it */
+} opened_t;
+
+typedef struct file {
+    pfa_session_trace_t facts; /* from opening it first */
+    int rank;                  /* of files of the same recording: the highest is taken */
+    pfa_blocks_t first;        /* which file it was then; without the list */
+    /* Under the session's lock: */
+    opened_t *opened; /* NULL: it is not open */
+    bool opening;     /* somebody opens it, without the lock */
+    bool changes;     /* since it was opened first, so that facts are to be found out for each question */
 } file_t;
 
 struct pfa_session {
@@ -36,7 +45,9 @@ struct pfa_session {
     size_t room;
     pfa_notes_t unread;
     pfa_trouble_t trouble;
-    pthread_mutex_t lock; /* of which traces are open; a trace is opened under it */
+    bool owns_files;
+    pthread_mutex_t lock; /* of which traces are open; of ours, that of options.files is taken under it, and memory's */
+    pthread_cond_t ready; /* somebody has opened a trace, or failed to */
     uint64_t uses;
     size_t open;
 };
@@ -44,7 +55,7 @@ struct pfa_session {
 typedef struct opening {
     pfa_session_t *session;
     const char *path;
-    const pfa_blocks_t *known;
+    opened_t *opened;
     pfa_trace_t *trace;
     char *why; /* of the arena of the trace */
 } opening_t;
@@ -53,8 +64,9 @@ typedef struct opening {
 static void open_trace(void *to)
 {
     opening_t *opening = to;
-    opening->trace =
-        pfa_trace_open_again(opening->path, &opening->session->options.watch, opening->known, &opening->why);
+    const pfa_session_options_t *options = &opening->session->options;
+    opening->opened = pfa_memory_get(1, sizeof *opening->opened);
+    opening->trace = pfa_trace_open_of(options->files, opening->path, &options->watch, options->threads, &opening->why);
     for (size_t i = 0; opening->trace != NULL && i < opening->trace->module_list_count; i++) {
         const pfa_module_list_t *list = &opening->trace->module_lists[i];
         for (size_t j = 0; j < list->count; j++) {
@@ -63,24 +75,21 @@ static void open_trace(void *to)
     }
 }
 
-/* An open trace in an arena of its own; NULL: *why is the caller's, or *error is not 0. */
-static pfa_trace_t *open_in(pfa_session_t *session, const char *path, const pfa_blocks_t *known, pfa_memory_t **memory,
-                            char **why, int *error)
+enum { WHY_SIZE = PATH_MAX + 256 };
+
+/* An open trace; NULL: `why` says why, or *error is not 0. It does not leave the caller's work. */
+static opened_t *open_path(pfa_session_t *session, const char *path, char why[WHY_SIZE], int *error)
 {
-    opening_t opening = {.session = session, .path = path, .known = known};
+    opening_t opening = {.session = session, .path = path};
     pfa_memory_t *own = pfa_memory_new();
-    char text[PATH_MAX + 256] = "";
-    *why = NULL;
     *error = own != NULL ? pfa_memory_work(own, open_trace, &opening) : ENOMEM;
     if (*error == 0 && opening.trace != NULL) {
-        *memory = own;
-        return opening.trace;
+        opening.opened->memory = own;
+        opening.opened->trace = opening.trace;
+        return opening.opened;
     }
-    snprintf(text, sizeof text, "%s", opening.why != NULL ? opening.why : path);
+    snprintf(why, WHY_SIZE, "%s", opening.why != NULL ? opening.why : path);
     pfa_memory_delete(own);
-    if (*error == 0) {
-        *why = pfa_memory_copy(text, strlen(text));
-    }
     return NULL;
 }
 
@@ -171,11 +180,20 @@ static char *copy_text(const char *text)
     return text != NULL ? pfa_memory_text(text, strlen(text)) : NULL;
 }
 
-static void fill_facts(pfa_session_t *session, pfa_session_trace_t *facts, const pfa_trace_t *trace)
+/* What its first block says is what the trace says. */
+static bool is_start_known(const pfa_trace_t *trace)
+{
+    const pfa_block_t *first = &trace->blocks.list[0];
+    return trace->has_start && first->offset == 0 && first->kind == PFA_BLOCK_START;
+}
+
+/* But for what stays: its names, and what is remarked on. */
+static void fill_facts(pfa_session_trace_t *facts, const pfa_trace_t *trace)
 {
     enum { TICKS = 1 << 30 };
     facts->program = copy_text(trace->program);
     facts->command = copy_text(trace->command);
+    facts->known_start = is_start_known(trace);
     facts->start = trace->start;
     facts->end = find_end(trace);
     facts->ns_per_tick = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9 / TICKS;
@@ -187,7 +205,6 @@ static void fill_facts(pfa_session_t *session, pfa_session_trace_t *facts, const
     facts->ending = name_ending(trace);
     facts->counters = trace->counters;
     facts->node_count = trace->node_count;
-    facts->bad_names = !pfa_symbolblock_read(trace, session->symbols);
     copy_threads(facts, trace);
     copy_tags(facts, trace);
 }
@@ -210,12 +227,16 @@ static void leave_out(pfa_session_t *session, const char *why)
 }
 
 /* The number that a recording gave itself is a random one; the rest is in case that there was none to be had. */
+static bool is_same_recording(const pfa_trace_start_t *one, const pfa_trace_start_t *other)
+{
+    return one->session == other->session && one->pid == other->pid && one->counter == other->counter;
+}
+
 static file_t *find_same(const pfa_session_t *session, const file_t *file)
 {
     for (size_t i = 0; file->facts.known_start && i < session->count; i++) {
-        const pfa_trace_start_t *start = &session->files[i]->facts.start;
-        if (session->files[i]->facts.known_start && start->session == file->facts.start.session &&
-            start->pid == file->facts.start.pid && start->counter == file->facts.start.counter) {
+        const pfa_session_trace_t *facts = &session->files[i]->facts;
+        if (facts->known_start && is_same_recording(&facts->start, &file->facts.start)) {
             return session->files[i];
         }
     }
@@ -232,12 +253,16 @@ static int rank_of(const pfa_trace_t *trace)
     return rank;
 }
 
-static void close_file(pfa_session_t *session, file_t *file)
+/* Under the session's lock: no more will get this one. */
+static void retire(pfa_session_t *session, file_t *file)
 {
-    pfa_memory_delete(file->memory);
-    file->memory = NULL;
-    file->trace = NULL;
+    opened_t *opened = file->opened;
+    file->opened = NULL;
     session->open--;
+    opened->old = true;
+    if (opened->users == 0) {
+        pfa_memory_delete(opened->memory);
+    }
 }
 
 /* Those that nobody asks, the longest unused first, until few enough are open. */
@@ -247,22 +272,23 @@ static void close_unused(pfa_session_t *session)
         file_t *oldest = NULL;
         for (size_t i = 0; i < session->count; i++) {
             file_t *file = session->files[i];
-            if (file->memory != NULL && file->users == 0 && (oldest == NULL || file->last_used < oldest->last_used)) {
+            if (file->opened != NULL && file->opened->users == 0 &&
+                (oldest == NULL || file->opened->last_used < oldest->opened->last_used)) {
                 oldest = file;
             }
         }
         if (oldest == NULL) {
             return;
         }
-        close_file(session, oldest);
+        retire(session, oldest);
     }
 }
 
-/* What its first block says is what the trace says. */
-static bool is_start_known(const pfa_trace_t *trace)
+static void put_opened(pfa_session_t *session, file_t *file, opened_t *opened)
 {
-    const pfa_block_t *first = &trace->blocks.list[0];
-    return trace->has_start && first->offset == 0 && first->kind == PFA_BLOCK_START;
+    file->opened = opened;
+    opened->last_used = ++session->uses;
+    session->open++;
 }
 
 /* Takes one of two files of the same recording; the other is left out. True: it is the new one, in the place of the old one. */
@@ -282,8 +308,8 @@ static bool choose(pfa_session_t *session, file_t *same, file_t *file)
     pfa_session_say(session, text);
     pfa_memory_free(text);
     pfa_notes_add(&same->facts.same, "%s is the same recording and was left out", other->facts.shown);
-    if (other->memory != NULL) {
-        close_file(session, other);
+    if (other->opened != NULL) {
+        retire(session, other);
     }
     return better;
 }
@@ -291,32 +317,35 @@ static bool choose(pfa_session_t *session, file_t *same, file_t *file)
 /* With the arena of the session. */
 static void drop_trace(void *object)
 {
-    pfa_memory_delete(((file_t *)object)->memory);
+    const file_t *file = object;
+    if (file->opened != NULL) {
+        pfa_memory_delete(file->opened->memory);
+    }
 }
 
 static void add_file(pfa_session_t *session, const char *path)
 {
-    char *why;
+    char why[WHY_SIZE];
     int error;
     file_t *file = pfa_memory_object(sizeof *file, drop_trace);
     file->facts.path = pfa_memory_copy(path, strlen(path));
     file->facts.shown = pfa_memory_text(path, strlen(path));
-    file->trace = open_in(session, path, NULL, &file->memory, &why, &error);
+    opened_t *opened = open_path(session, path, why, &error);
     if (error != 0) {
         pfa_memory_leave(error);
     }
-    if (file->trace == NULL) {
+    if (opened == NULL) {
         leave_out(session, why);
-        pfa_memory_free(why);
         return;
     }
-    session->open++;
-    file->last_used = ++session->uses;
-    file->rank = rank_of(file->trace);
-    file->facts.known_start = is_start_known(file->trace);
-    file->facts.start = file->trace->start;
-    file->blocks = file->trace->blocks;
-    file->blocks.list = pfa_memory_copy(file->blocks.list, file->blocks.count * sizeof *file->blocks.list);
+    put_opened(session, file, opened);
+    const pfa_trace_t *trace = opened->trace;
+    file->rank = rank_of(trace);
+    file->facts.known_start = is_start_known(trace);
+    file->facts.start = trace->start;
+    file->first = trace->blocks;
+    file->first.list = NULL;
+    file->changes = trace->running;
     file_t *same = find_same(session, file);
     bool taken = same == NULL;
     if (same != NULL) {
@@ -327,7 +356,11 @@ static void add_file(pfa_session_t *session, const char *path)
         session->files[session->count++] = file;
     }
     if (taken) {
-        fill_facts(session, &file->facts, file->trace);
+        fill_facts(&file->facts, trace);
+        file->facts.bad_names = !pfa_symbolblock_read(trace, session->symbols);
+        if (file->changes) {
+            retire(session, file); /* each question has one of its own */
+        }
     }
     close_unused(session);
 }
@@ -365,8 +398,13 @@ int pfa_session_open(pfa_session_t **made, const pfa_session_options_t *options,
         return ENOMEM;
     }
     session->options = options != NULL ? *options : usual;
+    session->owns_files = session->options.files == NULL;
+    if (session->owns_files) {
+        session->options.files = pfa_files_new();
+    }
     pthread_mutex_init(&session->lock, NULL);
-    session->memory = pfa_memory_new();
+    pthread_cond_init(&session->ready, NULL);
+    session->memory = session->options.files != NULL ? pfa_memory_new() : NULL;
     int error = session->memory != NULL ? pfa_memory_work(session->memory, start, &starting) : ENOMEM;
     if (error != 0) {
         pfa_session_close(session);
@@ -380,6 +418,10 @@ void pfa_session_close(pfa_session_t *session)
 {
     if (session != NULL) {
         pfa_memory_delete(session->memory);
+        if (session->owns_files) {
+            pfa_files_free(session->options.files);
+        }
+        pthread_cond_destroy(&session->ready);
         pthread_mutex_destroy(&session->lock);
         free(session);
     }
@@ -420,75 +462,110 @@ const pfa_session_trace_t *pfa_session_trace(const pfa_session_t *session, size_
     return &session->files[number]->facts;
 }
 
-/* Of a ticket, also when its arena is deleted. */
+/* Of a ticket, also when its arena is deleted. What goes on is not kept open: its live table may be in memory. */
 static void give_back(void *object)
 {
     const pfa_taken_t *taken = object;
-    if (taken->own != NULL) {
-        pfa_memory_delete(taken->own);
-    } else if (taken->trace != NULL) {
+    opened_t *opened = taken->opened;
+    if (opened != NULL) {
         pfa_session_t *session = taken->session;
+        file_t *file = session->files[taken->number];
         pthread_mutex_lock(&session->lock);
-        session->files[taken->number]->users--;
+        opened->users--;
+        if (opened->users == 0 && opened->old) {
+            pfa_memory_delete(opened->memory);
+        } else if (opened->users == 0 && opened->trace->running) {
+            retire(session, file);
+        }
         close_unused(session);
         pthread_mutex_unlock(&session->lock);
     }
 }
 
-/* Opens it if it is not. An error number: it is not open. */
-static int open_shared(pfa_session_t *session, file_t *file, char **why)
+/* Without the lock, which others may want meanwhile. NULL: as open_path. */
+static opened_t *open_again(pfa_session_t *session, file_t *file, char why[WHY_SIZE], int *error)
 {
-    int error = 0;
-    if (file->trace == NULL) {
-        file->trace = open_in(session, file->facts.path, &file->blocks, &file->memory, why, &error);
-        session->open += file->trace != NULL;
+    file->opening = true;
+    pthread_mutex_unlock(&session->lock);
+    opened_t *opened = open_path(session, file->facts.path, why, error);
+    if (opened != NULL && !is_same_recording(&opened->trace->start, &file->facts.start)) {
+        snprintf(why, WHY_SIZE, "%s is another recording now", file->facts.path);
+        pfa_memory_delete(opened->memory);
+        opened = NULL;
     }
-    if (file->trace != NULL) {
-        file->users++;
-        file->last_used = ++session->uses;
-        close_unused(session);
-    }
-    return error;
+    pthread_mutex_lock(&session->lock);
+    file->opening = false;
+    pthread_cond_broadcast(&session->ready);
+    return opened;
 }
 
-typedef struct sharing {
-    pfa_session_t *session;
-    file_t *file;
-    char **why;
-    int error;
-} sharing_t;
-
-static void share(void *to)
+/* Under the lock. With `anew`, of a process that goes on one is opened now, unless somebody has one. */
+static opened_t *find_opened(pfa_session_t *session, file_t *file, bool anew, char why[WHY_SIZE], int *error)
 {
-    sharing_t *sharing = to;
-    sharing->error = open_shared(sharing->session, sharing->file, sharing->why);
+    *error = 0;
+    while (file->opening) {
+        pthread_cond_wait(&session->ready, &session->lock);
+    }
+    if (file->opened != NULL && anew && file->opened->trace->running && file->opened->users == 0) {
+        retire(session, file);
+    }
+    if (file->opened == NULL) {
+        opened_t *opened = open_again(session, file, why, error);
+        if (opened == NULL) {
+            return NULL;
+        }
+        put_opened(session, file, opened);
+        file->changes =
+            file->changes || opened->trace->running || !pfa_blocks_are_of_same(&file->first, &opened->trace->blocks);
+    }
+    file->opened->users++;
+    file->opened->last_used = ++session->uses;
+    close_unused(session);
+    return file->opened;
+}
+
+static pfa_taken_t *take(pfa_session_t *session, size_t number, bool anew, char why[WHY_SIZE])
+{
+    pfa_taken_t *taken = pfa_memory_object(sizeof *taken, give_back);
+    int error;
+    *taken = (pfa_taken_t){.session = session, .number = number};
+    pthread_mutex_lock(&session->lock);
+    taken->opened = find_opened(session, session->files[number], anew, why, &error);
+    pthread_mutex_unlock(&session->lock);
+    if (error != 0) {
+        pfa_memory_leave(error);
+    }
+    if (taken->opened == NULL) {
+        pfa_memory_free(taken);
+        return NULL;
+    }
+    taken->trace = taken->opened->trace;
+    return taken;
 }
 
 pfa_taken_t *pfa_session_take(pfa_session_t *session, size_t number, char **why)
 {
-    pfa_taken_t *taken = pfa_memory_object(sizeof *taken, give_back);
-    file_t *file = session->files[number];
-    int error;
-    *why = NULL;
-    *taken = (pfa_taken_t){.session = session, .number = number};
-    if (file->facts.running) {
-        taken->trace = open_in(session, file->facts.path, NULL, &taken->own, why, &error);
-    } else {
-        sharing_t sharing = {.session = session, .file = file, .why = why};
-        pthread_mutex_lock(&session->lock);
-        error = pfa_memory_work(pfa_memory_arena(), share, &sharing);
-        taken->trace = error == 0 ? file->trace : NULL;
-        pthread_mutex_unlock(&session->lock);
-        error = error != 0 ? error : sharing.error;
-    }
-    if (error != 0) {
-        pfa_memory_leave(error);
-    }
-    if (taken->trace == NULL) {
-        pfa_memory_free(taken);
-        return NULL;
-    }
+    char text[WHY_SIZE];
+    pfa_taken_t *taken = take(session, number, false, text);
+    *why = taken == NULL ? pfa_memory_copy(text, strlen(text)) : NULL;
     return taken;
+}
+
+pfa_session_trace_t pfa_session_look(pfa_session_t *session, size_t number, pfa_taken_t **picture)
+{
+    char why[WHY_SIZE]; /* of what is gone whoever walks through it will say so */
+    const file_t *file = session->files[number];
+    pfa_session_trace_t facts = file->facts;
+    pthread_mutex_lock(&session->lock);
+    bool changes = file->changes;
+    pthread_mutex_unlock(&session->lock);
+    *picture = changes ? take(session, number, true, why) : NULL;
+    if (*picture != NULL) {
+        facts.threads = NULL;
+        facts.tags = NULL;
+        fill_facts(&facts, (*picture)->trace);
+    }
+    return facts;
 }
 
 void pfa_session_give_back(pfa_taken_t *taken)

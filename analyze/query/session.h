@@ -2,7 +2,8 @@
  *
  * Any number of threads may ask a session at the same time. A trace is open while somebody asks it; of those that nobody asks, the last
  * few stay open. Of the others the list of their blocks is kept, so that they are not verified again. A trace of a process that goes on
- * is opened anew each time, since each time there is more in it. */
+ * is opened anew for each question, since each time there is more in it: all walks of a question see the same picture of it, and so do
+ * questions that are asked at the same time. */
 #ifndef PFA_ANALYZE_QUERY_SESSION_H
 #define PFA_ANALYZE_QUERY_SESSION_H
 
@@ -10,6 +11,7 @@
 #include "analyze/base/notes.h"
 #include "analyze/base/progress.h"
 #include "analyze/names/symbols.h"
+#include "analyze/trace/files.h"
 
 /* Scores of allocation points, by stack of the query, as expressions ask for them; NAN: not known. */
 typedef enum pfa_asked_score {
@@ -39,6 +41,7 @@ typedef struct pfa_session_options {
     unsigned threads;       /* that a walk may have; 0: as many as there are processors. Answers do not depend on it */
     const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS; NULL: none is asked */
     double debuginfod_wait; /* seconds, in vain; 0: as usual */
+    pfa_files_t *files;     /* that sessions have in common, and that outlive them; NULL: the session has its own */
 } pfa_session_options_t;
 
 /* What could not be read; the worst counts. */
@@ -63,7 +66,7 @@ pfa_trouble_t pfa_session_trouble(const pfa_session_t *session);
 /* Tells who is told. */
 void pfa_session_say(const pfa_session_t *session, const char *text);
 
-/* For analyze/query alone: what is known of a trace from opening it. */
+/* For analyze/query alone: what is known of a trace from opening it. As pfa_session_trace tells it, it stays as it is. */
 typedef struct pfa_session_trace {
     char *path;  /* as it was given */
     char *shown; /* for people to read */
@@ -90,16 +93,22 @@ typedef struct pfa_session_trace {
 } pfa_session_trace_t;
 
 const pfa_session_trace_t *pfa_session_trace(const pfa_session_t *session, size_t number);
+
 /* An open trace, for reading: many may have it. It is given back with the arena of who took it, too. */
 typedef struct pfa_taken {
     const pfa_trace_t *trace;
     pfa_session_t *session;
     size_t number;
-    pfa_memory_t *own; /* of a trace that nobody else has */
+    struct pfa_opened *opened;
 } pfa_taken_t;
 
-/* NULL: it can no longer be opened, *why says why, and the caller frees it. */
+/* For a question that begins: what is known of the trace now. Of a process that goes on it is what is found out now, in the caller's
+ * arena, and *picture, if not NULL then, is to be given back once the question has no more walks: until then all who take the trace
+ * get this picture. */
+pfa_session_trace_t pfa_session_look(pfa_session_t *session, size_t number, pfa_taken_t **picture);
+/* NULL: it can no longer be opened, or is another recording now, *why says why, and the caller frees it. */
 pfa_taken_t *pfa_session_take(pfa_session_t *session, size_t number, char **why);
+/* NULL is none. */
 void pfa_session_give_back(pfa_taken_t *taken);
 
 #endif

@@ -1,20 +1,14 @@
 /* Owns the way from the bytes of a trace file to the payloads of its blocks. See analyze/trace/blocks.h. */
 #include "analyze/trace/blocks.h"
 #include "analyze/base/memory.h"
-#include "analyze/base/progress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
-
-enum { SEARCH_STEP = 1 << 20 };
-/* A payload is at most so much longer than what is stored of it: nobody gets much memory for few bytes. */
-enum { RATIO_MAX = 4096, RATIO_FREE = 1 << 20 };
 
 int pfa_file_read(int fd, void *to, size_t size, uint64_t offset)
 {
@@ -42,126 +36,6 @@ void pfa_bytes_free(pfa_bytes_t *bytes)
     *bytes = (pfa_bytes_t){.bytes = NULL};
 }
 
-static bool sizes_plausible(const pfa_block_header_t *header, uint64_t left)
-{
-    if (header->stored_size > left || header->raw_size > PFA_BLOCK_RAW_MAX) {
-        return false;
-    }
-    if ((header->flags & PFA_BLOCK_COMPRESSED) == 0) {
-        return header->raw_size == header->stored_size;
-    }
-    return header->raw_size <= RATIO_FREE + (uint64_t)RATIO_MAX * header->stored_size &&
-           header->stored_size <= 2 * (uint64_t)PFA_BLOCK_RAW_MAX;
-}
-
-/* Whether a whole block is at `offset`. *wasted grows by what was read in vain. */
-static int verify(int fd, uint64_t offset, uint64_t size, pfa_bytes_t *payload, pfa_block_header_t *header,
-                  uint64_t *wasted)
-{
-    if (size - offset < sizeof *header) {
-        return ENODATA;
-    }
-    int error = pfa_file_read(fd, header, sizeof *header, offset);
-    if (error != 0) {
-        return error;
-    }
-    if (header->magic != PFA_BLOCK_MAGIC || !sizes_plausible(header, size - offset - sizeof *header)) {
-        return EBADMSG;
-    }
-    pfa_bytes_room(payload, header->stored_size);
-    error = pfa_file_read(fd, payload->bytes, header->stored_size, offset + sizeof *header);
-    if (error == 0 && pfa_block_checksum(header, payload->bytes) != header->checksum) {
-        error = EBADMSG;
-    }
-    *wasted += error != 0 ? header->stored_size : 0;
-    return error;
-}
-
-/* The part of the file that the search for a magic number has read: bytes.size of it from `offset` on. */
-typedef struct search {
-    pfa_bytes_t bytes;
-    uint64_t offset;
-} search_t;
-
-static bool read_part(search_t *search, int fd, uint64_t offset, uint64_t size, uint64_t *wasted)
-{
-    pfa_bytes_room(&search->bytes, SEARCH_STEP);
-    search->offset = offset;
-    search->bytes.size = size - offset < SEARCH_STEP ? (size_t)(size - offset) : SEARCH_STEP;
-    *wasted += search->bytes.size;
-    if (pfa_file_read(fd, search->bytes.bytes, search->bytes.size, offset) != 0) {
-        search->bytes.size = 0;
-    }
-    return search->bytes.size != 0;
-}
-
-/* The next place from `offset` on where a block's magic number is, or `size`. Offsets only grow from call to call. */
-static uint64_t find_magic(search_t *search, int fd, uint64_t offset, uint64_t size, uint64_t *wasted)
-{
-    static const uint32_t magic = PFA_BLOCK_MAGIC;
-    while (offset < size && size - offset >= sizeof magic) {
-        uint64_t end = search->offset + search->bytes.size;
-        if ((offset >= end || end - offset < sizeof magic) && !read_part(search, fd, offset, size, wasted)) {
-            break;
-        }
-        size_t from = (size_t)(offset - search->offset);
-        const uint8_t *bytes = search->bytes.bytes;
-        const uint8_t *found = memmem(bytes + from, search->bytes.size - from, &magic, sizeof magic);
-        if (found != NULL) {
-            return search->offset + (uint64_t)(found - bytes);
-        }
-        offset = search->offset + search->bytes.size - (sizeof magic - 1);
-    }
-    return size;
-}
-
-static void add_block(pfa_blocks_t *blocks, const pfa_block_header_t *header, uint64_t offset)
-{
-    blocks->list = pfa_memory_grow(blocks->list, &blocks->room, blocks->count + 1, sizeof *blocks->list);
-    blocks->list[blocks->count++] = (pfa_block_t){.offset = offset,
-                                                  .time = header->time,
-                                                  .raw_size = header->raw_size,
-                                                  .stored_size = header->stored_size,
-                                                  .kind = header->kind,
-                                                  .flags = header->flags};
-    blocks->damages += offset != blocks->end;
-    blocks->skipped += offset - blocks->end;
-    blocks->end = offset + sizeof *header + header->stored_size;
-}
-
-int pfa_blocks_scan(int fd, const pfa_watch_t *watch, pfa_blocks_t *blocks)
-{
-    uint64_t size = blocks->size;
-    pfa_bytes_t payload = {.bytes = NULL};
-    search_t search = {.offset = 0};
-    pfa_progress_t progress;
-    uint64_t wasted = 0;
-    int error = 0;
-    pfa_progress_begin(&progress, watch, "verifying", size);
-    for (uint64_t offset = 0; offset < size;) {
-        pfa_block_header_t header;
-        error = verify(fd, offset, size, &payload, &header, &wasted);
-        uint64_t next = offset + sizeof header + header.stored_size;
-        if (error == 0) {
-            add_block(blocks, &header, offset);
-        } else if (error != EBADMSG && error != ENODATA) {
-            break;
-        } else if (wasted > 16 * size + PFA_BLOCK_RAW_MAX) {
-            blocks->given_up = true;
-            break;
-        } else {
-            next = find_magic(&search, fd, offset + 1, size, &wasted);
-        }
-        pfa_progress_step(&progress, next - offset);
-        offset = next;
-        error = 0;
-    }
-    pfa_progress_end(&progress);
-    pfa_bytes_free(&search.bytes);
-    pfa_bytes_free(&payload);
-    return error == EBADMSG || error == ENODATA ? 0 : error;
-}
-
 void pfa_blocks_free(pfa_blocks_t *blocks)
 {
     pfa_memory_free(blocks->list);
@@ -170,7 +44,6 @@ void pfa_blocks_free(pfa_blocks_t *blocks)
 
 struct pfa_loader {
     int fd;
-    bool owns;
     ZSTD_DCtx *context;
     pfa_bytes_t stored;
 };
@@ -179,9 +52,6 @@ static void free_context(void *object)
 {
     const pfa_loader_t *loader = object;
     (void)ZSTD_freeDCtx(loader->context);
-    if (loader->owns) {
-        close(loader->fd);
-    }
 }
 
 pfa_loader_t *pfa_loader_new(int fd)
@@ -195,23 +65,6 @@ pfa_loader_t *pfa_loader_new(int fd)
     }
     (void)ZSTD_DCtx_setParameter(loader->context, ZSTD_d_windowLogMax, WINDOW_LOG);
     return loader;
-}
-
-pfa_loader_t *pfa_loader_open(const char *path)
-{
-    pfa_loader_t *loader = pfa_loader_new(-1);
-    loader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    loader->owns = loader->fd >= 0;
-    if (!loader->owns) {
-        pfa_loader_free(loader);
-        return NULL;
-    }
-    return loader;
-}
-
-int pfa_loader_fd(const pfa_loader_t *loader)
-{
-    return loader->fd;
 }
 
 void pfa_loader_free(pfa_loader_t *loader)

@@ -46,17 +46,21 @@ int pfa_file_read(int fd, void *to, size_t size, uint64_t offset);
 void pfa_bytes_room(pfa_bytes_t *bytes, size_t size);
 void pfa_bytes_free(pfa_bytes_t *bytes);
 
-/* Finds all whole blocks of the file, which is blocks->size long, verifying every checksum. 0 or an error number. */
-int pfa_blocks_scan(int fd, const pfa_watch_t *watch, pfa_blocks_t *blocks);
+/* Finds all whole blocks of the file, which is blocks->size long, verifying every checksum, by so many threads; 0: as many as there are
+ * processors. What is found does not depend on them. 0 or an error number. (analyze/trace/verify.c) */
+int pfa_blocks_scan(int fd, const pfa_watch_t *watch, unsigned threads, pfa_blocks_t *blocks);
 void pfa_blocks_free(pfa_blocks_t *blocks);
+/* Whether both are of one file that was not changed between. */
+static inline bool pfa_blocks_are_of_same(const pfa_blocks_t *one, const pfa_blocks_t *other)
+{
+    return one->size == other->size && one->device == other->device && one->inode == other->inode &&
+           one->changed_ns == other->changed_ns;
+}
 
 /* What it takes to load blocks of a file: for one thread at a time. */
 typedef struct pfa_loader pfa_loader_t;
 
 pfa_loader_t *pfa_loader_new(int fd);
-/* Of a file that it opens and closes. NULL: it cannot be opened. */
-pfa_loader_t *pfa_loader_open(const char *path);
-int pfa_loader_fd(const pfa_loader_t *loader);
 void pfa_loader_free(pfa_loader_t *loader);
 
 /* The unpacked payload. 0, or an error number; EBADMSG: it cannot be unpacked. */

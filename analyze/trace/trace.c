@@ -25,10 +25,15 @@ __attribute__((format(printf, 2, 3))) static int fail(char **why, const char *fo
     return -1;
 }
 
-static int open_file(pfa_trace_t *trace, char **why)
+static int open_file(pfa_trace_t *trace, pfa_files_t *files, char **why)
 {
     struct stat status;
-    trace->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (files != NULL) {
+        trace->file = pfa_files_take(files, trace->path);
+        trace->fd = trace->file != NULL ? pfa_file_descriptor(trace->file) : -1;
+    } else {
+        trace->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
     if (trace->fd < 0 || fstat(trace->fd, &status) != 0) {
         return fail(why, "cannot open %s: %s", trace->path, strerror(errno));
     }
@@ -149,31 +154,26 @@ static int open_live(pfa_trace_t *trace)
     return 0;
 }
 
-static bool is_same(const pfa_blocks_t *one, const pfa_blocks_t *other)
-{
-    return one->size == other->size && one->device == other->device && one->inode == other->inode &&
-           one->changed_ns == other->changed_ns;
-}
-
 /* Finds the blocks, or takes those that are known. */
-static int find_blocks(pfa_trace_t *trace, const pfa_blocks_t *known)
+static int find_blocks(pfa_trace_t *trace, unsigned threads)
 {
-    if (known == NULL || !is_same(known, &trace->blocks)) {
-        return pfa_blocks_scan(trace->fd, trace->watch, &trace->blocks);
+    if (trace->file != NULL && pfa_file_recall(trace->file, &trace->blocks)) {
+        return 0;
     }
-    trace->blocks = *known;
-    trace->blocks.list = pfa_memory_copy(known->list, known->count * sizeof *known->list);
-    trace->blocks.room = known->count;
-    return 0;
+    int error = pfa_blocks_scan(trace->fd, trace->watch, threads, &trace->blocks);
+    if (error == 0 && trace->file != NULL) {
+        pfa_file_remember(trace->file, &trace->blocks);
+    }
+    return error;
 }
 
-static int open_once(pfa_trace_t *trace, const pfa_blocks_t *known, char **why)
+static int open_once(pfa_trace_t *trace, pfa_files_t *files, unsigned threads, char **why)
 {
-    if (open_file(trace, why) != 0) {
+    if (open_file(trace, files, why) != 0) {
         return -1;
     }
     trace->loader = pfa_loader_new(trace->fd);
-    int error = find_blocks(trace, known);
+    int error = find_blocks(trace, threads);
     if (error != 0) {
         return fail(why, "cannot read %s: %s", trace->path, strerror(error));
     }
@@ -193,17 +193,20 @@ static int open_once(pfa_trace_t *trace, const pfa_blocks_t *known, char **why)
 static void close_file(void *object)
 {
     const pfa_trace_t *trace = object;
-    if (trace->fd >= 0) {
+    if (trace->file != NULL) {
+        pfa_files_give_back(trace->file);
+    } else if (trace->fd >= 0) {
         close(trace->fd);
     }
 }
 
 pfa_trace_t *pfa_trace_open(const char *path, const pfa_watch_t *watch, char **why)
 {
-    return pfa_trace_open_again(path, watch, NULL, why);
+    return pfa_trace_open_of(NULL, path, watch, 0, why);
 }
 
-pfa_trace_t *pfa_trace_open_again(const char *path, const pfa_watch_t *watch, const pfa_blocks_t *known, char **why)
+pfa_trace_t *pfa_trace_open_of(pfa_files_t *files, const char *path, const pfa_watch_t *watch, unsigned threads,
+                               char **why)
 {
     for (int tries = 0;; tries++) {
         pfa_trace_t *trace = pfa_memory_object(sizeof *trace, close_file);
@@ -214,7 +217,7 @@ pfa_trace_t *pfa_trace_open_again(const char *path, const pfa_watch_t *watch, co
         trace->live_path = pfa_memory_get(length + sizeof PFA_LIVE_SUFFIX, 1);
         memcpy(trace->live_path, path, length);
         strcpy(trace->live_path + length, PFA_LIVE_SUFFIX);
-        int result = open_once(trace, known, why);
+        int result = open_once(trace, files, threads, why);
         if (result == 0 || (result == EAGAIN && tries == 3)) {
             pfa_trace_sort_died(trace);
             return trace;
@@ -246,23 +249,39 @@ void pfa_trace_close(pfa_trace_t *trace)
     pfa_memory_free(trace);
 }
 
-bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start)
+bool pfa_trace_read_start_of(int fd, pfa_trace_start_t *start)
 {
     pfa_block_header_t header;
     pfa_bytes_t payload = {.bytes = NULL};
-    pfa_loader_t *loader = pfa_loader_open(path);
-    bool found = loader != NULL && pfa_file_read(pfa_loader_fd(loader), &header, sizeof header, 0) == 0 &&
-                 header.magic == PFA_BLOCK_MAGIC && header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 &&
-                 header.stored_size <= 1 << 20;
+    bool found = pfa_file_read(fd, &header, sizeof header, 0) == 0 && header.magic == PFA_BLOCK_MAGIC &&
+                 header.kind == PFA_BLOCK_START && header.raw_size <= 1 << 20 && header.stored_size <= 1 << 20;
     if (found) {
+        pfa_loader_t *loader = pfa_loader_new(fd);
         pfa_block_t block = {.raw_size = header.raw_size, .stored_size = header.stored_size, .flags = header.flags};
         found = pfa_block_load_start(loader, &block, sizeof *start, &payload) == 0 && payload.size == sizeof *start;
+        pfa_loader_free(loader);
     }
     if (found) {
         memcpy(start, payload.bytes, sizeof *start);
     }
-    pfa_loader_free(loader);
     pfa_bytes_free(&payload);
+    return found;
+}
+
+static void close_held(void *object)
+{
+    const int *fd = object;
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}
+
+bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start)
+{
+    int *fd = pfa_memory_object(sizeof *fd, close_held);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool found = *fd >= 0 && pfa_trace_read_start_of(*fd, start);
+    pfa_memory_free(fd);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #define PFA_ANALYZE_TRACE_TRACE_H
 
 #include "analyze/trace/blocks.h"
+#include "analyze/trace/files.h"
 #include "analyze/trace/livetable.h"
 #include "analyze/trace/maps.h"
 #include "analyze/base/notes.h"
@@ -62,6 +63,7 @@ typedef struct pfa_trace {
     char *live_path;
     char *table_path; /* where the trace says that its live table is; NULL: beside it */
     int fd;
+    pfa_file_t *file;         /* whose descriptor it is; NULL: it is this trace's own */
     pfa_loader_t *loader;     /* while it is opened, and for who has it alone */
     const pfa_watch_t *watch; /* who is told how far long work with it is */
     pfa_blocks_t blocks;
@@ -138,11 +140,14 @@ void pfa_account_free(pfa_account_t *account);
 
 /* Opens a trace and its live table. NULL: it is none; *why says so, and the caller frees it. */
 pfa_trace_t *pfa_trace_open(const char *path, const pfa_watch_t *watch, char **why);
-/* The same of a file whose blocks are known from before: unless it has changed since, they are not verified again. */
-pfa_trace_t *pfa_trace_open_again(const char *path, const pfa_watch_t *watch, const pfa_blocks_t *known, char **why);
+/* The same of one of these files, with so many threads; 0: as many as there are processors. Unless it has changed since, it is verified only
+ * if no trace of it was opened before. */
+pfa_trace_t *pfa_trace_open_of(pfa_files_t *files, const char *path, const pfa_watch_t *watch, unsigned threads,
+                               char **why);
 void pfa_trace_close(pfa_trace_t *trace);
 /* The first block of a file that may be a trace; false if it is none. */
 bool pfa_trace_read_start(const char *path, pfa_trace_start_t *start);
+bool pfa_trace_read_start_of(int fd, pfa_trace_start_t *start);
 
 /* Reads one block that is not rows into the trace; false if it makes no sense. (analyze/trace/meta.c) */
 bool pfa_trace_take(pfa_trace_t *trace, const pfa_block_t *block, const pfa_bytes_t *payload);

@@ -117,7 +117,7 @@ static bool copy_baseline(const char *from, const char *to)
     size_t room = 0;
     char *why = NULL;
     pfa_symbols_t *texts = pfa_symbols_new();
-    bool read = pfa_summary_read(from, &runs, &count, &room, texts, &why);
+    bool read = pfa_summary_read(from, -1, &runs, &count, &room, texts, &why);
     pfa_fuzz_expect(read == (why == NULL), "a baseline that cannot be read has no reason, or another has one");
     pfa_fuzz_expect(!read || pfa_summary_write(to, runs, count) == 0, "a baseline cannot be written");
     for (size_t i = 0; i < count; i++) {
