@@ -4,7 +4,8 @@
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
 #include "analyze/names/symbolblock.h"
-#include "analyze/trace/rows.h"
+#include "analyze/trace/parts.h"
+#include "analyze/base/workers.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -144,25 +145,39 @@ static void see_span(void *to, const pfa_live_span_t *span)
     }
 }
 
-static void see_record(void *to, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses,
-                       const pfa_live_place_t *place)
+/* The last moments of parts of a live table. */
+typedef struct ending {
+    pfa_parts_t *parts;
+    uint64_t *last;
+} ending_t;
+
+/* A task: the number of a part. */
+static void see_part(void *to, size_t number, unsigned worker)
 {
-    uint64_t *last = to;
-    (void)place;
-    *last = record->alloc_time > *last ? record->alloc_time : *last;
-    if (accesses != NULL) {
-        *last = accesses->last > *last ? accesses->last : *last;
-    }
+    const ending_t *ending = to;
+    (void)worker;
+    ending->last[number] = pfa_parts_last(ending->parts, number);
 }
 
 /* A live table tells the time now and then only: what is in it may be later. */
-static uint64_t find_end(const pfa_trace_t *trace)
+static uint64_t find_end(const pfa_trace_t *trace, unsigned threads)
 {
     uint64_t last = trace->last_time;
-    if (trace->live != NULL) {
-        pfa_rows_walk_rings(trace, see_span, &last);
-        (void)pfa_livetable_records(trace->live, see_record, &last);
+    if (trace->live == NULL) {
+        return last;
     }
+    pfa_rows_walk_rings(trace, see_span, &last);
+    ending_t ending = {.parts = pfa_parts_new(trace)};
+    pfa_workers_t *workers = pfa_workers_new(threads);
+    size_t count = pfa_parts_count(ending.parts);
+    ending.last = pfa_memory_get(count, sizeof *ending.last);
+    pfa_workers_run(workers, count, see_part, &ending);
+    for (size_t i = 0; i < count; i++) {
+        last = ending.last[i] > last ? ending.last[i] : last;
+    }
+    pfa_workers_free(workers);
+    pfa_memory_free(ending.last);
+    pfa_parts_free(ending.parts);
     return last;
 }
 
@@ -188,14 +203,14 @@ static bool is_start_known(const pfa_trace_t *trace)
 }
 
 /* But for what stays: its names, and what is remarked on. */
-static void fill_facts(pfa_session_trace_t *facts, const pfa_trace_t *trace)
+static void fill_facts(const pfa_session_t *session, pfa_session_trace_t *facts, const pfa_trace_t *trace)
 {
     enum { TICKS = 1 << 30 };
     facts->program = copy_text(trace->program);
     facts->command = copy_text(trace->command);
     facts->known_start = is_start_known(trace);
     facts->start = trace->start;
-    facts->end = find_end(trace);
+    facts->end = find_end(trace, session->options.threads);
     facts->ns_per_tick = pfa_trace_seconds(trace, trace->start.counter + TICKS) * 1e9 / TICKS;
     facts->step_ns = ldexp(facts->ns_per_tick, (int)pfa_trace_cut(trace));
     facts->life_step_ns = ldexp(facts->ns_per_tick, (int)trace->shift);
@@ -356,7 +371,7 @@ static void add_file(pfa_session_t *session, const char *path)
         session->files[session->count++] = file;
     }
     if (taken) {
-        fill_facts(&file->facts, trace);
+        fill_facts(session, &file->facts, trace);
         file->facts.bad_names = !pfa_symbolblock_read(trace, session->symbols);
         if (file->changes) {
             retire(session, file); /* each question has one of its own */
@@ -563,7 +578,7 @@ pfa_session_trace_t pfa_session_look(pfa_session_t *session, size_t number, pfa_
     if (*picture != NULL) {
         facts.threads = NULL;
         facts.tags = NULL;
-        fill_facts(&facts, (*picture)->trace);
+        fill_facts(session, &facts, (*picture)->trace);
     }
     return facts;
 }

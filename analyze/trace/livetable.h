@@ -103,6 +103,9 @@ int pfa_livetable_ring(const pfa_livetable_t *table, const pfa_live_extent_t *ri
                        pfa_live_span_t *span);
 void pfa_live_span_free(pfa_live_span_t *span);
 
+/* Of a record with room for accesses, which are behind it in these bytes. */
+pfa_event_accesses_t pfa_live_accesses_of(const pfa_live_head_t *head, const pfa_live_record_t *record,
+                                          const uint8_t *bytes);
 /* A chunk that is alive as a row: with the free time UINT64_MAX. */
 pfa_event_t pfa_live_event(const pfa_live_record_t *record);
 

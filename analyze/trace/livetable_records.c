@@ -14,11 +14,11 @@ typedef struct walk {
     pfa_regions_t *regions; /* of the extent */
 } walk_t;
 
-static pfa_event_accesses_t accesses_of(const pfa_live_head_t *head, const pfa_live_record_t *record,
-                                        const uint8_t *bytes)
+pfa_event_accesses_t pfa_live_accesses_of(const pfa_live_head_t *head, const pfa_live_record_t *record,
+                                          const uint8_t *bytes)
 {
     pfa_live_accesses_t live;
-    memcpy(&live, bytes, sizeof live);
+    memcpy(&live, bytes + sizeof *record, sizeof live);
     pfa_event_accesses_t accesses =
         pfa_live_accesses(&live, record->alloc_time, record->size_flags >> PFA_RECORD_SIZE_SHIFT);
     if (head->version == 1) {
@@ -69,7 +69,7 @@ static void each_record(void *to, const uint8_t *bytes, size_t size, uint64_t at
             record.alloc_time >= walk->table->head->start_counter) {
             pfa_event_accesses_t accesses;
             if (has_accesses) {
-                accesses = accesses_of(walk->table->head, &record, bytes + i + sizeof record);
+                accesses = pfa_live_accesses_of(walk->table->head, &record, bytes + i);
             }
             pfa_live_place_t place =
                 in_region ? place_in_region(walk->regions, number, record.lead) : place_of_cell(walk, number);

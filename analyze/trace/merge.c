@@ -10,6 +10,8 @@
 
 /* Chunks that died while the final picture was taken: as many as rings have room for, never so many. */
 enum { DIED_MAX = 16 << 20 };
+/* Of the marks of these chunks: one in so many is set. */
+enum { MARKS = 32 };
 /* More than a process has. */
 enum { RINGS_MAX = 65536 };
 
@@ -178,17 +180,32 @@ void pfa_trace_sort_died(pfa_trace_t *trace)
 
 pfa_died_t pfa_died_begin(const pfa_trace_t *trace)
 {
-    return (pfa_died_t){.trace = trace, .used = pfa_memory_get(trace->died_count, sizeof(uint32_t))};
+    pfa_died_t died = {.trace = trace, .used = pfa_memory_get(trace->died_count, sizeof(uint32_t))};
+    uint64_t marks = 64;
+    while (marks < MARKS * (uint64_t)trace->died_count) {
+        marks *= 2;
+    }
+    died.marks = pfa_memory_get(marks / 64, sizeof *died.marks);
+    died.mark_mask = marks - 1;
+    for (size_t i = 0; i < trace->died_count; i++) {
+        uint64_t mark = pfa_died_mark(&died, trace->died[i].alloc_time);
+        died.marks[mark / 64] |= (uint64_t)1 << mark % 64;
+    }
+    return died;
 }
 
 void pfa_died_end(pfa_died_t *died)
 {
     pfa_memory_free(died->used);
+    pfa_memory_free(died->marks);
 }
 
 bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record)
 {
     const pfa_trace_t *trace = died->trace;
+    if (!pfa_died_may_have(died, record)) {
+        return false;
+    }
     pfa_chunk_key_t key = make_key(record->alloc_time, record->size_flags, record->stack, record->thread);
     size_t low = 0;
     size_t high = trace->died_count;

@@ -62,13 +62,12 @@ static bool wants_accesses(const walk_t *walk, const pfa_batch_reader_t *reader)
     return walk->visitor->accesses && (reader->head.flags & PFA_BATCH_ACCESSES) != 0;
 }
 
-/* Some batches have whole times, others are cut: together they are in order if all are cut alike. */
 static uint64_t within_step(const pfa_trace_t *trace)
 {
     return ((uint64_t)1 << trace->axis) - 1;
 }
 
-static void put_on_axis(const pfa_trace_t *trace, pfa_row_t *row)
+void pfa_row_put_on_axis(const pfa_trace_t *trace, pfa_row_t *row)
 {
     uint64_t within = within_step(trace);
     uint64_t early = row->event.alloc_time & within;
@@ -101,7 +100,7 @@ static void visit_single(const walk_t *walk, pfa_row_t *row, bool live)
         number = visitor->kind(visitor->to, &kind, weight, live);
     }
     if (visitor->row != NULL) {
-        put_on_axis(walk->trace, row);
+        pfa_row_put_on_axis(walk->trace, row);
         row->told = row->told && walk->told;
         visitor->row(visitor->to, number, row, weight, live);
     }
@@ -203,7 +202,7 @@ static bool walk_deaths(const walk_t *walk, pfa_batch_reader_t *reader)
     int more;
     while ((more = next_row(walk, reader, accesses, &row, &kind)) == 1) {
         if (is_counted(row.event.size_flags, false)) {
-            put_on_axis(walk->trace, &row);
+            pfa_row_put_on_axis(walk->trace, &row);
             row.told = accesses && walk->told;
             visitor->row(visitor->to, decoder->numbers[kind], &row, decoder->weights[kind], false);
         }
@@ -275,7 +274,7 @@ pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const p
         row.accesses = *accesses;
     }
     row.life = !live && event->free_time > event->alloc_time ? event->free_time - event->alloc_time : 0;
-    put_on_axis(trace, &row);
+    pfa_row_put_on_axis(trace, &row);
     return row;
 }
 
@@ -309,13 +308,18 @@ static void visit_record(void *to, const pfa_live_record_t *record, const pfa_ev
     visit_single(walk, &row, true);
 }
 
+void pfa_rows_deaths(pfa_rows_t *walk)
+{
+    pfa_rows_walk_rings(walk->trace, visit_span, walk);
+}
+
 int pfa_rows_table(pfa_rows_t *walk)
 {
     const pfa_trace_t *trace = walk->trace;
     if (trace->live == NULL) {
         return 0;
     }
-    pfa_rows_walk_rings(trace, visit_span, walk);
+    pfa_rows_deaths(walk);
     return pfa_livetable_records(trace->live, visit_record, walk);
 }
 

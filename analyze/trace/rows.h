@@ -41,6 +41,9 @@ pfa_row_t pfa_row_of(const pfa_trace_t *trace, const pfa_event_t *event, const p
 /* The same of entry `i` of a span, with its place. */
 pfa_row_t pfa_row_of_span(const pfa_trace_t *trace, const pfa_live_span_t *span, size_t i);
 
+/* Some batches have whole times, others are cut: together they are in order if all are cut alike. */
+void pfa_row_put_on_axis(const pfa_trace_t *trace, pfa_row_t *row);
+
 /* 0, or the error number of a file that can no longer be read. *bad_blocks grows by the number of blocks that make no sense. Any number
  * of walks through one trace may be under way. */
 int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64_t *bad_blocks, const char *progress);
@@ -56,6 +59,8 @@ bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block);
 bool pfa_rows_are_in(const pfa_block_t *block, const pfa_visitor_t *visitor);
 /* The rows that are in the live table alone: deaths, then live ones. 0 or an error number, as of pfa_rows_walk. */
 int pfa_rows_table(pfa_rows_t *rows);
+/* Of these, the deaths: where live ones are read in parts (analyze/trace/parts.h). */
+void pfa_rows_deaths(pfa_rows_t *rows);
 void pfa_rows_end(pfa_rows_t *rows);
 /* The deaths that are only in rings. */
 typedef void pfa_span_visit_t(void *to, const pfa_live_span_t *span);

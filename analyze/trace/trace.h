@@ -174,9 +174,22 @@ void pfa_trace_sort_died(pfa_trace_t *trace);
 /* Which live chunks are among those that died meanwhile; each of those answers once. */
 typedef struct pfa_died {
     const pfa_trace_t *trace;
-    uint32_t *used; /* by the first of equal ones: so many of them have answered */
+    uint32_t *used;  /* by the first of equal ones: so many of them have answered */
+    uint64_t *marks; /* bits, by a hash of their times: most records can be told apart by it */
+    uint64_t mark_mask;
 } pfa_died_t;
 pfa_died_t pfa_died_begin(const pfa_trace_t *trace);
+static inline uint64_t pfa_died_mark(const pfa_died_t *died, uint64_t alloc_time)
+{
+    return alloc_time * 0x9e3779b97f4a7c15u >> 32 & died->mark_mask;
+}
+
+/* False: pfa_died_has would say so, too, and would go on saying so. */
+static inline bool pfa_died_may_have(const pfa_died_t *died, const pfa_live_record_t *record)
+{
+    uint64_t mark = pfa_died_mark(died, record->alloc_time);
+    return (died->marks[mark / 64] >> mark % 64 & 1) != 0;
+}
 bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record);
 void pfa_died_end(pfa_died_t *died);
 /* Where the entries of a ring that are in blocks end. */

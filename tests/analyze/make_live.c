@@ -81,6 +81,33 @@ static void put_records(int fd, pfa_live_head_t *head, const heap_t *heap, bool 
     }
 }
 
+/* All of them small, in regions of one size, each described in front of its records. */
+static void put_dense(int fd, pfa_live_head_t *head, const heap_t *heap)
+{
+    enum { SLOTS = 1023, SLOT_SIZE = 512 };
+    uint8_t *run = calloc(SLOTS + 1, RECORD_SIZE);
+    size_t runs = (heap->live_count + SLOTS - 1) / SLOTS;
+    uint64_t at = add_extent(head, PFA_EXTENT_RECORDS, 0, runs * (SLOTS + 1) * RECORD_SIZE);
+    must(run != NULL);
+    for (size_t i = 0; i < runs; i++, at += (SLOTS + 1) * RECORD_SIZE) {
+        size_t count = heap->live_count - i * SLOTS < SLOTS ? heap->live_count - i * SLOTS : SLOTS;
+        pfa_live_record_t region = {.alloc_time = (uint64_t)(i + 1) << 20,
+                                    .size_flags = (uint64_t)SLOT_SIZE << PFA_RECORD_SIZE_SHIFT | PFA_RECORD_REGION,
+                                    .stack = SLOTS,
+                                    .type_link = 1};
+        memcpy(run, &region, sizeof region);
+        for (size_t j = 0; j < count; j++) {
+            const life_t *life = &heap->lives[i * SLOTS + j];
+            pfa_live_record_t record = record_of(&life->event);
+            pfa_live_accesses_t accesses = live_accesses_of(life, 0);
+            memcpy(run + (j + 1) * RECORD_SIZE, &record, sizeof record);
+            memcpy(run + (j + 1) * RECORD_SIZE + sizeof record, &accesses, sizeof accesses);
+        }
+        put(fd, at, run, (count + 1) * RECORD_SIZE);
+    }
+    free(run);
+}
+
 /* Those of the trace are older. */
 static void put_maps(int fd, pfa_live_head_t *head)
 {
@@ -154,7 +181,11 @@ void write_live_table(const made_t *made, const heap_t *heap, const size_t in_tr
     for (uint32_t i = 0; i < RINGS; i++) {
         put_ring(fd, head, made, heap, i, in_trace[i]);
     }
-    put_records(fd, head, heap, dying);
+    if (made->dense) {
+        put_dense(fd, head, heap);
+    } else {
+        put_records(fd, head, heap, dying);
+    }
     if (made->maps) {
         put_maps(fd, head);
     }

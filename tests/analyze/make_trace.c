@@ -42,6 +42,7 @@
  *          slow=N    (ended) a tick takes so many nanoseconds, and not one
  *          size=N    all chunks are of this size
  *          alive     no chunk dies
+ *          dense     (killed) live chunks lie in regions, one behind the other; for large tables
  *          wide      (big) sizes of up to 64 MiB, hardly any of them twice
  *
  * For the big form the truth is one line: chunks, bytes, chunks alive, bytes alive, bytes at the peak, reads; for many: chunks,
@@ -408,6 +409,7 @@ int main(int argc, char **argv)
     made.times = has(words, "timed") ? measured : made.times;
     made.alive = has(words, "alive");
     made.wide = has(words, "wide");
+    made.dense = has(words, "dense");
     made.form = (has(words, "sizes") ? PFA_BATCH_SIZES : 0) | (made.accesses ? PFA_BATCH_ACCESSES : 0);
     made.batch = calloc(1, sizeof *made.batch);
     made.bytes = malloc(PFA_BATCH_SIZE_MAX + 64);

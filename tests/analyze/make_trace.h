@@ -55,7 +55,8 @@ typedef struct made {
     bool gap;    /* the final picture is without */
     bool alive;  /* no chunk dies */
     bool wide;   /* hardly any size comes twice */
-    bool sized;  /* all chunks are of this */
+    bool dense;
+    bool sized; /* all chunks are of this */
     uint64_t size;
     unsigned bits;  /* of their counters */
     uint64_t later; /* by both clocks, */

@@ -304,4 +304,20 @@ def growing(name):
     session.end()
 
 
-main(names=names, copies=copies, lies=lies, holes=holes, once=once, replaced=replaced, growing=growing, many=many)
+def parts(name):
+    """A live table that is read in parts by several threads has the chunks that it has when it is read from its start to its end."""
+    program = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/reading_parts")
+    path = f"{name}/a.pa"
+    doubted = 0
+    for words in ((), ("dying",), ("dying", "sampled", "accesses"), ("alive", "dense"), ("alive", "dense", "accesses", "shift=6"), ("unwritten", "folded")):
+        for chunks in (0, 500, 60000):
+            subprocess.run([MAKER, "killed", path, str(chunks), "6", *words], check=True, stdout=subprocess.DEVNULL)
+            done = subprocess.run([program, path], capture_output=True, text=True)
+            check(done.returncode == 0, f"{words}: {done.stderr}")
+            live, doubts = map(int, done.stdout.split())
+            doubted += doubts
+            equal(live, report_of(path)["live"]["chunks"] if "sampled" not in words else live, f"{words}: live chunks")
+    check(doubted > 0, "some chunks could have been of those that died, and were not")
+
+
+main(names=names, copies=copies, lies=lies, holes=holes, once=once, replaced=replaced, growing=growing, parts=parts, many=many)
