@@ -52,8 +52,9 @@ static int tell(pfa_request_t *request, const asked_t *asked, size_t behind)
     if (status >= 0) {
         return status;
     }
-    pfa_comparison_options_t options = {
-        .session = pfa_request_session("diff"), .question = request->question, .per_second = asked->per_second};
+    pfa_comparison_options_t options = {.session = pfa_request_session("diff", request->threads),
+                                        .question = request->question,
+                                        .per_second = asked->per_second};
     int error = pfa_comparison_collect(&options, sides, &comparison);
     if (error == 0) {
         size_t top = request->top;

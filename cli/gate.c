@@ -184,7 +184,7 @@ static int save(pfa_request_t *request, const asked_t *asked)
     if (status >= 0) {
         return status;
     }
-    pfa_comparison_options_t options = {.session = pfa_request_session("gate"),
+    pfa_comparison_options_t options = {.session = pfa_request_session("gate", request->threads),
                                         .question = request->question,
                                         .with_leaks = true, /* a later gate may ask for them */
                                         .per_second = asked->per_second};
@@ -245,7 +245,7 @@ static int compare(pfa_request_t *request, asked_t *asked, size_t behind)
     if (status >= 0) {
         return status;
     }
-    pfa_comparison_options_t options = {.session = pfa_request_session("gate"),
+    pfa_comparison_options_t options = {.session = pfa_request_session("gate", request->threads),
                                         .question = request->question,
                                         .with_leaks = gate->limits[PFA_LIMIT_leak].text != NULL,
                                         .per_second = asked->per_second};

@@ -48,7 +48,7 @@ static int pack_file(const char *path, const char *to)
         status = PFA_EXIT_FAILED;
     } else {
         pfa_notes_t remarks = {.list = NULL};
-        pfa_session_options_t options = pfa_request_session("pack");
+        pfa_session_options_t options = pfa_request_session("pack", 0);
         pfa_pack_servers_t servers = {.urls = options.debuginfod, .seconds = options.debuginfod_wait};
         int error = pfa_pack(trace, to, &servers, &remarks);
         if (error != 0) {

@@ -3,6 +3,7 @@
 #include "analyze/points/scored.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/units.h"
+#include "analyze/base/workers.h"
 #include "analyze/query/keys.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -16,11 +17,15 @@
 
 /* Above what commands use for their own. */
 enum { PATIENCE_MAX = 1000000 }; /* seconds */
-enum { WHERE = 256, BY, SORT, TOP, JSON, HELP };
+enum { WHERE = 256, BY, SORT, TOP, THREADS, JSON, HELP };
 
-static const struct option shared[] = {{"where", required_argument, NULL, WHERE}, {"by", required_argument, NULL, BY},
-                                       {"sort", required_argument, NULL, SORT},   {"top", required_argument, NULL, TOP},
-                                       {"json", no_argument, NULL, JSON},         {"help", no_argument, NULL, HELP}};
+static const struct option shared[] = {{"where", required_argument, NULL, WHERE},
+                                       {"by", required_argument, NULL, BY},
+                                       {"sort", required_argument, NULL, SORT},
+                                       {"top", required_argument, NULL, TOP},
+                                       {"threads", required_argument, NULL, THREADS},
+                                       {"json", no_argument, NULL, JSON},
+                                       {"help", no_argument, NULL, HELP}};
 enum { SHARED = sizeof shared / sizeof shared[0] };
 
 static bool take_top(pfa_request_t *request, const char *text)
@@ -31,6 +36,17 @@ static bool take_top(pfa_request_t *request, const char *text)
         return false;
     }
     request->top = (size_t)value;
+    return true;
+}
+
+static bool take_threads(pfa_request_t *request, const char *text)
+{
+    double value;
+    if (!pfa_units_whole(PFA_UNITS_NONE, text, 1, PFA_WORKERS_MOST, &value)) {
+        pfa_tool_say(request->command, "--threads takes a number from 1 to %d, not '%s'", PFA_WORKERS_MOST, text);
+        return false;
+    }
+    request->threads = (unsigned)value;
     return true;
 }
 
@@ -80,6 +96,8 @@ static bool take_shared(pfa_request_t *request, int option, const char *value)
         return !request->no_sort;
     case TOP:
         return take_top(request, value);
+    case THREADS:
+        return take_threads(request, value);
     default:
         request->json = true;
         return true;
@@ -185,7 +203,7 @@ static char *take_debuginfod(double *seconds)
     return taken;
 }
 
-pfa_session_options_t pfa_request_session(const char *command)
+pfa_session_options_t pfa_request_session(const char *command, unsigned threads)
 {
     static char *servers; /* taken once */
     static double seconds;
@@ -194,6 +212,7 @@ pfa_session_options_t pfa_request_session(const char *command)
                                    .watch = pfa_cli_watch,
                                    .say = say,
                                    .say_to = (void *)(uintptr_t)command,
+                                   .threads = threads,
                                    .debuginfod = servers,
                                    .debuginfod_wait = seconds};
 }
@@ -204,7 +223,7 @@ int pfa_request_open(pfa_request_t *request)
     if (status >= 0) {
         return status;
     }
-    pfa_session_options_t options = pfa_request_session(request->command);
+    pfa_session_options_t options = pfa_request_session(request->command, request->threads);
     int error = pfa_session_open(&request->session, &options, (const char *const *)request->files, request->file_count);
     if (error != 0) {
         return pfa_request_fail(request, error);

@@ -17,6 +17,7 @@ typedef struct pfa_request {
     bool no_sort;
     bool json;
     size_t top;           /* 0: not said */
+    unsigned threads;     /* likewise */
     const char *sort;     /* NULL: not said */
     const pfa_key_t *key; /* NULL: not said */
     char **files;
@@ -41,7 +42,7 @@ int pfa_request_open(pfa_request_t *request);
 /* Makes the question alone, for commands that open sessions themselves. -1: go on; else the status to end with. */
 int pfa_request_ask(pfa_request_t *request);
 /* Options of the sessions of a command: who is told what, and servers of debug information. */
-pfa_session_options_t pfa_request_session(const char *command);
+pfa_session_options_t pfa_request_session(const char *command, unsigned threads);
 /* The status to end with if an answer could not be made for this error, which is said unless it was. */
 int pfa_request_fail(const pfa_request_t *request, int error);
 /* The status after an answer was written, with this error: that files could not be read counts, too. */
@@ -52,7 +53,8 @@ int pfa_request_finish(pfa_request_t *request, int status);
 /* What all usages say of these options. */
 #define PFA_REQUEST_WHERE_USAGE                                                                                             \
     "  --where EXPR       only chunks for which this holds, e.g. 'function = parse* and size > 4K'; @FILE has named ones\n" \
-    "                     (docs/queries.md)\n"
+    "                     (docs/queries.md)\n"                                                                              \
+    "  --threads N        threads that read traces; as many as there are processors. Answers do not depend on it\n"
 #define PFA_REQUEST_BY_USAGE "  --by KEY           group by KEY; the keys are listed below\n"
 
 #endif

@@ -122,7 +122,7 @@ void pfa_run_seal_ended(const char *pattern, uint64_t number)
 
 static void summarise(const char *path)
 {
-    pfa_session_options_t options = pfa_request_session("run");
+    pfa_session_options_t options = pfa_request_session("run", 0);
     pfa_points_options_t points = {.thresholds = pfa_thresholds_standard()};
     pfa_session_t *session;
     pfa_report_t *report;

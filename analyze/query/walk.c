@@ -7,6 +7,7 @@
 #include "analyze/base/workers.h"
 #include "analyze/query/keys.h"
 #include "analyze/query/slab.h"
+#include "analyze/trace/parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ typedef struct reader {
     struct walking *walking;
     pfa_slab_t *slab; /* that is filled */
     pfa_rows_t *rows;
+    pfa_part_reader_t *part; /* of a live table */
 } reader_t;
 
 typedef struct walking {
@@ -31,8 +33,11 @@ typedef struct walking {
     pfa_visitor_t visitors[PFA_WORKERS_MOST]; /* by thread */
     reader_t readers[PFA_WORKERS_MOST];
     pfa_slab_t slabs[PFA_SLABS];
-    const pfa_block_t *blocks[PFA_SLABS]; /* of slabs; NULL: of the live table */
-    size_t count;                         /* of slabs that are in use */
+    const pfa_block_t *blocks[PFA_SLABS]; /* of slabs */
+    pfa_parts_t *parts;                   /* of the live table that is read, */
+    size_t first_part;                    /* that the first slab has; */
+    int errors[PFA_SLABS];
+    size_t count; /* of slabs that are in use */
     uint64_t bad_blocks;
     uint8_t *met; /* by stack: roles in which this walk has told it */
     size_t met_room;
@@ -248,6 +253,13 @@ static void sort_slab(const walking_t *walking, pfa_slab_t *slab)
     pfa_slab_sort(slab, walking->all.accesses && walking->from.accesses);
 }
 
+static void sort_if_known(const walking_t *walking, pfa_slab_t *slab)
+{
+    if (slab->late_count == 0 && has_lanes(&walking->all)) {
+        sort_slab(walking, slab); /* at once, while it is in the cache */
+    }
+}
+
 /* In order, to `chunk` or to `beside`. */
 static void tell_rows(const walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, bool beside)
 {
@@ -428,9 +440,7 @@ static void read_block(walking_t *walking, size_t number, unsigned worker)
     }
     reader->slab = slab;
     slab->bad = !pfa_rows_block(reader->rows, walking->blocks[number]);
-    if (slab->late_count == 0 && has_lanes(&walking->all)) {
-        sort_slab(walking, slab); /* at once, while it is in the cache */
-    }
+    sort_if_known(walking, slab);
 }
 
 /* A task. */
@@ -505,19 +515,99 @@ static uint32_t take_kind(void *to, const pfa_batch_kind_t *kind, double weight,
     return pfa_slab_add_kind(reader->slab, &walking->from, kind, weight, live);
 }
 
-static int walk_table(walking_t *walking)
+/* What the table has that is told one after the other. */
+static int walk_table_in_order(walking_t *walking, bool all)
 {
     reader_t *reader = &walking->readers[0];
+    int error = 0;
     if (reader->rows == NULL) {
         reader->rows = pfa_rows_begin(walking->trace, &walking->visitors[0], false);
     }
     set_met(walking);
     walking->visitors[0].kind = take_kind;
-    int error = pfa_rows_table(reader->rows);
+    if (all) {
+        error = pfa_rows_table(reader->rows);
+    } else {
+        pfa_rows_deaths(reader->rows);
+    }
     walking->visitors[0].kind = read_kind;
     walking->count += walking->slabs[walking->count].kind_count != 0;
     if (walking->count != 0) {
         tell_slabs(walking);
+    }
+    return error;
+}
+
+static pfa_part_reader_t *part_reader(walking_t *walking, unsigned worker)
+{
+    reader_t *reader = &walking->readers[worker];
+    if (reader->part == NULL) {
+        reader->part = pfa_part_reader_new(walking->parts, &walking->visitors[worker]);
+    }
+    return reader->part;
+}
+
+/* A task. */
+static void read_part(void *to, size_t number, unsigned worker)
+{
+    walking_t *walking = to;
+    pfa_part_reader_t *part = part_reader(walking, worker);
+    walking->readers[worker].slab = &walking->slabs[number];
+    walking->errors[number] = pfa_part_read(part, walking->first_part + number);
+    sort_if_known(walking, &walking->slabs[number]);
+}
+
+/* The few records that parts left out, since they could be of chunks that died. */
+static void walk_doubts(walking_t *walking)
+{
+    pfa_part_reader_t *parts[PFA_WORKERS_MOST] = {part_reader(walking, 0)};
+    size_t count = 1;
+    for (unsigned i = 1; i < pfa_workers_count(walking->workers); i++) {
+        parts[count] = walking->readers[i].part;
+        count += parts[count] != NULL;
+    }
+    for (bool more = true; more;) {
+        set_met(walking);
+        walking->readers[0].slab = &walking->slabs[0];
+        more = pfa_parts_doubts(parts, count);
+        walking->count = 1;
+        tell_slabs(walking);
+    }
+}
+
+static int walk_parts(walking_t *walking)
+{
+    size_t count = pfa_parts_count(walking->parts);
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i += walking->count) {
+        size_t slabs = count - i < PFA_SLABS ? count - i : PFA_SLABS;
+        walking->first_part = i;
+        walking->count = slabs;
+        set_met(walking);
+        run(walking, slabs, read_part);
+        for (size_t number = 0; number < slabs; number++) {
+            error = error == 0 ? walking->errors[number] : error;
+        }
+        tell_slabs(walking);
+        walking->count = slabs;
+    }
+    walking->count = 0;
+    if (error == 0) {
+        walk_doubts(walking);
+    }
+    return error;
+}
+
+/* Deaths first; then live chunks, by all threads unless it is asked where they lie. */
+static int walk_table(walking_t *walking)
+{
+    if (walking->from.whole || walking->trace->live == NULL) {
+        return walk_table_in_order(walking, true);
+    }
+    int error = walk_table_in_order(walking, false);
+    if (error == 0) {
+        walking->parts = pfa_parts_new(walking->trace);
+        error = walk_parts(walking);
     }
     return error;
 }
@@ -642,6 +732,13 @@ static void end_reading(walking_t *walking)
         if (walking->readers[i].rows != NULL) {
             pfa_rows_end(walking->readers[i].rows);
         }
+        if (walking->readers[i].part != NULL) {
+            pfa_part_reader_free(walking->readers[i].part);
+        }
+    }
+    if (walking->parts != NULL) {
+        pfa_parts_free(walking->parts);
+        walking->parts = NULL;
     }
 }
 
