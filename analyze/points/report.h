@@ -122,7 +122,8 @@ typedef struct pfa_points_options {
 
 /* What another analysis takes of the last walk, the one after the peak and the totals of points are known. */
 typedef struct pfa_points_beside {
-    const pfa_look_t *(*begin)(void *to, pfa_report_t *report); /* NULL: nothing; may be called again, if a walk failed */
+    const pfa_look_t *(*begin)(void *to,
+                               pfa_report_t *report); /* NULL: nothing; may be called again, if a walk failed */
     void *to;
 } pfa_points_beside_t;
 
