@@ -1,7 +1,9 @@
-"""The analyses on a trace of 50 million chunks of 20 000 allocation points: time, memory, how the time grows, and what --where adds."""
+"""The analyses on a trace of 50 million chunks of 20 000 allocation points, with one thread and with two: time, memory, how the time grows, and what
+--where adds; and a live table of 10 million records."""
 import json
 import random
 import statistics
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -10,12 +12,16 @@ from .process import BenchFailure, Job, run_in_turns, run_process
 
 CHUNKS, POINTS = 50_000_000, 20_000
 QUICK_CHUNKS, QUICK_POINTS = 300_000, 500
-SECONDS, MEMORY_KIB = 90, 1 << 20
+THREADS = (1, 2)
+MEMORY_KIB = 400 << 10
+LIVE_RECORDS, QUICK_LIVE_RECORDS, LIVE_SECONDS = 10_000_000, 50_000, 0.4
 WHERE_LINES, WHERE_LIMIT = 200, 1.2
 LINEAR_LIMIT = 1.25  # of the time per chunk, whole trace over a quarter of it
 # What is held to the limits, and what else is told.
 COMMANDS = {"report": ["report"], "mprof": ["mprof"], "excess": ["excess"], "leaks": ["leaks"]}
 OTHERS = {"advise": ["advise"], "timeline": ["timeline"], "flame": ["flame", "--folded"]}
+# With two threads.
+SECONDS = {"report": 20, "mprof": 8, "excess": 8, "leaks": 8}
 
 
 def add_arguments(parser):
@@ -50,13 +56,14 @@ def write_queries(path, lines=WHERE_LINES):
     path.write_text("".join(f"{name} = {text}\n" for name, text in definitions) + f"where size > 100000 or {chosen}\n")
 
 
-def _measure(raw, options, what, command, path, chunks):
+def _measure(raw, options, what, command, path, chunks, threads=THREADS[-1]):
+    command = [*command, "--threads", str(threads)]
     tool = options.build_dir / "profalloc"
     # Where the answer is on standard output, notes about it are on standard error.
     outcome = run_in_turns([Job([tool, command[0], *command[1:], path], {}, may_say=r"^(note: .*|[0-9.,]+ [KMGT]?i?B.*)$")])[0]
     if not outcome.stdout.strip():
         raise BenchFailure(f"profalloc {' '.join(command)} printed nothing")
-    raw.add({"bench": "analyze", "what": what, "chunks": chunks, "command": outcome.command, "seconds": outcome.wall, "user": outcome.user,
+    raw.add({"bench": "analyze", "what": what, "chunks": chunks, "threads": threads, "command": outcome.command, "seconds": outcome.wall, "user": outcome.user,
              "system": outcome.system, "peak_rss_kib": outcome.peak_rss_kib})
     return outcome
 
@@ -67,6 +74,18 @@ def _check_totals(options, path, truth):
     ours = [data["totals"]["allocations"], data["totals"]["bytes_allocated"], data["live"]["chunks"]]
     if ours != truth:
         raise BenchFailure(f"the report says {ours}, the truth is {truth}")
+
+
+def _measure_live(raw, options, folder, runs):
+    """A process that was killed with so many chunks alive: all of them are in its live table."""
+    records = QUICK_LIVE_RECORDS if options.quick else LIVE_RECORDS
+    path = folder / "live.pa"
+    maker = options.build_dir / "tests" / "analyze" / "make_trace"
+    subprocess.run([maker, "killed", path, str(records), "1", "alive", "dense"], check=True, stdout=subprocess.DEVNULL)  # a line for each chunk
+    seconds = {}
+    for what in ("mprof", "leaks", "report"):
+        seconds[what] = statistics.median(_measure(raw, options, f"live {what}", [what], path, records).wall for _ in range(runs))
+    return seconds
 
 
 def run(options):
@@ -85,16 +104,20 @@ def run(options):
         for what, command in {**COMMANDS, **OTHERS}.items():
             if what not in chosen:
                 continue
-            large = [_measure(raw, options, what, command, whole, chunks) for _ in range(runs)]
+            # In turns: the ratio is within one run.
+            turns = [[_measure(raw, options, what, command, whole, chunks, threads) for threads in THREADS] for _ in range(runs)]
             small = [_measure(raw, options, what, command, quarter, chunks // 4) for _ in range(runs)]
-            seconds = statistics.median(o.wall for o in large)
-            memory = max(o.peak_rss_kib for o in large)
+            alone, seconds = (statistics.median(turn[i].wall for turn in turns) for i in range(len(THREADS)))
+            gain = statistics.median(turn[0].wall / turn[1].wall for turn in turns)
+            memory = max(o.peak_rss_kib for turn in turns for o in turn)
             ratio = seconds / statistics.median(o.wall for o in small) / 4
-            rows.append([what, f"{seconds:.1f}", f"{seconds / chunks * 1e9:.0f}", f"{memory / 1024:.0f}", f"{ratio:.2f}"])
+            rows.append([what, f"{alone:.1f}", f"{seconds:.1f}", f"{gain:.2f}", f"{seconds / chunks * 1e9:.0f}", f"{memory / 1024:.0f}", f"{ratio:.2f}"])
             if what in COMMANDS:
-                verdicts.add(f"{what}: seconds", SECONDS, f"{seconds:.1f}", seconds < SECONDS)
+                verdicts.add(f"{what}: seconds", SECONDS[what], f"{seconds:.1f}", seconds < SECONDS[what])
                 verdicts.add(f"{what}: MiB", MEMORY_KIB >> 10, f"{memory / 1024:.0f}", memory < MEMORY_KIB)
                 verdicts.add(f"{what}: time per chunk over that of a quarter of them", LINEAR_LIMIT, f"{ratio:.2f}", ratio <= LINEAR_LIMIT)
+        live = _measure_live(raw, options, folder, runs)
+        verdicts.add("live table, mprof: seconds", LIVE_SECONDS, f"{live['mprof']:.2f}", live["mprof"] < LIVE_SECONDS)
         queries = folder / "queries"
         write_queries(queries)
         for what in ("report", "mprof"):
@@ -113,7 +136,8 @@ def run(options):
              f"{chunks:,} chunks of {points:,} points{' with accesses' if options.accesses else ''}, {runs} runs, load {facts['load'][0]:.1f}."]
     if options.quick:
         parts.append("**A shortened run: its figures mean nothing.**")
-    parts.append(report.table(["command", "seconds", "ns per chunk", "MiB", "per chunk over a quarter"], rows))
+    parts.append(report.table(["command", "seconds, 1 thread", "2 threads", "ratio", "ns per chunk", "MiB", "per chunk over a quarter"], rows))
+    parts.append(report.table(["live table", "seconds, 2 threads"], [[what, f"{seconds:.2f}"] for what, seconds in live.items()]))
     if where_rows:
         parts.append(report.table([f"{WHERE_LINES} lines of --where", "without, s", "with, s", "ratio"], where_rows))
     parts += ["## Verdicts", verdicts.table()]
