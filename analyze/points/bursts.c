@@ -50,14 +50,21 @@ static int reaches(const pfa_burst_t *burst, double born, double threshold)
     return born >= burst->first - threshold && born <= burst->last + threshold;
 }
 
+/* Without a call, which fmax is on x86-64: a NaN is of no concern here. */
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* How long after the beginning of its step a chunk was born. Its life and the step of its death leave some of it open: the middle of
  * that. */
 static double phase_of(const pfa_chunk_t *chunk, double step_ns)
 {
     double steps = chunk->died - chunk->born;
-    double least = fmax(steps - chunk->life, 0);
-    double most = fmin(steps + step_ns - chunk->life, step_ns);
-    return (least + fmax(most, least)) / 2;
+    double least = larger(steps - chunk->life, 0);
+    double rest = steps + step_ns - chunk->life;
+    double most = rest < step_ns ? rest : step_ns;
+    return (least + larger(most, least)) / 2;
 }
 
 void pfa_bursts_add(pfa_bursts_t *bursts, double threshold, double step_ns, const pfa_chunk_t *chunk, double weight,
