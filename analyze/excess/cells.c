@@ -99,6 +99,9 @@ void pfa_cell_join(pfa_object_cell_t *cell, const pfa_object_cell_t *other)
 void pfa_cells_coarsen(pfa_cells_t *cells, uint64_t (*size_of)(void *to, uint64_t size), void *to)
 {
     size_t count = cells->count;
+    if (count == 0) {
+        return;
+    }
     cells->count = 0;
     memset(cells->slots, 0, cells->slot_count * sizeof *cells->slots);
     for (size_t i = 0; i < count; i++) {

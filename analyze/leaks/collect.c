@@ -124,7 +124,7 @@ static void meet(void *to, const pfa_kind_t *kind)
 {
     adding_t *adding = to;
     pfa_leaks_t *leaks = adding->leaks;
-    if (kind->live && is_wanted(leaks, kind->group)) {
+    if (kind->live) {
         (void)pfa_suppressions_find(&leaks->suppressions, &leaks->query->stacks, kind->stack);
     }
     if (kind->live && kind->source->has_accesses) {

@@ -80,8 +80,10 @@ pfa_suppression_t *pfa_suppressions_find(pfa_suppressions_t *suppressions, pfa_s
     if (suppressions->count == 0) {
         return NULL;
     }
-    suppressions->of_stack = pfa_memory_grow(suppressions->of_stack, &suppressions->stack_room, (size_t)stack + 1,
-                                             sizeof *suppressions->of_stack);
+    if (stack >= suppressions->stack_room) {
+        suppressions->of_stack = pfa_memory_grow(suppressions->of_stack, &suppressions->stack_room, (size_t)stack + 1,
+                                                 sizeof *suppressions->of_stack);
+    }
     if (suppressions->of_stack[stack] == 0) {
         suppressions->of_stack[stack] = find_first(suppressions, stacks, stack);
     }

@@ -33,6 +33,9 @@ void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chu
 bool pfa_own_peak_is_over(const pfa_own_peak_t *own, double end_ns, double from, double until, uint32_t batch)
 {
     size_t last = part_of(end_ns, until);
+    if (own->curve == NULL) { /* the first walk had none of its chunks: the file changed */
+        return false;
+    }
     for (size_t i = part_of(end_ns, from); i <= last; i++) {
         if (own->curve->latest[i] > batch) {
             return false;

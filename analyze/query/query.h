@@ -125,8 +125,8 @@ typedef struct pfa_chunk {
  *   lane_kind, lane_chunk   those of a group in order, of different groups by different threads
  *   settle                  after all these
  *
- * The last four rows at the same time: what one of them changes, no other may look at. What comes out must not depend on when
- * which of them is called. */
+ * `kind` and `chunk`, `beside`, and the lanes run at the same time: what one of them changes, no other may look at, and what comes out must
+ * not depend on when which of them is called. All others run alone, but for `mark`. */
 typedef struct pfa_look {
     const struct pfa_look *next; /* is told by the same walk; NULL: nobody else is */
     void *to;
@@ -134,7 +134,8 @@ typedef struct pfa_look {
     bool plain;    /* not to `chunk` and `beside`; */
     bool brief;    /* to `chunk` only with their rows */
     bool whole;    /* and with their whole rows, which have the places where they lie */
-    /* A kind whose stack, or the stack that freed it, was not met in this walk before; of live chunks and others each. */
+    /* A kind whose stack, or the stack that freed it, was not met in this source and walk before; of live chunks and others each. It is told once
+     * for all kinds of these stacks, whatever their groups are. */
     void (*meet)(void *to, const pfa_kind_t *kind);
     /* All groups of the chunks that are told next are numbered (pfa_query_groups). */
     void (*ready)(void *to);

@@ -84,6 +84,11 @@ uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, cons
                                        .tag = given->tag,
                                        .live = live},
                               .rows = given->rows};
+    if (given->rows == 0) { /* rows that say to be of it are none: those who sum kinds were not told of it */
+        kind->kind.group = PFA_SKIP;
+        slab->kind_count++;
+        return number;
+    }
     kind->raw = !look_up(from, &kind->kind, given);
     if (kind->raw || !is_told(from, &kind->kind)) {
         slab->late = pfa_memory_grow(slab->late, &slab->late_room, (size_t)slab->late_count + 1, sizeof *slab->late);

@@ -4,6 +4,8 @@
 #include "analyze/base/progress.h"
 #include "analyze/query/keys.h"
 
+#include <string.h>
+
 static uint32_t read_kind(void *to, const pfa_batch_kind_t *kind, double weight, bool live)
 {
     const pfa_walk_reader_t *reader = to;
@@ -184,7 +186,7 @@ static int walk_parts(pfa_walking_t *walking)
 {
     size_t count = pfa_parts_count(walking->parts);
     int error = 0;
-    for (size_t i = 0; i < count && error == 0; i += walking->count) {
+    for (size_t i = 0; i < count && error == 0; i += PFA_SLABS) {
         size_t slabs = count - i < PFA_SLABS ? count - i : PFA_SLABS;
         walking->first_part = i;
         walking->count = slabs;
@@ -194,9 +196,7 @@ static int walk_parts(pfa_walking_t *walking)
             error = error == 0 ? walking->errors[number] : error;
         }
         pfa_walk_tell(walking);
-        walking->count = slabs;
     }
-    walking->count = 0;
     if (error == 0) {
         walk_doubts(walking);
     }
@@ -227,6 +227,9 @@ static bool needs_rows(const pfa_query_t *query, const pfa_look_t *look)
 /* What slabs of this source are filled with, and how. */
 void pfa_walk_begin_reading(pfa_walking_t *walking)
 {
+    if (walking->met != NULL) { /* what is known of a stack may be another thing in another source */
+        memset(walking->met, 0, walking->met_room);
+    }
     const pfa_query_t *query = walking->query;
     const pfa_look_t *look = &walking->all;
     bool rows = needs_rows(query, look);

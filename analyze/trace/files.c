@@ -132,23 +132,27 @@ static int open_path(pfa_files_t *files, const char *path)
 static pfa_file_t *open_anew(taking_t *taking, pfa_file_t *known)
 {
     struct stat status;
+    char *path = pfa_memory_copy(taking->path, strlen(taking->path));
     pfa_file_t *file = pfa_memory_object(sizeof *file, close_file);
+    file->path = path;
+    file->fd = -1;
     file->fd = open_path(taking->files, taking->path);
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
         taking->error = errno;
         pfa_memory_free(file);
+        pfa_memory_free(path);
         return NULL;
     }
     if (known != NULL && known->fd < 0 && known->device == status.st_dev && known->inode == status.st_ino) {
         known->fd = file->fd;
         file->fd = -1;
         pfa_memory_free(file);
+        pfa_memory_free(path);
         return known;
     }
     file->files = taking->files;
     file->device = status.st_dev;
     file->inode = status.st_ino;
-    file->path = pfa_memory_copy(taking->path, strlen(taking->path));
     if (known != NULL) {
         known->gone = true;
     }

@@ -173,31 +173,32 @@ static int compare_keys(const void *a, const void *b)
 
 void pfa_trace_sort_died(pfa_trace_t *trace)
 {
-    if (trace->died_count != 0) {
-        qsort(trace->died, trace->died_count, sizeof *trace->died, compare_keys);
+    uint64_t marks = 64;
+    pfa_memory_free(trace->died_marks);
+    trace->died_marks = NULL;
+    if (trace->died_count == 0) {
+        return;
+    }
+    qsort(trace->died, trace->died_count, sizeof *trace->died, compare_keys);
+    while (marks < MARKS * (uint64_t)trace->died_count) {
+        marks *= 2;
+    }
+    trace->died_marks = pfa_memory_get(marks / 64, sizeof *trace->died_marks);
+    trace->died_mark_mask = marks - 1;
+    for (size_t i = 0; i < trace->died_count; i++) {
+        uint64_t mark = pfa_trace_died_mark(trace, trace->died[i].alloc_time);
+        trace->died_marks[mark / 64] |= (uint64_t)1 << mark % 64;
     }
 }
 
 pfa_died_t pfa_died_begin(const pfa_trace_t *trace)
 {
-    pfa_died_t died = {.trace = trace, .used = pfa_memory_get(trace->died_count, sizeof(uint32_t))};
-    uint64_t marks = 64;
-    while (marks < MARKS * (uint64_t)trace->died_count) {
-        marks *= 2;
-    }
-    died.marks = pfa_memory_get(marks / 64, sizeof *died.marks);
-    died.mark_mask = marks - 1;
-    for (size_t i = 0; i < trace->died_count; i++) {
-        uint64_t mark = pfa_died_mark(&died, trace->died[i].alloc_time);
-        died.marks[mark / 64] |= (uint64_t)1 << mark % 64;
-    }
-    return died;
+    return (pfa_died_t){.trace = trace};
 }
 
 void pfa_died_end(pfa_died_t *died)
 {
     pfa_memory_free(died->used);
-    pfa_memory_free(died->marks);
 }
 
 bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record)
@@ -216,6 +217,9 @@ bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record)
         } else {
             high = middle;
         }
+    }
+    if (died->used == NULL) {
+        died->used = pfa_memory_get(trace->died_count, sizeof *died->used);
     }
     size_t next = low < trace->died_count ? low + died->used[low] : low;
     if (next >= trace->died_count || compare_keys(&trace->died[next], &key) != 0) {

@@ -89,10 +89,13 @@ static void plan_extent(pfa_parts_t *parts, const pfa_live_extent_t *extent)
     uint64_t from = 0; /* of the part */
     uint64_t has = 0;  /* so much of it may be data */
     for (uint64_t at = 0; at < end;) {
-        uint64_t data = seek(table, extent, at, end, SEEK_DATA) / unit * unit;
+        uint64_t first = seek(table, extent, at, end, SEEK_DATA);
+        uint64_t data = first / unit * unit;
         from = has == 0 ? data : from;
-        uint64_t hole = data < end ? seek(table, extent, data, end, SEEK_HOLE) : end;
+        uint64_t hole = first < end ? seek(table, extent, first, end, SEEK_HOLE) : end;
+        hole = hole > first ? hole : first + 1; /* a file that changes meanwhile */
         at = (hole + unit - 1) / unit * unit;
+        at = at < end ? at : end;
         for (uint64_t left = at - data; left != 0;) {
             uint64_t taken = left < most - has ? left : most - has;
             has += taken;

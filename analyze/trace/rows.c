@@ -171,7 +171,7 @@ static bool walk_brief(const walk_t *walk, pfa_batch_reader_t *reader)
     for (uint32_t i = 0; i < count; i++) {
         rows[i].kind = decoder->numbers[rows[i].kind];
         rows[i].alloc_time &= whole;
-        rows[i].free_time &= whole;
+        rows[i].free_time &= rows[i].free_time != UINT64_MAX ? whole : UINT64_MAX;
     }
     visitor->rows(visitor->to, count);
     return count == reader->head.rows;

@@ -244,6 +244,7 @@ void pfa_trace_close(pfa_trace_t *trace)
     pfa_notes_free(&trace->remarks);
     pfa_memory_free(trace->rings);
     pfa_memory_free(trace->died);
+    pfa_memory_free(trace->died_marks);
     pfa_memory_free(trace->path);
     pfa_memory_free(trace->live_path);
     pfa_memory_free(trace);

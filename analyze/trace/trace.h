@@ -118,6 +118,8 @@ typedef struct pfa_trace {
     pfa_chunk_key_t *died; /* while the final picture was taken, or of ring's last entries */
     size_t died_count;
     size_t died_room;
+    uint64_t *died_marks; /* bits, by a hash of their times: most records can be told apart by it; NULL: none died */
+    uint64_t died_mark_mask;
     uint64_t bad_blocks; /* whole, but they do not make sense */
     uint64_t last_time;
     uint32_t shift; /* by which lives were cut with the times of deaths, at most; by old traces alone */
@@ -174,21 +176,20 @@ void pfa_trace_sort_died(pfa_trace_t *trace);
 /* Which live chunks are among those that died meanwhile; each of those answers once. */
 typedef struct pfa_died {
     const pfa_trace_t *trace;
-    uint32_t *used;  /* by the first of equal ones: so many of them have answered */
-    uint64_t *marks; /* bits, by a hash of their times: most records can be told apart by it */
-    uint64_t mark_mask;
+    uint32_t *used; /* by the first of equal ones: so many of them have answered; NULL: none has */
 } pfa_died_t;
 pfa_died_t pfa_died_begin(const pfa_trace_t *trace);
-static inline uint64_t pfa_died_mark(const pfa_died_t *died, uint64_t alloc_time)
+static inline uint64_t pfa_trace_died_mark(const pfa_trace_t *trace, uint64_t alloc_time)
 {
-    return alloc_time * 0x9e3779b97f4a7c15u >> 32 & died->mark_mask;
+    return alloc_time * 0x9e3779b97f4a7c15u >> 32 & trace->died_mark_mask;
 }
 
 /* False: pfa_died_has would say so, too, and would go on saying so. */
 static inline bool pfa_died_may_have(const pfa_died_t *died, const pfa_live_record_t *record)
 {
-    uint64_t mark = pfa_died_mark(died, record->alloc_time);
-    return (died->marks[mark / 64] >> mark % 64 & 1) != 0;
+    const pfa_trace_t *trace = died->trace;
+    uint64_t mark = pfa_trace_died_mark(trace, record->alloc_time);
+    return trace->died_marks != NULL && (trace->died_marks[mark / 64] >> mark % 64 & 1) != 0;
 }
 bool pfa_died_has(pfa_died_t *died, const pfa_live_record_t *record);
 void pfa_died_end(pfa_died_t *died);

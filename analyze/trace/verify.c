@@ -214,6 +214,19 @@ static void read_headers(verifying_t *verifying)
     }
 }
 
+static bool is_as_said(const pfa_block_header_t *header, const pfa_trace_index_t *said)
+{
+    return header->magic == PFA_BLOCK_MAGIC && header->kind == said->kind &&
+           header->stored_size == said->size - sizeof *header && sizes_plausible(header, header->stored_size);
+}
+
+/* A block that an index says to be large is not read unless its header says so, too. */
+static bool may_be_large(const verifying_t *verifying, const pfa_trace_index_t *said)
+{
+    pfa_block_header_t header;
+    return pfa_file_read(verifying->fd, &header, sizeof header, said->offset) == 0 && is_as_said(&header, said);
+}
+
 /* A task: the number of a run. */
 static void verify_run(void *to, size_t number, unsigned worker)
 {
@@ -222,6 +235,9 @@ static void verify_run(void *to, size_t number, unsigned worker)
     const pfa_trace_index_t *first = &verifying->said[verifying->starts[number]];
     const pfa_trace_index_t *behind = &verifying->said[verifying->starts[number + 1]];
     size_t size = (size_t)(behind[-1].offset + behind[-1].size - first->offset);
+    if (size > RUN_SIZE && !may_be_large(verifying, first)) {
+        return;
+    }
     pfa_bytes_room(bytes, size);
     if (pfa_file_read(verifying->fd, bytes->bytes, size, first->offset) != 0) {
         return;
@@ -230,12 +246,13 @@ static void verify_run(void *to, size_t number, unsigned worker)
         const uint8_t *at = bytes->bytes + (said->offset - first->offset);
         pfa_block_header_t *header = &verifying->headers[said - verifying->said - (ptrdiff_t)verifying->first];
         memcpy(header, at, sizeof *header);
-        if (header->magic != PFA_BLOCK_MAGIC || header->kind != said->kind ||
-            header->stored_size != said->size - sizeof *header || !sizes_plausible(header, header->stored_size) ||
-            pfa_block_checksum(header, at + sizeof *header) != header->checksum) {
+        if (!is_as_said(header, said) || pfa_block_checksum(header, at + sizeof *header) != header->checksum) {
             return;
         }
         verifying->whole[number]++;
+    }
+    if (bytes->room > 2 * RUN_SIZE) { /* one was large: each thread would keep so much */
+        pfa_bytes_free(bytes);
     }
 }
 
