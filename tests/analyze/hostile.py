@@ -191,6 +191,33 @@ def many_lists(folder):
         check(f"  node {node} caller 0 pc 0x1001 /{expected}+0x1001\n" in out, f"the module of node {node}")
 
 
+def rows_without_a_kind(folder):
+    """Rows that say to be of a kind which says that it has none: what is summed by kinds has no place for them."""
+    kinds = [struct.pack("<QIIIHHHHI", size << 16, 4, 4, 0, 1, 0, 1, 1, rows) for size, rows in ((16, ROWS), (4096, 0))]
+    mixed = bytes(kind[byte] for byte in range(len(kinds[0])) for kind in kinds)
+    times = number(2 * DIED) + bytes(ROWS - 1)
+    head = struct.pack("<IIIIQQIIIIII", ROWS, 0, 2, 0, DIED, DIED, 0, len(times), ROWS, 0, 0, 0)
+    deaths = head + mixed + b"\1" * ROWS + bytes(ROWS) + times + bytes(ROWS)
+    path = write(folder / "t.pa", start(), *[block(EVENTS, deaths, True) for _ in range(4)], end(6))
+    for command in (["excess", "--min-share", "0"], ["excess", "--by", "size"], ["leaks"], ["report"], ["advise"], ["mprof"], ["timeline"], ["flame"], ["report", "--by", "size"]):
+        limited(*command, "--threads", 2, path)
+
+
+def crooked_table(folder):
+    """Records that begin anywhere, with holes between them: each is looked at once."""
+    for offset, record_size in ((65536 + 8, 32), (65536, 40), (65536 + 24, 4096)):
+        path = write(folder / "t.pa", start(record_size, 1))
+        size = 1 << 20
+        live_table(path, [(1, 0, offset, size - 64)], 65536 + size, record_size=record_size)
+        with open(f"{path}.live", "r+b") as file:
+            for at in range(offset, 65536 + size - 70000, 150_000):  # the rest is holes
+                file.seek(at)
+                file.write(b"\1" * 5000)
+        for command in ("report", "leaks", "check"):
+            done = support.run_tool(command, path, timeout=20 * SECONDS)
+            check(done.returncode in (0, 1), f"{command} of a table with records of {record_size} bytes at {offset}: status {done.returncode}\n{done.stderr}")
+
+
 def live_table(path, extents, size, pid=0, ticks=0, boot=0, record_size=32, version=1):
     """A live table that is a hole but for its head; returns the file, open."""
     fixed = struct.pack("<QIIQIIQQQIIQQQQ", 0x324556494c414650, version, pid, SESSION, record_size, 0, 1000, 2000, 2000, 4, len(extents), size,
@@ -575,4 +602,5 @@ def this_process(folder):
 if __name__ == "__main__":
     support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
                  many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
+                 rows_without_a_kind=rows_without_a_kind, crooked_table=crooked_table,
                  hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, mazes=mazes, another_process=another_process, this_process=this_process)

@@ -33,6 +33,17 @@ def answers(folder, name):
             check(told[threads] == told[1], f"{name}: {command} with {threads} threads is another answer than with 1")
 
 
+def one_without_accesses(folder):
+    """The same stacks in a trace that does not tell accesses and then in one that does: what of them is seen is found out before threads ask."""
+    paths = [folder / "a.pa", folder / "b.pa"]
+    for path, words in zip(paths, (["pid=100"], ["accesses", "told", "pid=101"])):
+        subprocess.run([MAKER, "many", path, str(CHUNKS // 2), "1", "points=3000", *words], check=True, stdout=subprocess.DEVNULL)
+    (folder / "suppressions").write_text("leak:no_such_function\n")
+    for command in (["report", "--json"], ["leaks", "--json", "--suppressions", folder / "suppressions"]):
+        told = {(done.returncode, done.stdout) for done in (run_tool(*command, "--threads", n, *paths) for n in (1, 16, 16, 16))}
+        check(len(told) == 1 and next(iter(told))[0] == 0, f"{command}: {len(told)} answers")
+
+
 def comparisons(folder):
     """diff and gate take the option, too."""
     paths = [folder / "a.pa", folder / "b.pa"]
@@ -49,4 +60,4 @@ def refused(folder):
         check(done.returncode == 2 and "--threads takes a number from 1 to 64" in done.stderr, f"--threads {wrong!r}: {done.stderr}")
 
 
-main(**{name: lambda folder, name=name: answers(folder, name) for name in MADE}, comparisons=comparisons, refused=refused)
+main(**{name: lambda folder, name=name: answers(folder, name) for name in MADE}, one_without_accesses=one_without_accesses, comparisons=comparisons, refused=refused)
