@@ -65,7 +65,8 @@ int pfa_fuzz_timeline_term(const pfa_fuzz_asked_t *asked)
 {
     pfa_timeline_t *timeline;
     int error = ask_timeline(asked, PFA_STRANDS_BY_PEAK, &timeline);
-    return finish(timeline, error != 0 ? error : pfa_timeline_term(timeline, asked->to, false, NULL));
+    pfa_term_t term = {.width = PFA_TERM_WIDTH, .height = PFA_TERM_HEIGHT, .utf8 = true, .colour = true};
+    return finish(timeline, error != 0 ? error : pfa_timeline_term(timeline, asked->to, &term, false, NULL));
 }
 
 int pfa_fuzz_timeline_svg(const pfa_fuzz_asked_t *asked)
@@ -97,7 +98,7 @@ static int ask_amounts(const pfa_fuzz_asked_t *asked, pfa_metric_t metric, pfa_a
 
 int pfa_fuzz_flame_folded(const pfa_fuzz_asked_t *asked)
 {
-    static const pfa_graph_look_t look = {.by_name = true};
+    static const pfa_graph_look_t look = {.order = PFA_FRAMES_BY_NAME};
     pfa_amounts_t *amounts;
     int error = ask_amounts(asked, PFA_METRIC_BYTES, &amounts);
     return finish(amounts, error != 0 ? error : pfa_amounts_folded(amounts, &look, asked->to, NULL));

@@ -29,6 +29,12 @@ int pfa_fuzz_leaks_json(const pfa_fuzz_asked_t *asked)
     return finish(leaks, error != 0 ? error : pfa_leaks_json(leaks, SIZE_MAX, asked->to));
 }
 
+static void put_charts(FILE *to, const pfa_excess_t *excess)
+{
+    static const pfa_term_t term = {.width = PFA_TERM_WIDTH, .height = PFA_TERM_HEIGHT};
+    pfa_excess_put_charts(to, &term, excess);
+}
+
 int pfa_fuzz_excess_text(const pfa_fuzz_asked_t *asked)
 {
     pfa_excess_options_t options = pfa_excess_options_standard();
@@ -36,7 +42,7 @@ int pfa_fuzz_excess_text(const pfa_fuzz_asked_t *asked)
     options.method = PFA_EXCESS_IQR;
     options.order = PFA_EXCESS_BY_ratio;
     int error = pfa_excess_collect(asked->session, asked->question, &options, &excess);
-    return finish(excess, error != 0 ? error : pfa_excess_text(excess, pfa_excess_charts, asked->to));
+    return finish(excess, error != 0 ? error : pfa_excess_text(excess, put_charts, asked->to));
 }
 
 int pfa_fuzz_excess_json(const pfa_fuzz_asked_t *asked)
