@@ -131,7 +131,6 @@ static void look_up_kind(pfa_walking_t *walking, pfa_slab_kind_t *kind)
     uint32_t group = pfa_groups_find(walking->query, &kind->kind, false);
     if (pfa_groups_is_asked(walking->query, group)) {
         kind->kind.group = group;
-        meet(walking, &kind->kind);
     }
 }
 
@@ -181,6 +180,12 @@ void pfa_walk_look_up(pfa_walking_t *walking, pfa_slab_t *slab)
     }
     if (walking->open_count != 0) {
         ask_rows(walking, slab);
+    }
+    for (uint32_t i = 0; i < slab->late_count; i++) {
+        const pfa_slab_kind_t *kind = &slab->kinds[slab->late[i]];
+        if (kind->kind.group != PFA_SKIP && kind->rows != 0) {
+            meet(walking, &kind->kind);
+        }
     }
     if (pfa_walk_is_first(query)) {
         pfa_tally_join(&walking->source->tally, &slab->tally);

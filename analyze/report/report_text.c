@@ -188,13 +188,17 @@ static void print_points(FILE *to, pfa_report_t *report, size_t top, pfa_order_t
     pfa_order_kind_t kind = pfa_report_order_kind(order);
     double all = 0;
     size_t count = 0;
+    size_t points = 0; /* with a chunk that is asked for */
+    for (uint32_t i = 0; i < report->point_count; i++) {
+        points += report->points[i].frees + report->points[i].live_chunks > 0 ? 1 : 0;
+    }
     for (uint32_t i = 0; i < report->point_count && kind == PFA_ORDER_AMOUNT; i++) {
         all += pfa_report_is_told(report, i, order) ? pfa_report_value(report, i, order) : 0;
     }
     while (count < top && count < report->point_count && pfa_report_is_told(report, numbers[count], order)) {
         count++;
     }
-    fprintf(to, "\nAllocation points by %s: %zu of %zu%s\n", title, count, report->point_count,
+    fprintf(to, "\nAllocation points by %s: %zu of %zu%s\n", title, count, points,
             kind == PFA_ORDER_SCORE ? ", the lowest first" : "");
     for (size_t i = 0; i < count; i++) {
         uint32_t number = numbers[i];
