@@ -4,7 +4,7 @@
 #                                  One with records is run again as *_wide, with room for accesses in them.
 #                                  Those that include tests/unit/accesses.h are linked as profalloc-cc would link them
 #                                  with libprofalloc_access_any.a, and with nothing else of ours.
-#   tests/race/race_*.c   race_*   one concurrent structure on its own; all there is under ThreadSanitizer
+#   tests/race/race_*.c   race_*   one concurrent structure on its own; with large_traces.py, all there is under ThreadSanitizer
 #   tests/prog/prog_*.c   prog_*   trap programs, run by tests/run_progs.py; prog_static_* are linked with
 #                                  libprofalloc.a, all others meet the library only through LD_PRELOAD.
 #                                  tests/prog/lib_*.c are shared objects for them to dlopen.
@@ -148,13 +148,14 @@ target_compile_definitions(two_traces PRIVATE _GNU_SOURCE)
 target_link_libraries(two_traces PRIVATE pfa_flags profalloc_analyze)
 pfa_add_test(race_two_traces race two_traces ${PROJECT_SOURCE_DIR}/tests/analyze/fixtures/told.pa
              ${PROJECT_SOURCE_DIR}/tests/analyze/fixtures/plain.pa)
+pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_trace.c analyze)
+target_link_libraries(make_trace PRIVATE pfa_library_flags zstd m) # without a search for leaks: it frees nothing
+pfa_add_test(race_large_traces race ${PFA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/race/large_traces.py)
 if(NOT PFA_REPLACES_MALLOC)
     return()
 endif()
 pfa_add_unit_tests(unit test)
 
-pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_trace.c analyze)
-target_link_libraries(make_trace PRIVATE pfa_library_flags zstd m) # without a search for leaks: it frees nothing
 pfa_add_test_program(${PROJECT_SOURCE_DIR}/tests/analyze/make_pictures.c analyze)
 target_compile_definitions(make_pictures PRIVATE _GNU_SOURCE)
 target_link_libraries(make_pictures PRIVATE pfa_flags m)
