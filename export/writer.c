@@ -48,9 +48,11 @@ static struct {
 } sources[SOURCES];
 static uint32_t source_count;
 
+/* A step of 1 ns keeps times whole, also where a tick is less. */
 static uint32_t shift_of(uint64_t nanoseconds)
 {
-    uint64_t ticks = nanoseconds * pfa_counter_moment() / 2000; /* a moment is two microseconds */
+    uint64_t ticks =
+        nanoseconds <= 1 ? 0 : nanoseconds * pfa_counter_moment() / 2000; /* a moment is two microseconds */
     return ticks == 0 ? 0 : 63u - (uint32_t)__builtin_clzll(ticks);
 }
 

@@ -86,7 +86,8 @@ static uint32_t rows_of(const pfa_trace_t *trace, const pfa_block_t *block)
 /* As the writer chooses it. */
 static uint32_t shift_of(const pfa_trace_t *trace, double nanoseconds)
 {
-    uint64_t ticks = (uint64_t)(nanoseconds * (double)trace->start.counter_hz / 1e9);
+    double hz = 0x1p30 / pfa_trace_seconds(trace, trace->start.counter + (1u << 30)); /* its start may not tell */
+    uint64_t ticks = (uint64_t)(nanoseconds * hz / 1e9);
     return ticks == 0 ? 0 : 63u - (uint32_t)__builtin_clzll(ticks);
 }
 
