@@ -59,7 +59,7 @@ static const analysis_t analyses[] = {
     {"gate by size", pfa_fuzz_compare_gate, .two = true, .compares = true, .by = "size",
      .says = {"7 of 149 points", "\"schema\": \"profalloc-gate\"", "\"ruleId\": \"max-live-growth\""}},
     {"report of a set", pfa_fuzz_report_text, .where = "size > 16 and lifetime < 1ms | top 3 by bytes",
-     .says = {"by bytes allocated: 3 of 12"}},
+     .says = {"by bytes allocated: 3 of 3\n", "live at the end: 1 of 3\n"}},
     {"report by function", pfa_fuzz_report_text, .two = true, .by = "function", .says = {" 392 ", "allocated: 3 of 3"}},
     {"report by file", pfa_fuzz_report_json, .two = true, .by = "file", .says = {"(no file is known)"}},
     {"report by module", pfa_fuzz_report_json, .by = "module", .says = {"(no module is known)"}},
