@@ -53,11 +53,16 @@ static pfa_mprof_row_t *find_point(pfa_mprof_t *mprof, uint32_t stack)
     return &mprof->by_stack.rows[*number - 1];
 }
 
+/* While rows are collected, `all` is without those that are kept. */
 static void add(pfa_mprof_row_t *row, const pfa_kind_t *kind, double rows)
 {
-    pfa_sum_add(&row->all, rows, kind->weight, (double)kind->size);
-    if (kind->live) {
-        pfa_sum_add(&row->kept, rows, kind->weight, (double)kind->size);
+    pfa_sum_add(kind->live ? &row->kept : &row->all, rows, kind->weight, (double)kind->size);
+}
+
+static void add_kept(pfa_mprof_table_t *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        pfa_sum_join(&table->rows[i].all, &table->rows[i].kept);
     }
 }
 
@@ -65,11 +70,16 @@ static void take_kind(void *to, const pfa_kind_t *kind, double rows)
 {
     pfa_mprof_t *mprof = to;
     add(find_point(mprof, kind->stack), kind, rows);
-    add(&mprof->by_size.rows[pfa_mprof_bin_of(kind->size)], kind, rows);
-    add(&mprof->bin_total, kind, rows);
     if (mprof->query->key != NULL) {
         add(pfa_mprof_row(&mprof->by_caller, kind->group), kind, rows);
     }
+}
+
+/* At the same time as take_kind. */
+static void take_size(void *to, const pfa_kind_t *kind, double rows)
+{
+    pfa_mprof_t *mprof = to;
+    add(&mprof->by_size.rows[pfa_mprof_bin_of(kind->size)], kind, rows);
 }
 
 /* Their sizes are not known; in breakdowns they count as if all were of their mean size. */
@@ -114,6 +124,9 @@ static void make(pfa_mprof_t *mprof)
 {
     pfa_callchain_t chain = {.functions = NULL};
     pfa_progress_t progress;
+    add_kept(&mprof->by_stack);
+    add_kept(&mprof->by_size);
+    add_kept(&mprof->by_caller); /* empty unless there is a key */
     pfa_progress_begin(&progress, pfa_session_watch(mprof->query->session), "names", mprof->by_stack.count);
     for (size_t i = 0; i < mprof->by_stack.count; i++) {
         const pfa_mprof_row_t *point = &mprof->by_stack.rows[i];
@@ -122,6 +135,9 @@ static void make(pfa_mprof_t *mprof)
         pfa_progress_step(&progress, 1);
     }
     pfa_progress_end(&progress);
+    for (size_t i = 0; i < mprof->by_size.count; i++) {
+        pfa_mprof_row_join(&mprof->bin_total, &mprof->by_size.rows[i]);
+    }
     pfa_callchain_free(&chain);
     pfa_functions_finish(&mprof->functions);
     pfa_callgraph_finish(&mprof->graph, mprof->options.sort, compare_functions, mprof);
@@ -146,7 +162,7 @@ bool pfa_mprof_is_listed(const pfa_mprof_t *mprof, double part, double whole)
 static int fill(void *answer, const void *options)
 {
     pfa_mprof_t *mprof = answer;
-    pfa_look_t look = {.to = mprof, .kind = take_kind, .fold = take_fold};
+    pfa_look_t look = {.to = mprof, .kind = take_kind, .beside_kind = take_size, .fold = take_fold};
     for (;;) {
         size_t sources = mprof->answer.query.source_count;
         begin(mprof, options);

@@ -121,11 +121,11 @@ typedef struct pfa_chunk {
  *   meet, ready             one after the other, before
  *   mark                    by any threads
  *   kind, chunk             of all, in order, by one thread;
- *   beside                  likewise, by another;
+ *   beside_kind, beside     likewise, by another;
  *   lane_kind, lane_chunk   those of a group in order, of different groups by different threads
  *   settle                  after all these
  *
- * `kind` and `chunk`, `beside`, and the lanes run at the same time: what one of them changes, no other may look at, and what comes out must
+ * `kind` and `chunk`, those beside them, and the lanes run at the same time: what one of them changes, no other may look at, and what comes out must
  * not depend on when which of them is called. All others run alone, but for `mark`. */
 typedef struct pfa_look {
     const struct pfa_look *next; /* is told by the same walk; NULL: nobody else is */
@@ -143,6 +143,7 @@ typedef struct pfa_look {
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
+    void (*beside_kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*beside)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     bool (*is_beside)(void *to, const pfa_kind_t *kind); /* whether it is told of this kind's chunks */
     /* What it returns is in the kind that lane_chunk gets then. */

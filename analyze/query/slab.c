@@ -197,12 +197,7 @@ void pfa_slab_sort(pfa_slab_t *slab, bool accesses)
     slab->sorted = true;
 }
 
-static double ns_of(const pfa_source_t *source, uint64_t time)
-{
-    return source->start_ns + (double)(int64_t)(time - source->start.counter) * source->ns_per_tick;
-}
-
-static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size)
+void pfa_slab_tell_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size)
 {
     const pfa_event_accesses_t *accesses = chunk->accesses;
     uint64_t low;
@@ -213,26 +208,10 @@ static void fill_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64
     chunk->first = chunk->last = chunk->born;
     if (accesses->length != 0) {
         double end = chunk->born + chunk->life;
-        chunk->first = fmax(ns_of(source, accesses->first), chunk->born);
-        chunk->last = fmin(fmax(ns_of(source, accesses->last), chunk->first), end);
+        chunk->first = fmax(pfa_slab_ns(source, accesses->first), chunk->born);
+        chunk->last = fmin(fmax(pfa_slab_ns(source, accesses->last), chunk->first), end);
         chunk->first = fmin(chunk->first, chunk->last);
     }
     chunk->wait = chunk->is_touched ? chunk->first - chunk->born : chunk->life;
     chunk->idle = fmax(chunk->life - (chunk->last - chunk->born), 0);
-}
-
-void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pfa_event_accesses_t *accesses,
-                    pfa_chunk_t *chunk)
-{
-    const pfa_source_t *source = kind->source;
-    chunk->row = row;
-    chunk->whole = NULL;
-    chunk->born = ns_of(source, row->alloc_time);
-    chunk->died = kind->live ? source->end_ns : ns_of(source, row->free_time);
-    chunk->died = chunk->died > chunk->born ? chunk->died : chunk->born;
-    chunk->life = kind->live ? chunk->died - chunk->born : (double)row->life * source->ns_per_tick;
-    chunk->accesses = row->told ? accesses : NULL;
-    if (chunk->accesses != NULL) {
-        fill_accesses(source, chunk, kind->size);
-    }
 }

@@ -78,8 +78,30 @@ pfa_chunk_row_t *pfa_slab_room(pfa_slab_t *slab, uint32_t count);
 void pfa_slab_add_rows(pfa_slab_t *slab, uint32_t count);
 /* Puts kinds and rows in order by lanes, with accesses or not. */
 void pfa_slab_sort(pfa_slab_t *slab, bool accesses);
-/* A chunk as it is told; with accesses, unless they are NULL or not known. */
-void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row, const pfa_event_accesses_t *accesses,
-                    pfa_chunk_t *chunk);
+
+static inline double pfa_slab_ns(const pfa_source_t *source, uint64_t time)
+{
+    return source->start_ns + (double)(int64_t)(time - source->start.counter) * source->ns_per_tick;
+}
+
+/* What there is to say of a chunk's accesses, once its times are told. */
+void pfa_slab_tell_accesses(const pfa_source_t *source, pfa_chunk_t *chunk, uint64_t size);
+
+/* A chunk as it is told; with accesses, unless they are NULL or not known. Inlined: walks call it for each row. */
+static inline void pfa_slab_chunk(const pfa_kind_t *kind, const pfa_chunk_row_t *row,
+                                  const pfa_event_accesses_t *accesses, pfa_chunk_t *chunk)
+{
+    const pfa_source_t *source = kind->source;
+    chunk->row = row;
+    chunk->whole = NULL;
+    chunk->born = pfa_slab_ns(source, row->alloc_time);
+    chunk->died = kind->live ? source->end_ns : pfa_slab_ns(source, row->free_time);
+    chunk->died = chunk->died > chunk->born ? chunk->died : chunk->born;
+    chunk->life = kind->live ? chunk->died - chunk->born : (double)row->life * source->ns_per_tick;
+    chunk->accesses = row->told ? accesses : NULL;
+    if (chunk->accesses != NULL) {
+        pfa_slab_tell_accesses(source, chunk, kind->size);
+    }
+}
 
 #endif

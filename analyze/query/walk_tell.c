@@ -2,12 +2,13 @@
  * analyze/query/query.h for what may be told at the same time. */
 #include "analyze/query/walking.h"
 
-static void tell_kinds(const pfa_look_t *look, const pfa_slab_t *slab)
+static void tell_kinds(const pfa_look_t *look, const pfa_slab_t *slab, bool beside)
 {
+    void (*told)(void *, const pfa_kind_t *, double) = beside ? look->beside_kind : look->kind;
     for (uint32_t i = 0; i < slab->kind_count; i++) {
         const pfa_slab_kind_t *kind = &slab->kinds[i];
         if (kind->kind.group != PFA_SKIP && kind->rows != 0) {
-            look->kind(look->to, &kind->kind, kind->rows);
+            told(look->to, &kind->kind, kind->rows);
         }
     }
 }
@@ -29,6 +30,14 @@ void pfa_walk_sort_if_known(const pfa_walking_t *walking, pfa_slab_t *slab)
     }
 }
 
+/* Kinds of rows that follow each other lie far from each other, and so do those of a lane: which come next are fetched meanwhile. */
+enum { AHEAD = 8 };
+
+static inline void fetch_kind(const pfa_slab_t *slab, uint32_t number)
+{
+    __builtin_prefetch(&slab->kinds[number != PFA_SKIP ? number : 0]);
+}
+
 /* In order, to `chunk` or to `beside`. */
 static void tell_rows(const pfa_walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, bool beside)
 {
@@ -37,6 +46,7 @@ static void tell_rows(const pfa_walking_t *walking, const pfa_look_t *look, cons
         uint32_t number = slab->rows[i].kind;
         const pfa_kind_t *kind = number != PFA_SKIP ? &slab->kinds[number].kind : NULL;
         pfa_chunk_t chunk;
+        fetch_kind(slab, slab->rows[i + AHEAD < slab->row_count ? i + AHEAD : i].kind);
         if (kind != NULL && kind->group != PFA_SKIP && (!beside || look->is_beside(look->to, kind))) {
             if (look->brief && !beside) {
                 chunk.row = &slab->rows[i];
@@ -50,15 +60,12 @@ static void tell_rows(const pfa_walking_t *walking, const pfa_look_t *look, cons
     }
 }
 
-/* Kinds of a lane lie far from each other: those that come next are fetched meanwhile. */
-enum { AHEAD = 8 };
-
 static void tell_lane_kinds(const pfa_look_t *look, const pfa_slab_t *slab, size_t lane)
 {
     uint32_t end = slab->kind_starts[lane + 1];
     for (uint32_t i = slab->kind_starts[lane]; i < end; i++) {
         pfa_slab_kind_t *kind = &slab->kinds[slab->kind_order[i]];
-        __builtin_prefetch(&slab->kinds[slab->kind_order[i + AHEAD < end ? i + AHEAD : i]]);
+        fetch_kind(slab, slab->kind_order[i + AHEAD < end ? i + AHEAD : i]);
         if (kind->rows != 0) {
             kind->kind.note = look->lane_kind(look->to, &kind->kind, kind->rows);
         }
@@ -72,7 +79,8 @@ static void tell_lane_rows(const pfa_walking_t *walking, const pfa_look_t *look,
     for (uint32_t i = slab->row_starts[lane]; i < end; i++) {
         const pfa_chunk_row_t *row = &slab->lane_rows[i];
         const pfa_kind_t *kind = &slab->kinds[row->kind].kind;
-        __builtin_prefetch(&slab->kinds[slab->lane_rows[i + AHEAD < end ? i + AHEAD : i].kind]);
+        __builtin_prefetch(&slab->lane_rows[i + 2 * AHEAD < end ? i + 2 * AHEAD : i]);
+        fetch_kind(slab, slab->lane_rows[i + AHEAD < end ? i + AHEAD : i].kind);
         pfa_chunk_t chunk;
         pfa_slab_chunk(kind, row, accesses ? &slab->lane_accesses[i] : NULL, &chunk);
         look->lane_chunk(look->to, kind, &chunk);
@@ -85,7 +93,9 @@ enum { IN_ORDER, BESIDE, FIRST_LANE };
 static void tell_look(const pfa_walking_t *walking, const pfa_look_t *look, const pfa_slab_t *slab, size_t number)
 {
     if (number == IN_ORDER && look->kind != NULL) {
-        tell_kinds(look, slab);
+        tell_kinds(look, slab, false);
+    } else if (number == BESIDE && look->beside_kind != NULL) {
+        tell_kinds(look, slab, true);
     }
     if (number == IN_ORDER && look->chunk != NULL) {
         tell_rows(walking, look, slab, false);
@@ -100,11 +110,27 @@ static void tell_look(const pfa_walking_t *walking, const pfa_look_t *look, cons
     }
 }
 
+/* Where the next slab's things of a lane begin. */
+static void fetch_lane(const pfa_slab_t *slab, size_t lane)
+{
+    const char *rows = (const char *)&slab->lane_rows[slab->row_starts[lane]];
+    const char *order = (const char *)&slab->kind_order[slab->kind_starts[lane]];
+    for (size_t i = 0; i < 8; i++) {
+        __builtin_prefetch(rows + 64 * i);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        __builtin_prefetch(order + 64 * i);
+    }
+}
+
 static void tell(void *to, size_t number, unsigned worker)
 {
     const pfa_walking_t *walking = to;
     (void)worker;
     for (size_t i = 0; i < walking->count; i++) {
+        if (number >= FIRST_LANE && i + 1 < walking->count) {
+            fetch_lane(&walking->slabs[i + 1], number - FIRST_LANE);
+        }
         for (const pfa_look_t *look = walking->looks; look != NULL; look = look->next) {
             tell_look(walking, look, &walking->slabs[i], number);
         }

@@ -232,15 +232,18 @@ static bool is_of_kind(const pfa_batch_kind_t *kind, const pfa_live_record_t *re
            kind->tag == record->tag && kind->last_thread == record->last_thread;
 }
 
-static pfa_batch_kind_t kind_of(const pfa_live_record_t *record)
+/* Field by field: a whole one that is made elsewhere and copied has to wait for its parts to be stored. */
+static void make_kind(pfa_batch_kind_t *kind, const pfa_live_record_t *record)
 {
-    return (pfa_batch_kind_t){.size_flags = flags_of(record),
-                              .stack = record->stack,
-                              .type = record->type_link & PFA_TYPE_MASK,
-                              .thread = record->thread,
-                              .tag = record->tag,
-                              .last_thread = record->last_thread,
-                              .rows = 1};
+    kind->size_flags = flags_of(record);
+    kind->stack = record->stack;
+    kind->free_stack = 0;
+    kind->type = record->type_link & PFA_TYPE_MASK;
+    kind->thread = record->thread;
+    kind->free_thread = 0;
+    kind->tag = record->tag;
+    kind->last_thread = record->last_thread;
+    kind->rows = 1;
 }
 
 static uint32_t find_kind(pfa_part_reader_t *reader, const pfa_live_record_t *record)
@@ -252,7 +255,7 @@ static uint32_t find_kind(pfa_part_reader_t *reader, const pfa_live_record_t *re
     for (uint32_t slot = (uint32_t)(hash >> 32) % SLOTS;; slot = (slot + 1) % SLOTS) {
         uint32_t number = reader->slots[slot];
         if (number == 0) {
-            reader->kinds[reader->kind_count] = kind_of(record);
+            make_kind(&reader->kinds[reader->kind_count], record);
             reader->slots[slot] = ++reader->kind_count;
             return reader->kind_count - 1;
         }
@@ -273,8 +276,12 @@ static void begin_rows(pfa_part_reader_t *reader)
 static void add_row(pfa_part_reader_t *reader, const pfa_live_record_t *record, const pfa_event_accesses_t *accesses)
 {
     uint32_t row = reader->count++;
+    uint32_t kind = find_kind(reader, record);
+    if (reader->visitor->row == NULL) {
+        return;
+    }
     reader->records[row] = *record;
-    reader->kind_of[row] = find_kind(reader, record);
+    reader->kind_of[row] = kind;
     if (accesses != NULL) {
         reader->all_accesses[row] = *accesses;
     }
