@@ -113,13 +113,13 @@ static void tell_look(const pfa_walking_t *walking, const pfa_look_t *look, cons
 /* Where the next slab's things of a lane begin. */
 static void fetch_lane(const pfa_slab_t *slab, size_t lane)
 {
-    const char *rows = (const char *)&slab->lane_rows[slab->row_starts[lane]];
-    const char *order = (const char *)&slab->kind_order[slab->kind_starts[lane]];
-    for (size_t i = 0; i < 8; i++) {
-        __builtin_prefetch(rows + 64 * i);
+    uint32_t row = slab->row_starts[lane];
+    uint32_t kind = slab->kind_starts[lane];
+    for (uint32_t i = row; i < slab->row_starts[lane + 1] && i < row + 2 * AHEAD; i++) {
+        __builtin_prefetch(&slab->lane_rows[i]);
     }
-    for (size_t i = 0; i < 2; i++) {
-        __builtin_prefetch(order + 64 * i);
+    if (kind < slab->kind_starts[lane + 1]) {
+        __builtin_prefetch(&slab->kind_order[kind]);
     }
 }
 
