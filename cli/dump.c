@@ -302,7 +302,7 @@ static int open_and_dump(pfa_dump_t *dump, pfa_request_t *request)
     char *why = NULL;
     bool asked = request->where_count != 0;
     pfa_query_t query;
-    dump->trace = pfa_trace_open(request->files[0], &pfa_cli_watch, &why);
+    dump->trace = pfa_trace_open_of(request->files_open, request->files[0], &pfa_cli_watch, request->threads, &why);
     if (dump->trace == NULL) {
         pfa_tool_say("dump", "%s", why != NULL ? why : request->files[0]);
         pfa_memory_free(why);
@@ -331,8 +331,12 @@ int pfa_command_dump(int argc, char **argv)
     pfa_request_t request = {.command = "dump", .usage = usage, .no_by = true, .no_sort = true};
     int status = pfa_request_read(&request, argc, argv, own, take, &dump);
     dump.as_json = request.json;
-    if (status < 0) {
-        status = check(&request) ? open_and_dump(&dump, &request) : PFA_EXIT_USAGE;
+    if (status >= 0) {
+        return pfa_request_finish(&request, status);
     }
-    return pfa_request_finish(&request, status);
+    pfa_files_t *files = request.files_open = pfa_files_new();
+    status = check(&request) ? open_and_dump(&dump, &request) : PFA_EXIT_USAGE;
+    status = pfa_request_finish(&request, status);
+    pfa_files_free(files);
+    return status;
 }

@@ -224,6 +224,7 @@ int pfa_request_open(pfa_request_t *request)
         return status;
     }
     pfa_session_options_t options = pfa_request_session(request->command, request->threads);
+    options.files = request->files_open;
     int error = pfa_session_open(&request->session, &options, (const char *const *)request->files, request->file_count);
     if (error != 0) {
         return pfa_request_fail(request, error);

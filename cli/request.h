@@ -25,7 +25,8 @@ typedef struct pfa_request {
     const char **wheres; /* expressions, which are all to hold; and @FILE, as they were given */
     size_t where_count;
     size_t where_room;
-    pfa_session_t *session; /* once it is open */
+    pfa_files_t *files_open; /* that its session reads, too; NULL: nobody else reads them */
+    pfa_session_t *session;  /* once it is open */
     pfa_question_t *question;
 } pfa_request_t;
 

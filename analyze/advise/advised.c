@@ -34,7 +34,8 @@ static int look_further(pfa_report_t *report)
     return error;
 }
 
-void pfa_advice_remarks(pfa_report_t *report)
+/* What scores and advice cannot tell, into the query's remarks. */
+static void remark(pfa_report_t *report)
 {
     if (report->query->sampled) {
         pfa_notes_add(&report->query->remarks,
@@ -44,10 +45,11 @@ void pfa_advice_remarks(pfa_report_t *report)
     const pfa_memoro_t *memoro = &report->memoro;
     if (memoro->group_ns > memoro->group_ns_asked) {
         char texts[3][PFA_NUMBER_TEXT];
-        pfa_notes_add(&report->query->remarks,
-                      "there are more than %s groups of chunks: births up to %s apart are one, not %s (--groups-most)",
-                      pfa_text_count(texts[0], memoro->thresholds.groups_most), pfa_text_ns(texts[1], memoro->group_ns),
-                      pfa_text_ns(texts[2], memoro->group_ns_asked));
+        pfa_notes_add(
+            &report->query->remarks,
+            "more than %s groups of chunks were open at a time: births up to %s apart are one, not %s (--groups-most)",
+            pfa_text_count(texts[0], memoro->thresholds.groups_most), pfa_text_ns(texts[1], memoro->group_ns),
+            pfa_text_ns(texts[2], memoro->group_ns_asked));
     }
 }
 
@@ -66,7 +68,7 @@ static int fill(void *answer, const void *options)
         error = error == 0 ? look_further(report) : error;
     } while (error == EAGAIN);
     if (error == 0) {
-        pfa_advice_remarks(report);
+        remark(report);
     }
     pfa_memory_free(judge);
     return error;

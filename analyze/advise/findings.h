@@ -75,8 +75,6 @@ typedef struct pfa_findings {
 /* Points with what it takes for advice. 0 or an error number, as of pfa_answer_make. (analyze/advise/advised.c) */
 int pfa_advice_collect(pfa_session_t *session, const pfa_question_t *question, const pfa_points_options_t *options,
                        pfa_report_t **report);
-/* What scores and advice cannot tell, into the query's remarks. */
-void pfa_advice_remarks(pfa_report_t *report);
 
 /* Findings by rank, or by another of the orders: so many points as text (0: those that are worth a change), so many findings as JSON. 0 or an
  * error number, as of pfa_answer_write. (analyze/advise/advise_text.c) */

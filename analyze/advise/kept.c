@@ -12,21 +12,35 @@ static double worth_a_change(const pfa_report_t *report)
     return 1e-4 * fmax(report->peak.bytes, 1 << 20);
 }
 
-/* Which points may have kept that much; NULL: none has. What was kept at the peak is alive at the end. */
-static bool *find_wanted(const pfa_report_t *report)
+/* Whether chunks of the point were freed one by one: if none were, it is judged by other points of its function. */
+static bool has_freed(const pfa_report_t *report, size_t number)
+{
+    const pfa_memoro_t *memoro = &report->memoro;
+    return number < memoro->point_count && !memoro->linked[number] &&
+           memoro->points[number].chunks - report->points[number].live_chunks > 0.5;
+}
+
+/* Which points' chunks are to be collected, if any: those that may have kept that much, or all if one of these is judged by others. What was
+ * kept at the peak is alive at the end. */
+static void find_wanted(pfa_kept_judge_t *judge, const pfa_report_t *report)
 {
     double least = worth_a_change(report);
-    bool *wanted = pfa_memory_get(report->point_count, sizeof *wanted);
-    bool any = false;
+    bool all = false;
+    judge->wanted = pfa_memory_get(report->point_count, sizeof *judge->wanted);
     for (size_t i = 0; i < report->point_count; i++) {
-        wanted[i] = report->points[i].live_bytes >= least;
-        any = any || wanted[i];
+        judge->wanted[i] = report->points[i].live_bytes >= least;
+        judge->judges = judge->judges || judge->wanted[i];
+        all = all || (judge->wanted[i] && !has_freed(report, i));
     }
-    if (!any) {
-        pfa_memory_free(wanted);
-        wanted = NULL;
-    }
-    return wanted;
+    judge->leaks.wanted = all ? NULL : judge->wanted;
+    judge->leaks.wanted_count = report->point_count;
+}
+
+static void forget(pfa_kept_judge_t *judge)
+{
+    pfa_leaks_forget(&judge->leaks);
+    pfa_memory_free(judge->wanted);
+    *judge = (pfa_kept_judge_t){.judges = false};
 }
 
 static void keep(pfa_report_t *report, const pfa_leaks_t *leaks, const pfa_leak_finding_t *finding)
@@ -47,10 +61,8 @@ const pfa_look_t *pfa_kept_begin(void *to, pfa_report_t *report)
     pfa_kept_judge_t *judge = to;
     pfa_leaks_options_t options = {.limits = pfa_leak_limits_standard()};
     const pfa_look_t *look = NULL;
-    bool *wanted = find_wanted(report);
-    pfa_leaks_forget(&judge->leaks);
-    *judge =
-        (pfa_kept_judge_t){.judges = wanted != NULL, .leaks = {.wanted = wanted, .wanted_count = report->point_count}};
+    forget(judge);
+    find_wanted(judge, report);
     if (judge->judges) {
         (void)pfa_leaks_begin(&judge->leaks, report->query, &options,
                               &look); /* without suppressions nothing can be wrong */
@@ -62,6 +74,7 @@ void pfa_kept_end(pfa_kept_judge_t *judge, pfa_report_t *report)
 {
     pfa_leaks_t *leaks = &judge->leaks;
     if (!judge->judges) {
+        forget(judge);
         return;
     }
     pfa_leaks_end(leaks);
@@ -71,5 +84,5 @@ void pfa_kept_end(pfa_kept_judge_t *judge, pfa_report_t *report)
             keep(report, leaks, &leaks->findings[i]);
         }
     }
-    pfa_leaks_forget(leaks);
+    forget(judge);
 }

@@ -17,11 +17,12 @@ typedef struct pfa_kept {
 
 /* Points are judged by what is collected beside them, in the same walk. */
 typedef struct pfa_kept_judge {
-    bool judges;
+    bool judges;  /* enough is alive at the end */
+    bool *wanted; /* by point: pfa_leaks_t.wanted */
     pfa_leaks_t leaks;
 } pfa_kept_judge_t;
 
-/* For pfa_points_beside_t: if enough is alive at the end to be worth it. */
+/* For pfa_points_beside_t. NULL: too little is alive at the end to be worth it. */
 const pfa_look_t *pfa_kept_begin(void *judge, struct pfa_report *report);
 /* After that walk: judges all points of which enough was kept at the peak. */
 void pfa_kept_end(pfa_kept_judge_t *judge, struct pfa_report *report);

@@ -36,7 +36,7 @@ struct pfa_workers {
     _Atomic int error; /* of a task that was left */
 };
 
-unsigned pfa_workers_usual(void)
+static unsigned usual_count(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -61,7 +61,7 @@ static void close_workers(void *object)
 pfa_workers_t *pfa_workers_new(unsigned count)
 {
     pfa_workers_t *workers = pfa_memory_object(sizeof *workers, close_workers);
-    workers->wanted = count == 0 ? pfa_workers_usual() : count > PFA_WORKERS_MOST ? PFA_WORKERS_MOST : count;
+    workers->wanted = count == 0 ? usual_count() : count > PFA_WORKERS_MOST ? PFA_WORKERS_MOST : count;
     workers->started = 1;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begun, NULL);

@@ -96,7 +96,7 @@ static int collect(pfa_excess_t *excess)
     for (size_t sources = excess->query->source_count; error == 0; sources = excess->query->source_count) {
         pfa_objects_free(&excess->objects);
         pfa_objects_begin(&excess->objects, excess->query, excess->options->most_objects);
-        excess->folded = 0;
+        excess->folded = excess->longest_step = 0;
         if (pfa_query_walk(excess->query, &look, "excess") == 0) {
             return 0;
         }

@@ -27,17 +27,6 @@ void pfa_routines_begin(pfa_routines_t *routines, pfa_stacks_t *stacks, const pf
     add(routines, &(pfa_routine_t){.name = pfa_memory_copy("not recorded", 12)});
 }
 
-void pfa_routines_free(pfa_routines_t *routines)
-{
-    for (size_t i = 0; i < routines->count; i++) {
-        pfa_memory_free(routines->list[i].name);
-    }
-    pfa_memory_free(routines->list);
-    pfa_slots_free(&routines->slots);
-    pfa_memory_free(routines->of_stack);
-    pfa_lines_free(&routines->lines);
-}
-
 static bool is_same(const pfa_routine_t *routine, const char *name, const char *module)
 {
     bool modules = routine->module == module ||

@@ -29,7 +29,6 @@ typedef struct pfa_routines {
 } pfa_routines_t;
 
 void pfa_routines_begin(pfa_routines_t *routines, pfa_stacks_t *stacks, const pfa_wrappers_t *wrappers);
-void pfa_routines_free(pfa_routines_t *routines);
 
 uint32_t pfa_routines_of_line(pfa_routines_t *routines, const pfa_line_t *line);
 /* The first line outside wrappers; if all are wrappers, the last. There is at least one. */

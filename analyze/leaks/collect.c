@@ -434,4 +434,5 @@ void pfa_leaks_forget(pfa_leaks_t *leaks)
     forget(leaks);
     pfa_memory_free(leaks->findings);
     pfa_suppressions_free(&leaks->suppressions);
+    *leaks = (pfa_leaks_t){.answer = leaks->answer};
 }

@@ -162,11 +162,11 @@ int pfa_leaks_collect(pfa_session_t *session, const pfa_question_t *question, co
                       pfa_leaks_t **leaks);
 /* The same in the arena of the caller, of a query that it has opened, into a struct whose `wanted` may be set, without findings. */
 int pfa_leaks_fill(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options);
-/* The same along with a walk of another analysis: what is to be told of it, as a look of that walk; once it has ended well, pfa_leaks_end. */
+/* The same along with a walk of another analysis: adds *look to that walk; once the walk has succeeded, call pfa_leaks_end. */
 int pfa_leaks_begin(pfa_leaks_t *leaks, pfa_query_t *query, const pfa_leaks_options_t *options,
                     const struct pfa_look **look);
 void pfa_leaks_end(pfa_leaks_t *leaks);
-/* All that was collected. */
+/* Frees all that was collected; but `wanted` is the caller's. What is left is empty. */
 void pfa_leaks_forget(pfa_leaks_t *leaks);
 
 /* What is to be said of a group with survivors. (analyze/leaks/judge.c) */

@@ -82,7 +82,7 @@ static void find_types(pfa_mprof_t *mprof)
         if (has_module(mprof, path) && !pfa_types_add(&mprof->types, query->symbols, i, program) && program) {
             pfa_notes_add(&query->remarks, "no types of %s are named: there is no debug information of it", path);
         }
-        pfa_progress_step(&progress, i);
+        pfa_progress_step(&progress, 1);
     }
     pfa_progress_end(&progress);
     pfa_types_finish(&mprof->types);

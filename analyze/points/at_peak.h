@@ -1,5 +1,5 @@
-/* What was alive at the peak, and how much of it need not have been: told chunk by chunk, in a walk of its own once the time of the
- * peak is known. */
+/* What was alive at the peak, and how much of it need not have been: told chunk by chunk, in the second walk, once the time
+ * of the peak is known. */
 #ifndef PFA_ANALYZE_POINTS_AT_PEAK_H
 #define PFA_ANALYZE_POINTS_AT_PEAK_H
 

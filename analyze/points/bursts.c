@@ -136,7 +136,9 @@ static bool is_short(const pfa_burst_t *burst, double step_ns)
     return burst->end - burst->first < 1.5 * step_ns;
 }
 
-double pfa_burst_score(const pfa_burst_t *burst, double step_ns)
+/* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
+ * several chunks and took no time that could be measured. */
+static double score_of(const pfa_burst_t *burst, double step_ns)
 {
     double life = burst->over - burst->began;
     if (burst->rows == 1) {
@@ -157,7 +159,7 @@ static void add_share(pfa_burst_share_t *share, const pfa_burst_t *burst)
 
 static void close_one(pfa_burst_sums_t *sums, const pfa_burst_t *burst, const pfa_burst_terms_t *terms)
 {
-    double score = pfa_burst_score(burst, terms->step_ns);
+    double score = score_of(burst, terms->step_ns);
     double time = burst->end - burst->first;
     bool large = burst->chunks >= terms->chunks;
     sums->first = sums->groups == 0 ? burst->first : fmin(sums->first, burst->first);

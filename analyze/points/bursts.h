@@ -53,7 +53,7 @@ typedef struct pfa_bursts {
     pfa_burst_t *list; /* the open ones, by time */
     uint32_t count;
     uint32_t recent; /* the one that was last added to */
-    uint32_t left;   /* so many were open when some were closed */
+    uint32_t left;   /* open ones after the last pfa_bursts_close */
     size_t room;
     pfa_burst_sums_t closed;
 } pfa_bursts_t;
@@ -76,10 +76,6 @@ typedef bool pfa_burst_is_over_t(const void *to, double from, double until);
 void pfa_bursts_close(pfa_bursts_t *bursts, const pfa_burst_terms_t *terms, pfa_burst_is_over_t *is_over,
                       const void *to);
 void pfa_bursts_free(pfa_bursts_t *bursts);
-
-/* Mean lifetime of its chunks over that of the group, from the first birth to the last death: the paper's S_g. NaN: it has
- * several chunks and took no time that could be measured. */
-double pfa_burst_score(const pfa_burst_t *burst, double step_ns);
 
 /* Once all are closed: */
 /* the mean of all groups' scores: the paper's S_l. NaN without any; */

@@ -1,4 +1,4 @@
-/* Owns the collecting of a report: two to four walks through the chunks of a query. */
+/* Owns the collecting of a report: two or three walks through the chunks of a query. */
 #include "analyze/points/report.h"
 #include "analyze/base/memory.h"
 #include "analyze/query/keys.h"

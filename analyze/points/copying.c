@@ -35,7 +35,7 @@ void pfa_copying_add(pfa_report_t *report, const pfa_kind_t *kind, const pfa_chu
 {
     pfa_copying_t *copying = &report->copying;
     double gap = pfa_growth_gap(kind->source);
-    if (!pfa_copying_may(report, kind) || copying->count == COPIED_MOST || !is_near(report, kind, chunk->row, gap)) {
+    if (copying->count == COPIED_MOST || !is_near(report, kind, chunk->row, gap)) {
         return;
     }
     copying->list = pfa_memory_grow(copying->list, &copying->room, copying->count + 1, sizeof *copying->list);

@@ -122,7 +122,7 @@ typedef struct pfa_memoro {
     double run_ns;   /* of the query, */
     double end_ns;   /* and when it ends */
     double group_ns; /* births no further apart are one group: what was asked for, or more if there are too many */
-    double group_ns_asked;      /* for */
+    double group_ns_asked;      /* the threshold that was asked for */
     uint32_t batch;             /* of the walk */
     bool grows;                 /* a process goes on: the second walk may have other batches than the first */
     double step_ns;             /* the coarsest step that moments are cut to, */

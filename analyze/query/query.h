@@ -130,22 +130,24 @@ typedef struct pfa_chunk {
 typedef struct pfa_look {
     const struct pfa_look *next; /* is told by the same walk; NULL: nobody else is */
     void *to;
-    bool accesses; /* chunks are to be told with them: */
-    bool plain;    /* not to `chunk` and `beside`; */
-    bool brief;    /* to `chunk` only with their rows */
-    bool whole;    /* and with their whole rows, which have the places where they lie */
+    bool accesses; /* chunks are told with what was done with them */
+    bool plain;    /* but not to `chunk` and `beside` */
+    bool brief;    /* `chunk` gets chunk->row only; no other member is set */
+    bool whole;    /* `chunk` and `beside` get chunk->whole, which has the place where the chunk lay */
     /* A kind whose stack, or the stack that freed it, was not met in this source and walk before; of live chunks and others each. It is told once
      * for all kinds of these stacks, whatever their groups are. */
     void (*meet)(void *to, const pfa_kind_t *kind);
     /* All groups of the chunks that are told next are numbered (pfa_query_groups). */
     void (*ready)(void *to);
+    /* Kinds whose chunks are told next, if some look of the walk has lanes. A kind may turn out to have no chunk that is asked for. */
     void (*mark)(void *to, const pfa_kind_t *kind);
     /* So many chunks of a kind, before any of them is told by itself. */
     void (*kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
     void (*beside_kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*beside)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
-    bool (*is_beside)(void *to, const pfa_kind_t *kind); /* whether it is told of this kind's chunks */
+    bool (*is_beside)(void *to,
+                      const pfa_kind_t *kind); /* whether `beside` is told of this kind's chunks; needed with it */
     /* What it returns is in the kind that lane_chunk gets then. */
     uint32_t (*lane_kind)(void *to, const pfa_kind_t *kind, double rows);
     void (*lane_chunk)(void *to, const pfa_kind_t *kind, const pfa_chunk_t *chunk);

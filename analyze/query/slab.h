@@ -19,7 +19,7 @@ typedef struct pfa_slab_kind {
     uint32_t open : 31; /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
     uint32_t raw : 1;   /* its stacks are nodes of the trace still */
 } pfa_slab_kind_t;
-_Static_assert(sizeof(pfa_slab_kind_t) == 64, "a kind is a line of the cache");
+_Static_assert(sizeof(pfa_slab_kind_t) == 64, "walks read each of them several times: every byte counts");
 
 typedef struct pfa_slab {
     pfa_slab_kind_t *kinds;
@@ -73,7 +73,7 @@ void pfa_slab_free(pfa_slab_t *slab);
 uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *kind, double weight,
                            bool live);
 void pfa_slab_add_row(pfa_slab_t *slab, const pfa_slab_source_t *from, uint32_t kind, const pfa_row_t *row);
-/* Room for so many more rows, without accesses, and how many of these there were then. */
+/* Space for so many more rows, without accesses, and how many of them were filled then. */
 pfa_chunk_row_t *pfa_slab_room(pfa_slab_t *slab, uint32_t count);
 void pfa_slab_add_rows(pfa_slab_t *slab, uint32_t count);
 /* Puts kinds and rows in order by lanes, with accesses or not. */

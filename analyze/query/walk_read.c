@@ -61,12 +61,11 @@ static void read_any(void *to, size_t number, unsigned worker)
 
 static void set_met(pfa_walking_t *walking)
 {
-    walking->from.met = walking->all.meet != NULL ? walking->met : NULL;
-    walking->from.met_count = walking->met_room;
     if (walking->all.meet != NULL && walking->met == NULL) {
         walking->met = pfa_memory_grow(NULL, &walking->met_room, 1, sizeof *walking->met);
-        set_met(walking);
     }
+    walking->from.met = walking->all.meet != NULL ? walking->met : NULL;
+    walking->from.met_count = walking->met_room;
 }
 
 /* Reads the blocks that slabs were given, and tells them. */
@@ -238,7 +237,8 @@ void pfa_walk_begin_reading(pfa_walking_t *walking)
                                         .source = walking->source,
                                         .trace = walking->trace,
                                         .rows = rows,
-                                        .accesses = accesses && pfa_trace_has_accesses(walking->trace),
+                                        .accesses = accesses && walking->source->has_accesses &&
+                                                    pfa_trace_has_accesses(walking->trace),
                                         .whole = look->whole,
                                         .all_late = query->where != NULL || !pfa_groups_are_of_stacks(query)};
     for (unsigned i = 0; i < pfa_workers_count(walking->workers); i++) {

@@ -23,11 +23,11 @@ uint64_t pfa_parts_last(const pfa_parts_t *parts, size_t number);
 /* The parts and the visitor have to stay. */
 pfa_part_reader_t *pfa_part_reader_new(const pfa_parts_t *parts, const pfa_visitor_t *visitor);
 void pfa_part_reader_free(pfa_part_reader_t *reader);
-/* Tells the chunks of a part, no more than PFA_BATCH_ROWS of them: kinds with their number of rows, then the rows of all of them in the order of the
+/* Tells the chunks of a part, some thousand at most: kinds with their number of rows, then the rows of all of them in the order of the
  * table. 0, or the error number of a file that can no longer be read. */
 int pfa_part_read(pfa_part_reader_t *reader, size_t number);
-/* Once all parts are read: tells what is left of doubts, those of all these readers, by the first of them. No more than PFA_BATCH_ROWS of them are
- * told with one call; true: there are more. What is told does not depend on who read which part. */
+/* Once all parts are read: tells what is left of doubts, those of all these readers, by the first of them. Each call tells some
+ * thousand at most; true: there are more. What is told does not depend on who read which part. */
 bool pfa_parts_doubts(pfa_part_reader_t *const *readers, size_t count);
 
 #endif

@@ -166,6 +166,9 @@ static bool walk_brief(const walk_t *walk, pfa_batch_reader_t *reader)
     const pfa_visitor_t *visitor = walk->visitor;
     const decoder_t *decoder = walk->decoder;
     uint64_t whole = ~within_step(walk->trace);
+    if (reader->head.rows == 0) {
+        return true;
+    }
     pfa_batch_brief_t *rows = visitor->room(visitor->to, reader->head.rows);
     uint32_t count = pfa_batch_deaths(reader, decoder->kinds, rows);
     for (uint32_t i = 0; i < count; i++) {
@@ -224,7 +227,7 @@ static bool walk_batch(walk_t *walk, const uint8_t *bytes, size_t size, bool liv
     return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
 }
 
-bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
+static bool walk_block(pfa_rows_t *walk, const pfa_block_t *block)
 {
     pfa_bytes_t *payload = &walk->payload;
     pfa_trace_live_t live;
@@ -244,6 +247,16 @@ bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
     }
     walk->picture = live.number;
     return !(walk->all || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
+}
+
+bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
+{
+    bool good = walk_block(walk, block);
+    if (walk->payload.room >
+        2 * (size_t)PFA_BATCH_SIZE_MAX) { /* no recording has such blocks: each thread would keep so much */
+        pfa_bytes_free(&walk->payload);
+    }
+    return good;
 }
 
 static void walk_rings_of(const pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)

@@ -29,8 +29,8 @@ typedef struct pfa_visitor {
     uint32_t (*kind)(void *to, const pfa_batch_kind_t *kind, double weight, bool live);
     /* One of them. */
     void (*row)(void *to, uint32_t kind, const pfa_row_t *row, double weight, bool live);
-    /* Many at once, where nobody wants more of them than their times. NULL: they come by `row`. Room for so many more, and how many of these
-     * there were then, with what `kind` returned; PFA_ROW_SKIP: it is none. */
+    /* Many at once, where nobody wants more of them than their times. NULL: they come by `row`. `room` returns space for so many rows, and
+     * `rows` says how many of them were filled. The kind of each is what `kind` returned; PFA_ROW_SKIP: ignore the row. */
     pfa_batch_brief_t *(*room)(void *to, uint32_t count);
     void (*rows)(void *to, uint32_t count);
 } pfa_visitor_t;
@@ -50,8 +50,8 @@ int pfa_rows_walk(const pfa_trace_t *trace, const pfa_visitor_t *visitor, uint64
 
 /* Block by block, each by any thread that has a pfa_rows_t of its own. pfa_rows_block tells the rows of a block of EVENTS or LIVE; false: they
  * make no sense. One of REGIONS has none, but what it says holds for rows that follow. With `all`, rows of whatever picture are told, also
- * of chunks that died since; else those that a walk tells. Then, where there is a live table and no `all`, live rows of blocks and of the table
- * are to be told by one pfa_rows_t. */
+ * of chunks that died since; else those that a walk tells. Without `all`, and where chunks of the final picture died since, all blocks of LIVE
+ * are to be read by one pfa_rows_t: each death is taken off once. */
 typedef struct pfa_rows pfa_rows_t;
 pfa_rows_t *pfa_rows_begin(const pfa_trace_t *trace, const pfa_visitor_t *visitor, bool all);
 bool pfa_rows_block(pfa_rows_t *rows, const pfa_block_t *block);

@@ -184,7 +184,7 @@ static inline uint64_t pfa_trace_died_mark(const pfa_trace_t *trace, uint64_t al
     return alloc_time * 0x9e3779b97f4a7c15u >> 32 & trace->died_mark_mask;
 }
 
-/* False: pfa_died_has would say so, too, and would go on saying so. */
+/* False: no recorded death has its time (a Bloom filter), so that pfa_died_has is false, too. */
 static inline bool pfa_died_may_have(const pfa_died_t *died, const pfa_live_record_t *record)
 {
     const pfa_trace_t *trace = died->trace;

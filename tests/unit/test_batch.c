@@ -101,6 +101,38 @@ static size_t encode(uint32_t rows, uint32_t shift, uint32_t flags, uint64_t *ra
     return pfa_batch_finish(batch, bytes);
 }
 
+/* Kinds and deaths that are read at once are those that are read one by one, as many as make sense. */
+static void read_at_once(const uint8_t *from, size_t size)
+{
+    pfa_batch_reader_t reader;
+    pfa_batch_reader_t single;
+    pfa_batch_row_t row;
+    if (!pfa_batch_open(&reader, from, size)) {
+        return;
+    }
+    pfa_batch_kind_t *all = malloc(reader.head.kinds * sizeof *all + 1);
+    pfa_batch_brief_t *rows = malloc(reader.head.rows * sizeof *rows + 1);
+    assert_true(all != NULL && rows != NULL);
+    single = reader;
+    read_kinds(&reader);
+    pfa_batch_kinds(&reader, all);
+    assert_memory_equal(all, kinds, reader.head.kinds * sizeof *all);
+    bool brief = (reader.head.flags & (PFA_BATCH_LIVE | PFA_BATCH_SIZES)) == 0;
+    uint32_t count = brief ? pfa_batch_deaths(&reader, kinds, rows) : 0;
+    uint32_t read = 0;
+    for (; pfa_batch_next(&single, kinds, &row, NULL) == 1; read++) {
+        if (brief && read < count) {
+            assert_true(rows[read].alloc_time == row.event.alloc_time && rows[read].free_time == row.event.free_time);
+            assert_true(rows[read].life == row.life && rows[read].kind == row.kind && !rows[read].told);
+            assert_int_equal(rows[read].type_link, row.event.type_link);
+            assert_int_equal(rows[read].moved_link, row.event.moved_link);
+        }
+    }
+    assert_true(!brief || read == count);
+    free(all);
+    free(rows);
+}
+
 /* Rows come as they were put; live chunks sorted by kind and time. */
 static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
 {
@@ -124,6 +156,7 @@ static void decode(size_t size, uint32_t rows, uint32_t shift, uint32_t flags)
         kind_before = row.kind;
     }
     assert_int_equal(pfa_batch_next(&reader, kinds, &row, NULL), 0);
+    read_at_once(bytes, size);
     if (live) {
         qsort(got, rows, sizeof *got, compare_events);
         qsort(events, rows, sizeof *events, compare_events);
@@ -288,19 +321,6 @@ static void segments_are_read_back(void **state)
     }
 }
 
-/* Reads all that can be read of it. */
-static void read_anyhow(const uint8_t *from, size_t size)
-{
-    pfa_batch_reader_t reader;
-    pfa_batch_row_t row;
-    if (!pfa_batch_open(&reader, from, size)) {
-        return;
-    }
-    read_kinds(&reader);
-    while (pfa_batch_next(&reader, kinds, &row, NULL) == 1) {
-    }
-}
-
 static void try_damage(size_t size, uint64_t *random)
 {
     pfa_batch_reader_t reader;
@@ -316,7 +336,7 @@ static void try_damage(size_t size, uint64_t *random)
             bool front = random_below(random, 2) == 0;
             copy[random_below(random, front ? sizeof(pfa_batch_head_t) : size)] = (uint8_t)random_next(random);
         }
-        read_anyhow(copy, size);
+        read_at_once(copy, size);
         free(copy);
     }
 }
