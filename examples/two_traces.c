@@ -15,7 +15,7 @@ typedef struct job {
     int error;
 } job_t;
 
-static int ask(profalloc_session_t *session, const profalloc_asking_t *asking, profalloc_analysis_t analysis,
+static int ask(profalloc_session_t *session, const profalloc_question_options_t *asking, profalloc_analysis_t analysis,
                const profalloc_ask_options_t *options, FILE *to)
 {
     profalloc_question_t *question = NULL;
@@ -31,8 +31,8 @@ static int ask(profalloc_session_t *session, const profalloc_asking_t *asking, p
 static void *work(void *to)
 {
     job_t *job = to;
-    profalloc_asking_t by_function = {.by = "function"};
-    profalloc_asking_t of_large = {.wheres = (const char *const[]){"size > 1K"}, .where_count = 1};
+    profalloc_question_options_t by_function = {.by = "function"};
+    profalloc_question_options_t of_large = {.wheres = (const char *const[]){"size > 1K"}, .where_count = 1};
     profalloc_ask_options_t by_peak = {.sort = "peak", .top = 3};
     profalloc_session_t *session = NULL;
     FILE *out = open_memstream(&job->json, &job->size);

@@ -1,26 +1,37 @@
 /* profalloc's analyses as a library: link -lprofalloc-analyze (static; with -lzstd -ldw -lelf -lstdc++ -lm -lpthread). The commands
  * `profalloc report`, `leaks`, ... are made of the same functions and give the same answers. libprofalloc-analyze(3) has an example.
  *
- *   session    traces that are asked, each opened and verified once, with the names of their addresses
+ *   session    traces, each opened and verified once, with the names of their addresses
  *   question   which chunks, and what they are grouped by
  *   answer     what an analysis found; it is written as text or as JSON
  *
  * Functions that can fail return 0 or an error number: ENOMEM; ECANCELED: the callback for progress said so; ENODATA: there is no trace, or a
- * file is none; EIO: a trace can no longer be read; EINVAL: an option or an expression is wrong; ENOTSUP: what is asked for was not recorded;
- * ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too: to `say` of the session, or in `why`.
- * Nothing is printed.
+ * file is none; EIO: no trace can be read any more; EINVAL: an option or an expression is wrong; ENOTSUP: what is asked for was not recorded;
+ * ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too: to `say`, or in `why`. Nothing is printed.
+ * On error the result is NULL. Functions that close or free take NULL.
  *
- * Memory: if the library, zstd or stdio gets none, ENOMEM comes back and nothing is lost. After ENOMEM a session is to be closed: it may not
- * find names any more. Not so if libdw gets none: it may crash or end the process (elfutils 0.188 does).
+ * Lifetimes: what is given to a call is copied, but for callbacks and their `to`: those of a session are called until it is closed, those of a
+ * question until its answer is freed. A question may be freed as soon as profalloc_ask or profalloc_compare has returned. Answers are freed
+ * before their session is closed.
  *
- * Threads: any number of threads may ask one session at the same time, and use one question. An answer is of one thread at a time. Answers
- * are freed before their session is closed. Names are looked for when answers are made and when they are written.
+ * Memory: if the library, zstd or stdio gets none, the call returns ENOMEM and nothing leaks. Close the session then: it may not find names any
+ * more. This does not hold for libdw: without memory it may crash or end the process (elfutils 0.188 does).
+ *
+ * Threads: any number of threads may ask one session at the same time, and use one question. An answer is of one thread at a time. Names are
+ * looked for when answers are made and when they are written.
+ *
+ * Live processes: a trace whose process goes on is read anew for each question, which sees one moment of it throughout. Ask again for newer
+ * figures; the session stays open.
  *
  * Process: no option, terminal or variable of the environment is looked at, and locales do not matter: a thread has the C locale while it is
  * in the library, also while it calls back.
  *
  * Files: expressions may name files ("@FILE", `point in "FILE"`), and so may settings; they are read with the rights of the process. Do not
- * pass on expressions and settings of strangers.
+ * pass on expressions and settings of strangers. A comparison as SARIF has file names relative to the working directory, unless the setting
+ * "source-root" says otherwise.
+ *
+ * JSON: every object begins with its `schema` and its `version`. docs/report-json.md, leaks.md, excess.md, mprof.md and gate.md describe their
+ * members, profalloc(1) those of timelines and flame graphs.
  *
  * libdw, which reads debug information, asks the servers that DEBUGINFOD_URLS names by itself, and may wait for minutes. A program that does not
  * want that takes the variable out of its environment before it opens a session, and gives its value as `debuginfod`. These servers are asked
@@ -43,14 +54,15 @@ typedef struct profalloc_answer profalloc_answer_t;
 typedef struct profalloc_session_options {
     void *to; /* for both of these */
     /* Called now and then by a thread that works: `part` is from 0 to 1, and 1 is the end of `what`. To give the work up, return 0; at
-     * the end that has no effect. Several threads may call it at once; it must not ask or close the session. Where debug information was being
-     * asked for from a server when it was given up, the session finds no names any more. */
+     * the end that has no effect. Several threads may call it at once; it must not ask or close the session. If that gives up a query to a
+     * server of debug information, the session finds no names any more. */
     int (*progress)(void *to, const char *what, double part);
     /* Called, as it comes up, with a sentence about a file that is left out, or about what is wrong with an option. */
     void (*say)(void *to, const char *sentence);
     const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS, which is copied; NULL: none */
-    double debuginfod_wait; /* seconds that may be waited for them in vain; 0: 10 */
-    unsigned threads; /* that work on a question, 64 at most; 0: one for each processor. Answers do not depend on it */
+    double debuginfod_wait; /* seconds to wait, in all, for servers that send nothing; 0: 10 */
+    unsigned
+        threads; /* that work on each question, 64 at most; 0: one for each processor. Answers do not depend on it */
 } profalloc_session_options_t;
 
 /* Opens traces; options may be NULL. Files that are no traces are left out; if none is left, it is a session all the same, whose questions are
@@ -62,7 +74,7 @@ size_t profalloc_session_traces(const profalloc_session_t *session);
 /* Why a file is not in it, by number; NULL: there are no more. */
 const char *profalloc_session_unread(const profalloc_session_t *session, size_t number);
 
-/* What is known of a trace from opening it. Texts are the session's. */
+/* What is known of a trace without asking for its chunks. Texts are the session's. */
 typedef struct profalloc_trace {
     const char *path;    /* as it was given */
     const char *program; /* for people to read: its path, NULL if it is not known, */
@@ -79,22 +91,30 @@ typedef struct profalloc_trace {
     int has_accesses;   /* what was done with its chunks is known */
 } profalloc_trace_t;
 
-/* Of the trace of this number. `size` is that of the struct: a program that knows fewer members gets fewer. EINVAL: there is none. */
+/* Of the trace of this number; if its process goes on, as it is now. `size` is that of the struct: a program that knows fewer members gets
+ * fewer. EINVAL: there is none. */
 int profalloc_session_trace(const profalloc_session_t *session, size_t number, profalloc_trace_t *trace, size_t size);
 
-/* All zeros ask for all chunks, by call stack. */
-typedef struct profalloc_asking {
-    const char *const *wheres; /* expressions (docs/queries.md), which are all to hold; "@FILE" reads named ones */
+/* All zeros ask for all chunks, with each analysis' own grouping. */
+typedef struct profalloc_question_options {
+    const char *const *wheres; /* expressions (docs/queries.md), all of which must hold; "@FILE" reads named ones */
     size_t where_count;
-    const char *by;            /* one of PROFALLOC_KEYS; NULL: "stack" */
-    double from_ns;            /* chunks that were alive at some time of this range, since the first recording began; */
-    double to_ns;              /* 0: to the end */
-    const char *const *groups; /* chunks of groups of these names; none given: of all */
+    /* One of PROFALLOC_KEYS. NULL: by stack in a report, advice, leaks and comparisons; by calling function in excess; by call path and by
+     * function in mprof's tables; one group in a timeline and a flame graph. */
+    const char *by;
+    /* Chunks that were alive at some time of this range, in nanoseconds since the first recording began. It chooses chunks: a timeline shows
+     * all of the time all the same. */
+    double from_ns;
+    double to_ns; /* 0: to the end */
+    /* Chunks of groups of these names; none given: of all. Different groups may have the same name: several call stacks that end in the same
+     * line have. All of these are chosen. */
+    const char *const *groups;
     size_t group_count;
-} profalloc_asking_t;
+} profalloc_question_options_t;
 
-/* EINVAL: `why`, a text of so many bytes at most, says what is wrong; it may be NULL. */
-int profalloc_question_make(profalloc_question_t **question, const profalloc_asking_t *asking, char *why, size_t size);
+/* EINVAL: `why`, a text of `size` bytes at most with its end, says what is wrong; it may be NULL. Else it is left alone. */
+int profalloc_question_make(profalloc_question_t **question, const profalloc_question_options_t *asking, char *why,
+                            size_t size);
 void profalloc_question_free(profalloc_question_t *question);
 
 typedef enum profalloc_analysis {
@@ -123,13 +143,13 @@ typedef enum profalloc_analysis {
 typedef struct profalloc_ask_options {
     /* One of PROFALLOC_SORTS, or of a report the name of a score of its own; NULL: the first. Of a flame graph, frames as text and picture. */
     const char *sort;
-    /* So many of each list; 0: 10 as text, all as JSON. Of mprof all rows, of a timeline 10 groups, of limits 5 points behind each. */
+    /* How many entries each list has. 0: 10 in text, all in JSON; in mprof's tables all; in a timeline 10 groups; 5 points for each limit. */
     size_t top;
     /* 100000 at most; 0: 200. */
     size_t buckets;
     /* One of PROFALLOC_METRICS; NULL: the first. */
     const char *metric;
-    /* The moment of "at", not before 0; of no other metric. */
+    /* The moment of the metric "at", in nanoseconds since the start, not negative. Other metrics ignore it. */
     double at_ns;
     /* "NAME=VALUE", or "NAME" alone of what is no number or text: each NAME one of PROFALLOC_SETTINGS, which are called as options of the
      * commands. They may come several times: the last counts, or all do if they are lists. */
@@ -138,13 +158,18 @@ typedef struct profalloc_ask_options {
     /* Likewise for this question alone, in place of the session's `progress`: while the answer is made, and when it is written. Waiting for
      * servers of debug information, which all questions wait for, is told to the session's. NULL: the session's. */
     int (*progress)(void *to, const char *what, double part);
-    void *to;
+    void *to; /* for `progress` and `say` */
+    /* Likewise, in place of the session's `say`: by the thread that asks or writes. NULL: the session's. */
+    void (*say)(void *to, const char *sentence);
 } profalloc_ask_options_t;
 
-/* The question may be NULL: all chunks, by stack. Options may be NULL. */
+/* The question may be NULL: all zeros. Options may be NULL. A trace that can no longer be read is left out, which is said, and the answer is
+ * made of the others: see profalloc_answer_complete. */
 int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
                   const profalloc_ask_options_t *options, profalloc_answer_t **answer);
 void profalloc_answer_free(profalloc_answer_t *answer);
+/* Whether nothing is missing: 1 or 0. Texts and JSON (`missing`) say what is. */
+int profalloc_answer_complete(const profalloc_answer_t *answer);
 
 /* Runs of a program that are compared with others. */
 typedef struct profalloc_side {
@@ -161,7 +186,7 @@ typedef struct profalloc_side {
  * cannot be read; ENOTSUP: limits mean nothing since a trace is not complete, or no chunk is asked for, and "allow-incomplete" is not given. */
 int profalloc_compare(const profalloc_side_t *base, const profalloc_side_t *now, const profalloc_question_t *question,
                       const profalloc_ask_options_t *options, profalloc_answer_t **answer);
-/* Whether a limit is exceeded: 1 or 0. */
+/* Whether a limit of a comparison is exceeded: 1 or 0. Other analyses have no limits: 0. */
 int profalloc_answer_exceeded(const profalloc_answer_t *answer);
 /* A comparison with limits as SARIF 2.1.0; others ENOTSUP. */
 int profalloc_answer_sarif(profalloc_answer_t *answer, FILE *to);
@@ -173,8 +198,8 @@ typedef struct profalloc_look {
     int colour;       /* by escape sequences of terminals */
 } profalloc_look_t;
 
-/* As the commands print them. Whether the file took all of it is known by ferror(3). A flame graph has folded stacks for text. The second takes
- * a look, which may be NULL; EINVAL: there cannot be so many columns. */
+/* As the commands print them. Errors of writing are told by ferror(to). A flame graph has folded stacks for text. profalloc_answer_text_as takes
+ * a look, which may be NULL; EINVAL: `columns` is out of range. */
 int profalloc_answer_text(profalloc_answer_t *answer, FILE *to);
 int profalloc_answer_text_as(profalloc_answer_t *answer, const profalloc_look_t *look, FILE *to);
 int profalloc_answer_json(profalloc_answer_t *answer, FILE *to);

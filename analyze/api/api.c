@@ -14,15 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The answer that this thread makes or writes. Sentences come from this thread alone. */
+static _Thread_local const profalloc_answer_t *current;
+
+void pfa_api_tell(const profalloc_answer_t *answer)
+{
+    current = answer;
+    (void)pfa_progress_own(answer != NULL && answer->progress != NULL ? &answer->watch : NULL);
+}
+
 /* The C locale is one that glibc keeps, so that this allocates nothing. Threads that help have the locale of whom they help. */
-bool pfa_api_begin(pfa_api_call_t *call, const pfa_watch_t *watch)
+bool pfa_api_begin(pfa_api_call_t *call, const profalloc_answer_t *answer)
 {
     *call = (pfa_api_call_t){.locale = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
     if (call->locale == (locale_t)0) {
         return false;
     }
     call->before = uselocale(call->locale);
-    call->watch_before = pfa_progress_own(watch);
+    call->watch_before = pfa_progress_own(NULL);
+    call->answer_before = current;
+    pfa_api_tell(answer);
     return true;
 }
 
@@ -31,10 +42,21 @@ void pfa_api_end(const pfa_api_call_t *call)
     int error = errno;
     if (call->locale != (locale_t)0) {
         (void)pfa_progress_own(call->watch_before);
+        current = call->answer_before;
         (void)uselocale(call->before);
         freelocale(call->locale);
     }
     errno = error;
+}
+
+static void say(void *to, const char *text)
+{
+    const profalloc_session_t *session = to;
+    if (current != NULL && current->say != NULL) {
+        current->say(current->to, text);
+    } else if (session->options.say != NULL) {
+        session->options.say(session->options.to, text);
+    }
 }
 
 int pfa_api_refuse(const profalloc_session_t *session, const char *format, ...)
@@ -45,9 +67,7 @@ int pfa_api_refuse(const profalloc_session_t *session, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     pfa_text_clean(text, strlen(text));
-    if (session->options.say != NULL) {
-        session->options.say(session->options.to, text);
-    }
+    say((void *)(uintptr_t)session, text);
     return EINVAL;
 }
 
@@ -63,12 +83,6 @@ static bool tell_own_progress(void *to, const char *what, double part)
     return answer->progress(answer->to, what, part) != 0;
 }
 
-static void say(void *to, const char *text)
-{
-    const profalloc_session_t *session = to;
-    session->options.say(session->options.to, text);
-}
-
 int profalloc_session_open(profalloc_session_t **made, const profalloc_session_options_t *options,
                            const char *const *paths, size_t count)
 {
@@ -82,7 +96,7 @@ int profalloc_session_open(profalloc_session_t **made, const profalloc_session_o
     pfa_session_options_t inner = {
         .score = pfa_points_score,
         .watch = {.tell = session->options.progress != NULL ? tell_progress : NULL, .to = session},
-        .say = session->options.say != NULL ? say : NULL,
+        .say = say,
         .say_to = session,
         .threads = session->options.threads,
         .debuginfod = session->options.debuginfod,
@@ -118,7 +132,7 @@ const char *profalloc_session_unread(const profalloc_session_t *session, size_t 
 }
 
 typedef struct making {
-    const profalloc_asking_t *asking;
+    const profalloc_question_options_t *asking;
     pfa_question_t *question;
     char *why; /* of the arena */
 } making_t;
@@ -126,7 +140,7 @@ typedef struct making {
 static void make_question(void *to)
 {
     making_t *making = to;
-    const profalloc_asking_t *asking = making->asking;
+    const profalloc_question_options_t *asking = making->asking;
     pfa_asking_t inner = {.wheres = asking->wheres,
                           .where_count = asking->where_count,
                           .by = asking->by,
@@ -137,7 +151,8 @@ static void make_question(void *to)
     making->question = pfa_question_make(&inner, &making->why);
 }
 
-int profalloc_question_make(profalloc_question_t **made, const profalloc_asking_t *asking, char *why, size_t size)
+int profalloc_question_make(profalloc_question_t **made, const profalloc_question_options_t *asking, char *why,
+                            size_t size)
 {
     profalloc_question_t *question = calloc(1, sizeof *question);
     making_t making = {.asking = asking};
@@ -186,9 +201,6 @@ static void prepare(void *to)
     const profalloc_ask_options_t *options = preparing->options;
     answer->top = options->top;
     answer->sort = options->sort != NULL ? pfa_memory_copy(options->sort, strlen(options->sort)) : NULL;
-    answer->progress = options->progress;
-    answer->to = options->to;
-    answer->watch = (pfa_watch_t){.tell = tell_own_progress, .to = answer};
     preparing->why = pfa_settings_read(&answer->settings, answer->analysis, options->settings, options->setting_count);
 }
 
@@ -202,25 +214,20 @@ int pfa_api_answer(profalloc_answer_t **made, const profalloc_session_t *session
         return ENOMEM;
     }
     answer->analysis = analysis;
+    answer->progress = options->progress;
+    answer->say = options->say;
+    answer->to = options->to;
+    answer->watch = (pfa_watch_t){.tell = tell_own_progress, .to = answer};
+    pfa_api_tell(answer);
     int error = pfa_memory_work(answer->memory, prepare, &preparing);
     return error == 0 && preparing.why != NULL ? pfa_api_refuse(session, "%s", preparing.why) : error;
-}
-
-static const pfa_watch_t *watch_of(const profalloc_answer_t *answer)
-{
-    return answer->progress != NULL ? &answer->watch : NULL;
 }
 
 static int ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
                const profalloc_ask_options_t *options, profalloc_answer_t **answer)
 {
     int error = pfa_api_answer(answer, session, analysis, options);
-    if (error == 0) {
-        const pfa_watch_t *before = pfa_progress_own(watch_of(*answer));
-        error = pfa_api_ask(session, question != NULL ? question->question : NULL, options, *answer);
-        (void)pfa_progress_own(before);
-    }
-    return error;
+    return error == 0 ? pfa_api_ask(session, question != NULL ? question->question : NULL, options, *answer) : error;
 }
 
 int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
@@ -259,6 +266,14 @@ void profalloc_answer_free(profalloc_answer_t *answer)
         pfa_memory_delete(answer->memory);
     }
     free(answer);
+}
+
+int profalloc_answer_complete(const profalloc_answer_t *answer)
+{
+    if (answer->analysis == PROFALLOC_COMPARISON) {
+        return pfa_api_compared_complete(answer);
+    }
+    return answer->of.base->query.trouble == PFA_TROUBLE_NONE && pfa_query_complete(&answer->of.base->query);
 }
 
 static pfa_order_t order_of(const profalloc_answer_t *answer)
@@ -346,7 +361,7 @@ static int write_svg(profalloc_answer_t *answer, FILE *to)
 int pfa_api_write(profalloc_answer_t *answer, int (*write)(profalloc_answer_t *answer, FILE *to), FILE *to)
 {
     pfa_api_call_t call;
-    int error = pfa_api_begin(&call, watch_of(answer)) ? write(answer, to) : ENOMEM;
+    int error = pfa_api_begin(&call, answer) ? write(answer, to) : ENOMEM;
     pfa_api_end(&call);
     return error;
 }

@@ -31,7 +31,8 @@ struct profalloc_answer {
     const char *sort; /* NULL: as usual */
     pfa_settings_t settings;
     int (*progress)(void *to, const char *what, double part);
-    void *to;
+    void (*say)(void *to, const char *sentence);
+    void *to;          /* of both */
     pfa_watch_t watch; /* its own */
     union {
         pfa_answer_t *base;
@@ -44,16 +45,20 @@ struct profalloc_answer {
     } of; /* but of a comparison, which is in its settings */
 };
 
-/* What every call begins with and ends with: the C locale, and who is told how far it is; NULL: whom the session tells. */
+/* What every call begins with and ends with: the C locale, and whose callbacks are called. */
 typedef struct pfa_api_call {
     locale_t locale; /* 0: there is none */
     locale_t before;
     const pfa_watch_t *watch_before;
+    const profalloc_answer_t *answer_before;
 } pfa_api_call_t;
 
-/* False: there is no memory. It is to be ended all the same. */
-bool pfa_api_begin(pfa_api_call_t *call, const pfa_watch_t *watch);
+/* With the callbacks of this answer, as far as it has any; NULL: those of the session. False: there is no memory; pfa_api_end is to be called
+ * all the same. */
+bool pfa_api_begin(pfa_api_call_t *call, const profalloc_answer_t *answer);
 void pfa_api_end(const pfa_api_call_t *call);
+/* From here on, in a call that began before there was an answer. */
+void pfa_api_tell(const profalloc_answer_t *answer);
 
 /* A sentence to who is told, cleaned. EINVAL. */
 __attribute__((format(printf, 2, 3))) int pfa_api_refuse(const profalloc_session_t *session, const char *format, ...);
@@ -67,6 +72,7 @@ int pfa_api_ask(profalloc_session_t *session, const pfa_question_t *question, co
 /* Writes it, in a call. */
 int pfa_api_write(profalloc_answer_t *answer, int (*write)(profalloc_answer_t *answer, FILE *to), FILE *to);
 /* The writers of a comparison. (analyze/api/compare.c) */
+int pfa_api_compared_complete(const profalloc_answer_t *answer);
 int pfa_api_compared_text(profalloc_answer_t *answer, FILE *to);
 int pfa_api_compared_json(profalloc_answer_t *answer, FILE *to);
 

@@ -35,25 +35,51 @@ static pfa_side_files_t list(const profalloc_side_t *side)
         .files = files, .count = side->file_count, .sessions = sessions, .session_count = side->session_count};
 }
 
-/* What is missing could be what exceeds a limit; and limits on nothing hold whatever happens. */
-static int check(const comparing_t *comparing, const pfa_comparison_t *comparison)
+/* A run that is not complete, and why it is not; NULL: all are. */
+static const char *find_incomplete(const pfa_comparison_t *comparison, const char **why)
 {
-    bool complete = true;
+    for (unsigned side = 0; side < PFA_SIDES; side++) {
+        for (size_t i = 0; i < comparison->sides[side].count; i++) {
+            const pfa_summary_t *run = &comparison->sides[side].runs[i];
+            if (!run->complete) {
+                *why = run->missing.count != 0 ? run->missing.list[0] : "its traces are not complete";
+                return side == PFA_BASE ? "base" : "new side";
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Whether there are expressions that no chunk is asked for by. */
+static bool is_of_nothing(const pfa_comparison_t *comparison)
+{
     bool wheres = false;
     double chunks = 0;
     for (unsigned side = 0; side < PFA_SIDES; side++) {
         for (size_t i = 0; i < comparison->sides[side].count; i++) {
             const pfa_summary_t *run = &comparison->sides[side].runs[i];
-            complete = complete && run->complete;
             wheres = wheres || run->asked != 0;
             chunks += run->totals.values[PFA_DIFF_METRIC_count];
         }
     }
-    if (!complete || (wheres && chunks <= 0)) {
+    return wheres && chunks <= 0;
+}
+
+/* What is missing could be what exceeds a limit; and limits on nothing hold whatever happens. */
+static int check(const comparing_t *comparing, const pfa_comparison_t *comparison)
+{
+    const char *why = NULL;
+    const char *incomplete = find_incomplete(comparison, &why);
+    if (incomplete != NULL) {
         (void)pfa_api_refuse(comparing->first,
-                             "%s, so that limits mean nothing; the setting 'allow-incomplete' "
+                             "limits mean nothing, since the %s is not complete: %s. The setting 'allow-incomplete' "
                              "compares all the same",
-                             complete ? "no chunk is asked for" : "a trace is not complete");
+                             incomplete, why);
+        return ENOTSUP;
+    }
+    if (is_of_nothing(comparison)) {
+        (void)pfa_api_refuse(comparing->first, "limits mean nothing, since no chunk is asked for. The setting "
+                                               "'allow-incomplete' compares all the same");
         return ENOTSUP;
     }
     return 0;
@@ -95,10 +121,7 @@ static int compare_in(comparing_t *comparing, const profalloc_ask_options_t *opt
         error = pfa_api_refuse(comparing->first, "sort: '%.60s' is none that this analysis knows", options->sort);
     }
     if (error == 0) {
-        const pfa_watch_t *before =
-            pfa_progress_own(comparing->answer->progress != NULL ? &comparing->answer->watch : NULL);
         error = pfa_memory_work(comparing->answer->memory, compare, comparing);
-        (void)pfa_progress_own(before);
     }
     return error != 0 ? error : comparing->error;
 }
@@ -124,6 +147,12 @@ int profalloc_compare(const profalloc_side_t *base, const profalloc_side_t *now,
     }
     *answer = comparing.answer;
     return 0;
+}
+
+int pfa_api_compared_complete(const profalloc_answer_t *answer)
+{
+    const char *why;
+    return find_incomplete(answer->settings.gate.comparison, &why) == NULL;
 }
 
 int profalloc_answer_exceeded(const profalloc_answer_t *answer)

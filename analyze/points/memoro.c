@@ -126,14 +126,13 @@ pfa_burst_terms_t pfa_memoro_burst_terms(const pfa_memoro_t *memoro, const pfa_m
                                .cap_ns = pfa_memoro_life_cap(memoro, point)};
 }
 
-/* Closes groups that no later chunk can join, of all points, or only of those that have many more than when that was last tried. What the
- * first walk knows of later chunks holds for the second one if both have the same batches: they do unless a file changed. */
-static void close_groups(pfa_memoro_t *memoro, bool all)
+/* Closes groups that no later chunk can join, of points that have many more than when that was last tried. What the first walk knows of later chunks holds for the second one if both have the same batches: they do unless a file changed. */
+static void close_groups(pfa_memoro_t *memoro)
 {
     enum { FEW = 16 };
     for (uint32_t i = 0; i < memoro->point_count; i++) {
         pfa_memoro_point_t *point = &memoro->points[i];
-        if (all || (point->bursts.count >= FEW && point->bursts.count / 2 >= point->bursts.left)) {
+        if (point->bursts.count >= FEW && point->bursts.count / 2 >= point->bursts.left) {
             closing_t closing = {.memoro = memoro, .point = point};
             pfa_burst_terms_t terms = pfa_memoro_burst_terms(memoro, point);
             pfa_bursts_close(&point->bursts, &terms, is_over, &closing);
@@ -142,18 +141,14 @@ static void close_groups(pfa_memoro_t *memoro, bool all)
     recount_groups(memoro);
 }
 
-static bool has_too_many(const pfa_memoro_t *memoro)
-{
-    return (double)count_groups(memoro) > memoro->thresholds.groups_most;
-}
-
 void pfa_memoro_next_again(pfa_memoro_t *memoro)
 {
-    if (!memoro->grows) {
-        close_groups(memoro, has_too_many(memoro));
-    }
-    while (has_too_many(memoro) && memoro->group_ns < memoro->run_ns) { /* each point has one in the end */
+    /* Each point has one in the end. Before any are closed, so that all groups of a small trace are made by the same threshold. */
+    while ((double)count_groups(memoro) > memoro->thresholds.groups_most && memoro->group_ns < memoro->run_ns) {
         widen_groups(memoro);
+    }
+    if (!memoro->grows) {
+        close_groups(memoro);
     }
     memoro->batch++;
 }

@@ -128,6 +128,7 @@ void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_questi
                            .trouble = pfa_session_trouble(session)};
     pfa_stacks_begin(&query->stacks, query->symbols);
     if (question != NULL) {
+        query->by_groups = question->group_count != 0;
         (void)pfa_question_where(question, &query->where, &why); /* it was found right when it was made */
     }
     query->sources = pfa_memory_get(pfa_session_traces(session), sizeof *query->sources);
@@ -144,6 +145,7 @@ void pfa_query_rest(pfa_query_t *query)
         pfa_session_give_back(query->sources[i].picture);
         query->sources[i].picture = NULL;
     }
+    query->question = NULL;
 }
 
 void pfa_query_close(pfa_query_t *query)
@@ -209,7 +211,7 @@ const char *pfa_source_tag(const pfa_source_t *source, uint32_t tag)
 
 bool pfa_query_is_filtered(const pfa_query_t *query)
 {
-    return query->where != NULL || (query->question != NULL && query->question->group_count != 0);
+    return query->where != NULL || query->by_groups;
 }
 
 bool pfa_query_complete(const pfa_query_t *query)

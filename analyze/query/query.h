@@ -55,8 +55,9 @@ typedef struct pfa_groups pfa_groups_t;
 
 typedef struct pfa_query {
     pfa_session_t *session;
-    const pfa_question_t *question;
-    pfa_symbols_t *symbols; /* the session's */
+    const pfa_question_t *question; /* NULL: there is none, or there are no more walks */
+    bool by_groups;                 /* the question names groups */
+    pfa_symbols_t *symbols;         /* the session's */
     pfa_stacks_t stacks;
     pfa_source_t *sources;
     size_t source_count;
@@ -165,7 +166,8 @@ static inline uint32_t pfa_lane_of(uint32_t group)
     return group % PFA_LANES;
 }
 
-/* Asks a question; NULL asks for all chunks, by stack. The session, which has at least one trace, and the question have to stay. */
+/* Asks a question; NULL asks for all chunks, by stack. The session, which has at least one trace, has to stay, and the question until
+ * pfa_query_rest or pfa_query_close. */
 void pfa_query_open(pfa_query_t *query, pfa_session_t *session, const pfa_question_t *question);
 void pfa_query_close(pfa_query_t *query);
 /* There are no more walks, but the query stays: what it has open for them is closed. */

@@ -7,6 +7,7 @@
  *   asking range NS TRACE           the report of what was alive from then on, for as long again
  *   asking lists                    all words: list, analysis, name, form and meaning, with tabs between
  *   asking facts TRACE...           what is known of each trace, as JSON, a line each
+ *   asking vanish WHAT TRACE...     advice, as JSON, of traces of which the second is removed when progress of WHAT is told
  *   asking own TRACE                a question with its own progress, beside others
  *   asking ask ANALYSIS FORM [WORD=VALUE | SETTING]... -- TRACE...
  *   asking compare FORM [WORD=VALUE | SETTING]... -- BASE... -- NEW...
@@ -58,8 +59,8 @@ static void expect(bool holds, size_t number, const char *what, int error)
 }
 
 /* The JSON of an answer; the caller frees it. NULL: *error is why. */
-static char *ask_for(profalloc_session_t *session, profalloc_analysis_t analysis, const profalloc_asking_t *asking,
-                     int *error)
+static char *ask_for(profalloc_session_t *session, profalloc_analysis_t analysis,
+                     const profalloc_question_options_t *asking, int *error)
 {
     profalloc_question_t *question = NULL;
     profalloc_answer_t *answer = NULL;
@@ -73,8 +74,12 @@ static char *ask_for(profalloc_session_t *session, profalloc_analysis_t analysis
     *error = *error != 0 ? *error : profalloc_ask(session, question, analysis, NULL, &answer);
     FILE *to = *error == 0 ? open_memstream(&text, &size) : NULL;
     if (to != NULL) {
+        profalloc_question_free(question);
+        question = NULL;
         *error = profalloc_answer_json(answer, to);
         fclose(to);
+        bool complete = *error == 0 && strstr(text, "\"complete\": true") != NULL;
+        expect(*error != 0 || (profalloc_answer_complete(answer) == 1) == complete, 0, "what is complete", 0);
     }
     profalloc_answer_free(answer);
     profalloc_question_free(question);
@@ -88,7 +93,7 @@ static char *ask_for(profalloc_session_t *session, profalloc_analysis_t analysis
 static char *ask(profalloc_session_t *session, profalloc_analysis_t analysis, const char *where, const char *by,
                  int *error)
 {
-    profalloc_asking_t asking = {.wheres = &where, .where_count = where != NULL, .by = by};
+    profalloc_question_options_t asking = {.wheres = &where, .where_count = where != NULL, .by = by};
     return ask_for(session, analysis, &asking, error);
 }
 
@@ -97,9 +102,10 @@ static char *ask_words(profalloc_session_t *session, const char *form, const cha
 {
     const char *most = "top 3 by bytes";
     double ns = atof(word);
-    profalloc_asking_t group = {.wheres = &most, .where_count = 1, .by = "function", .groups = &word, .group_count = 1};
-    profalloc_asking_t range = {.from_ns = ns, .to_ns = 2 * ns};
-    profalloc_asking_t where = {.wheres = &word, .where_count = 1};
+    profalloc_question_options_t group = {
+        .wheres = &most, .where_count = 1, .by = "function", .groups = &word, .group_count = 1};
+    profalloc_question_options_t range = {.from_ns = ns, .to_ns = 2 * ns};
+    profalloc_question_options_t where = {.wheres = &word, .where_count = 1};
     return ask_for(session, PROFALLOC_REPORT,
                    strcmp(form, "group") == 0   ? &group
                    : strcmp(form, "range") == 0 ? &range
@@ -130,6 +136,40 @@ static void cancel(profalloc_session_t *session, size_t number)
 }
 
 static unsigned own_calls;
+static unsigned said;     /* sentences to sessions, */
+static unsigned own_said; /* and to questions */
+
+static void hear(void *to, const char *sentence)
+{
+    (void)to;
+    (void)sentence;
+    said++;
+}
+
+static void hear_own(void *to, const char *sentence)
+{
+    (void)to;
+    (void)sentence;
+    own_said++;
+}
+
+/* What is wrong with a question is told to its own callback, and to the session's if it has none. */
+static void refuse_own(profalloc_session_t *session, profalloc_analysis_t analysis)
+{
+    profalloc_answer_t *answer = NULL;
+    const char *wrong = "nothing=3";
+    profalloc_ask_options_t own = {.settings = &wrong, .setting_count = 1, .say = hear_own};
+    profalloc_ask_options_t plain = {.settings = &wrong, .setting_count = 1};
+    profalloc_side_t side = {.sessions = &session, .session_count = 1};
+    said = own_said = 0;
+    int error = profalloc_ask(session, NULL, analysis, &own, &answer);
+    expect(error == EINVAL && answer == NULL && said == 0 && own_said == 1, analysis, "who is told what is wrong",
+           error);
+    error = profalloc_compare(&side, &side, NULL, &own, &answer);
+    expect(error == EINVAL && said == 0 && own_said == 2, analysis, "who is told of a comparison", error);
+    error = profalloc_ask(session, NULL, analysis, &plain, &answer);
+    expect(error == EINVAL && said == 1 && own_said == 2, analysis, "the session is not told", error);
+}
 
 static int watch_own(void *to, const char *what, double part)
 {
@@ -138,10 +178,41 @@ static int watch_own(void *to, const char *what, double part)
     return part >= 1 || ++own_calls != *at;
 }
 
+static const char *vanishing; /* a file, */
+static const char *vanishes;  /* and what goes on when it is removed */
+
+static int remove_file(void *to, const char *what, double part)
+{
+    (void)to;
+    (void)part;
+    if (vanishing != NULL && strcmp(what, vanishes) == 0 && unlink(vanishing) == 0) {
+        vanishing = NULL;
+    }
+    return 1;
+}
+
+/* Asks for advice, while the second of the traces is removed. */
+static int ask_while_removed(char **words, size_t count)
+{
+    static const profalloc_session_options_t options = {.progress = remove_file};
+    profalloc_session_t *session = NULL;
+    int error;
+    vanishes = words[0];
+    expect(profalloc_session_open(&session, &options, (const char *const *)words + 1, count - 1) == 0, 0, "no session",
+           0);
+    vanishing = words[2];
+    char *json = ask(session, PROFALLOC_ADVISE, NULL, NULL, &error);
+    expect(json != NULL && vanishing == NULL, 0, "cannot be asked while a trace is removed", error);
+    fputs(json, stdout);
+    free(json);
+    profalloc_session_close(session);
+    return 0;
+}
+
 /* One question is given up and no other; the session is told of the others alone. */
 static int ask_own(char **paths)
 {
-    static const profalloc_session_options_t told = {.progress = watch};
+    static const profalloc_session_options_t told = {.progress = watch, .say = hear};
     profalloc_session_t *session = NULL;
     profalloc_answer_t *answer = NULL;
     unsigned never = 0;
@@ -170,6 +241,7 @@ static int ask_own(char **paths)
         calls = own_calls = 0;
         error = profalloc_compare(&side, &side, NULL, &given_up, &answer);
         expect(error == ECANCELED && answer == NULL && calls == 0, i, "a comparison cannot be given up", error);
+        refuse_own(session, (profalloc_analysis_t)i);
     }
     profalloc_session_close(session);
     fclose(to);
@@ -186,7 +258,9 @@ int main(int argc, char **argv)
     if (setlocale(LC_ALL, "") == NULL) {
         return 2;
     }
-    int status = argc == 3 && strcmp(argv[1], "own") == 0 ? ask_own(argv + 2) : asking_run(argc, argv);
+    int status = argc == 3 && strcmp(argv[1], "own") == 0     ? ask_own(argv + 2)
+                 : argc > 4 && strcmp(argv[1], "vanish") == 0 ? ask_while_removed(argv + 2, (size_t)argc - 2)
+                                                              : asking_run(argc, argv);
     if (status >= 0) {
         return status;
     }

@@ -2,7 +2,7 @@
  *
  *   asking_again TRACE...    for each line of standard input the report as JSON, and a line behind it
  *
- * The line "leave" has an answer written that is left in the middle, whenever that may be, and then written again. */
+ * The line "ending" has as JSON only how the first trace ends. The line "leave" has an answer written that is left in the middle, whenever that may be, and then written again. */
 #include "include/profalloc-analyze.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static void leave(profalloc_answer_t *answer)
 
 int main(int argc, char **argv)
 {
-    static const profalloc_asking_t all;
+    static const profalloc_question_options_t all;
     profalloc_session_options_t options = {.progress = watch};
     profalloc_session_t *session = NULL;
     profalloc_question_t *question = NULL;
@@ -67,6 +67,13 @@ int main(int argc, char **argv)
     must(profalloc_question_make(&question, &all, NULL, 0), "the question");
     while (fgets(line, sizeof line, stdin) != NULL) {
         profalloc_answer_t *answer = NULL;
+        if (strcmp(line, "ending\n") == 0) {
+            profalloc_trace_t trace;
+            must(profalloc_session_trace(session, 0, &trace, sizeof trace), "looking at a trace");
+            printf("{\"ending\": \"%s\"}\n---\n", trace.ending);
+            fflush(stdout);
+            continue;
+        }
         must(profalloc_ask(session, question, PROFALLOC_REPORT, NULL, &answer), "asking");
         if (strcmp(line, "leave\n") == 0) {
             leave(answer);

@@ -64,7 +64,7 @@ static int print_facts(char **paths, size_t count)
 /* What the words of the command line ask for. */
 typedef struct wishes {
     profalloc_session_options_t session;
-    profalloc_asking_t asking;
+    profalloc_question_options_t asking;
     profalloc_ask_options_t options;
     profalloc_look_t look;
     const char *settings[MOST];
@@ -163,9 +163,9 @@ static int ask_any(char **words)
     error = error != 0 ? error : profalloc_question_make(&question, &wishes.asking, NULL, 0);
     error =
         error != 0 ? error : profalloc_ask(session, question, (profalloc_analysis_t)analysis, &wishes.options, &answer);
+    profalloc_question_free(question);
     error = error != 0 ? error : put(answer, &wishes.look, words[1]);
     profalloc_answer_free(answer);
-    profalloc_question_free(question);
     profalloc_session_close(session);
     return status_of(error);
 }

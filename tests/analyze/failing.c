@@ -58,7 +58,7 @@ static int write_forms(profalloc_answer_t *answer, FILE *to)
 
 static int ask(size_t number, const char *const *paths, size_t count, FILE *to)
 {
-    profalloc_asking_t asking = {
+    profalloc_question_options_t asking = {
         .wheres = &cases[number].where, .where_count = cases[number].where != NULL, .by = cases[number].by};
     profalloc_ask_options_t options = {.metric = cases[number].metric, .buckets = 20};
     profalloc_session_t *session = NULL;

@@ -88,6 +88,19 @@ def gone(folder):
             equal(ours[key], theirs[key], f"{where}: {key}")
 
 
+def vanishing(folder):
+    """A trace that is gone when a late walk needs it is left out of all: advice is that of the others."""
+    for what in ("reading", "looking at the peak", "looking at other moments"):
+        traces = [make(folder / f"{i}.pa", "ended", "300", str(10 + i), f"later={1000 * i}", f"pid={100 + i}", "accesses") for i in range(20)]
+        ours = json.loads(ask("vanish", what, *traces))
+        theirs = json.loads(tool("advise", "--json", traces[0], *traces[2:])[0])
+        equal(ours.get("unread", ours["missing"]), ours["missing"], f"{what}: what is missing")
+        equal(len(ours["missing"]), 1, f"{what}: only what is gone")
+        check(not ours["complete"] and theirs["complete"], f"{what}: the other is complete")
+        for key in theirs.keys() - {"missing", "complete", "unread"}:
+            equal(ours[key], theirs[key], f"{what}: {key}")
+
+
 def run(*words, status=0, **environment):
     """(standard output, what was said); the status may be 100 and an error number."""
     done = subprocess.run([ASKING, *map(str, words)], capture_output=True, text=True, errors="replace", env={**ENVIRONMENT, **environment})
@@ -357,5 +370,5 @@ def manual(folder):
     check(done.returncode == 0, f"the example: {done.stderr}")
 
 
-main(gone=gone, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, settings=settings, environments=environments,
+main(gone=gone, vanishing=vanishing, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, settings=settings, environments=environments,
      facts=facts, own_progress=own_progress, threads=threads, comparisons=comparisons, manual=manual)

@@ -193,7 +193,7 @@ def once(name):
     make("killed.pa", 3000, 9, "pid=102")
     tool("gate", "--save", "saved", "a.pa")
     both = 'point in "a.pa" and not point in "b.pa" or point in "a.pa" and size > 100'
-    asked = {("report", "a.pa"): 1, ("leaks", "a.pa"): 1, ("excess", "a.pa"): 1, ("check", "a.pa"): 1, ("diff", "a.pa", "b.pa"): 2,
+    asked = {("report", "a.pa"): 1, ("leaks", "a.pa"): 1, ("excess", "a.pa"): 1, ("check", "a.pa"): 1, ("dump", "--events", "--where", "size > 100", "a.pa"): 1, ("diff", "a.pa", "b.pa"): 2,
              ("diff", "a.pa", "a.pa"): 1, ("gate", "--max-peak", "5%", "--max-leak", "5%", "a.pa", "b.pa"): 2, ("diff", "saved", "a.pa"): 2,
              ("report", "--where", 'point in "a.pa" and not point in "a.pa"', "a.pa"): 1, ("report", "--where", both, "a.pa"): 2,
              ("report", "--where", both, "killed.pa"): 3}
@@ -290,6 +290,7 @@ def growing(name):
     grow(500)
     with open(table, "rb") as file, mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ):
         session = Session(path)
+        equal(session.ask("ending")["ending"], "running", "how the process ends, while it goes on")
         for chunks in (500, 2000, 2000, 6000):
             grow(chunks)
             ours = session.ask()
@@ -298,6 +299,7 @@ def growing(name):
             theirs = report_of(path)
             for key in theirs:
                 equal(ours[key], theirs[key], f"{chunks} chunks: {key}")
+    equal(session.ask("ending")["ending"], "killed", "how the process ended, in the same session")
     theirs = session.ask() # it is gone
     equal(theirs["files"][0]["end"], "killed", "how the process ended")
     equal(theirs, report_of(path), "the report of what is left")

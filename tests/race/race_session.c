@@ -49,7 +49,7 @@ static void ask(asking_t *asking, size_t number)
 static void make_questions(profalloc_question_t *questions[ASKED])
 {
     for (size_t i = 0; i < ASKED; i++) {
-        profalloc_asking_t asking = {
+        profalloc_question_options_t asking = {
             .wheres = &asked[i].where, .where_count = asked[i].where != NULL, .by = asked[i].by};
         assert_int_equal(profalloc_question_make(&questions[i], &asking, NULL, 0), 0);
     }
