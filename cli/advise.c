@@ -20,7 +20,7 @@ static const char usage[] =
     "the peak. Of programs built with profalloc-cc it knows what chunks were used for; of others only how long they lived.\n\n" PFA_REQUEST_WHERE_USAGE
 
     "  --sort WHAT        by rank (the sum of both shares), by bytes, calls or time that is saved, or the sure ones first\n"
-    "  --top N            show N points, or as JSON N findings; default 10 points, those that are worth a change\n"
+    "  --top N            show N points, or as JSON N findings; default those worth a change, 10 at most; as JSON all\n"
     "  --json             for programs\n\n"
     "Exit status: 0 done, 1 the work failed, 2 the command line was wrong or a file is no trace.\n\n"
     "Thresholds:\n";

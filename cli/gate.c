@@ -36,8 +36,8 @@ static const char usage[] =
     "  --allow-incomplete        compare traces that are not complete, too\n"
     "  --per-second              bytes and chunks allocated per second, of runs of different length\n" PFA_REQUEST_WHERE_USAGE
         PFA_REQUEST_BY_USAGE
-    "  --sort METRIC             these in the order of how much this grew: bytes, count, peak, peak_count, live or live_count;\n"
-    "                            unless given, what the limit is of\n"
+    "  --sort METRIC             order these points by the growth of METRIC: bytes, count, peak, peak_count, live or live_count;\n"
+    "                            default what the limit is of\n"
     "  --top N                   show N of the points behind each limit; default 5\n"
     "  --json                    for programs: docs/gate.md tells what it means\n\n"
     "Exit status: 0 all limits hold, 1 the work failed, or a trace is not complete, 2 the command line was wrong or a file is no\n"

@@ -1,6 +1,6 @@
 /* Owns the command line that all analyses share. See cli/request.h. */
 #include "cli/request.h"
-#include "analyze/points/scored.h"
+#include "analyze/points/score_fields.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 #include "analyze/base/workers.h"

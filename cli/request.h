@@ -1,4 +1,4 @@
-/* The command line that all analyses share: which chunks (--where), told apart by what (--by), in which order (--sort), how many
+/* The command line that all analyses share: which chunks (--where), grouped by what (--by), in which order (--sort), how many
  * (--top), for whom (--json). */
 #ifndef PFA_CLI_REQUEST_H
 #define PFA_CLI_REQUEST_H
@@ -55,7 +55,7 @@ int pfa_request_finish(pfa_request_t *request, int status);
 #define PFA_REQUEST_WHERE_USAGE                                                                                             \
     "  --where EXPR       only chunks for which this holds, e.g. 'function = parse* and size > 4K'; @FILE has named ones\n" \
     "                     (docs/queries.md)\n"                                                                              \
-    "  --threads N        threads that read traces; as many as there are processors. Answers do not depend on it\n"
+    "  --threads N        threads that read traces; default one for each processor. Answers do not depend on it\n"
 #define PFA_REQUEST_BY_USAGE "  --by KEY           group by KEY; the keys are listed below\n"
 
 #endif

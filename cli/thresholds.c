@@ -75,6 +75,6 @@ bool pfa_thresholds_take(pfa_thresholds_t *thresholds, const char *command, int 
 void pfa_thresholds_usage(FILE *to)
 {
     for (size_t i = 0; i < COUNT; i++) {
-        fprintf(to, "  --%-17s %s (%g)\n", table[i].option, table[i].meaning, table[i].standard);
+        fprintf(to, "  --%-17s %s (%.10g)\n", table[i].option, table[i].meaning, table[i].standard);
     }
 }

@@ -97,10 +97,8 @@ static int tell(void *to, const pfa_drawn_t *drawn)
 static bool check(void *to, const pfa_drawn_t *drawn)
 {
     wishes_t *wishes = to;
-    bool chart = !drawn->form && !drawn->request.json;
-    size_t top = drawn->request.top != 0 ? drawn->request.top : TOP;
     wishes->data.sort = (pfa_strand_sort_t)drawn->sort;
-    wishes->data.top = chart && top > PFA_SERIES_MOST ? PFA_SERIES_MOST : top;
+    wishes->data.top = drawn->request.top != 0 ? drawn->request.top : TOP;
     return true;
 }
 

@@ -12,27 +12,16 @@ static double worth_a_change(const pfa_report_t *report)
     return 1e-4 * fmax(report->peak.bytes, 1 << 20);
 }
 
-/* Whether chunks of the point were freed one by one: if none were, it is judged by other points of its function. */
-static bool has_freed(const pfa_report_t *report, size_t number)
-{
-    const pfa_memoro_t *memoro = &report->memoro;
-    return number < memoro->point_count && !memoro->linked[number] &&
-           memoro->points[number].chunks - report->points[number].live_chunks > 0.5;
-}
-
-/* Which points' chunks are to be collected, if any: those that may have kept that much, or all if one of these is judged by others. What was
- * kept at the peak is alive at the end. */
+/* Which points may have kept that much, if any: a point is judged by its own chunks. What was kept at the peak is alive at the end. */
 static void find_wanted(pfa_kept_judge_t *judge, const pfa_report_t *report)
 {
     double least = worth_a_change(report);
-    bool all = false;
     judge->wanted = pfa_memory_get(report->point_count, sizeof *judge->wanted);
     for (size_t i = 0; i < report->point_count; i++) {
         judge->wanted[i] = report->points[i].live_bytes >= least;
         judge->judges = judge->judges || judge->wanted[i];
-        all = all || (judge->wanted[i] && !has_freed(report, i));
     }
-    judge->leaks.wanted = all ? NULL : judge->wanted;
+    judge->leaks.wanted = judge->wanted;
     judge->leaks.wanted_count = report->point_count;
 }
 

@@ -6,7 +6,7 @@
 #include "analyze/draw/excess_draw.h"
 #include "analyze/draw/flame_graph.h"
 #include "analyze/draw/timeline_chart.h"
-#include "analyze/points/scored.h"
+#include "analyze/points/score_fields.h"
 #include "analyze/report/report.h"
 
 #include <errno.h>

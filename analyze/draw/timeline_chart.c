@@ -53,25 +53,46 @@ static char *make_note(const pfa_timeline_t *timeline, bool chunks)
     return pfa_memory_stream_close(stream);
 }
 
-static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_t number, const pfa_strand_t *strand,
-                       bool chunks)
+/* There are colours for so many; all strands behind these are one, with the rest. */
+static size_t count_series(const pfa_timeline_t *timeline)
+{
+    size_t count = timeline->strand_count;
+    bool rest = count != 0 && timeline->strands[count - 1].rest;
+    return count == 0 ? 1 : count - rest > PFA_SERIES_MOST ? PFA_SERIES_MOST + 1 : count;
+}
+
+/* Of strands from `first` on, up to `behind`. */
+static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_t number, const pfa_strand_t *first,
+                       const pfa_strand_t *behind, bool chunks)
 {
     size_t count = timeline->buckets + 1;
     double *values = charted->values + number * count;
-    for (size_t i = 1; i < count; i++) {
-        values[i] = (chunks ? strand->chunks : strand->bytes)[i - 1];
+    for (const pfa_strand_t *strand = first; strand != behind; strand++) {
+        for (size_t i = 1; i < count; i++) {
+            values[i] += (chunks ? strand->chunks : strand->bytes)[i - 1];
+        }
     }
-    charted->series[number] = (pfa_series_t){.name = strand->name, .values = values, .rest = strand->rest};
+    bool rest = first->rest || behind - first > 1;
+    charted->series[number] = (pfa_series_t){.name = rest ? "other" : first->name, .values = values, .rest = rest};
+}
+
+static void put_all_series(charted_t *charted, const pfa_timeline_t *timeline, size_t series, bool chunks)
+{
+    const pfa_strand_t *strands = timeline->strand_count != 0 ? timeline->strands : &timeline->all;
+    size_t count = timeline->strand_count != 0 ? timeline->strand_count : 1;
+    for (size_t i = 0; i < series; i++) {
+        put_series(charted, timeline, i, &strands[i], &strands[i + 1 < series ? i + 1 : count], chunks);
+    }
 }
 
 static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
 {
     size_t count = timeline->buckets + 1;
-    size_t strands = timeline->strand_count != 0 ? timeline->strand_count : 1;
+    size_t series = count_series(timeline);
     charted_t charted = {
-        .series = pfa_memory_get(strands, sizeof *charted.series),
+        .series = pfa_memory_get(series, sizeof *charted.series),
         .times = pfa_memory_get(count, sizeof *charted.times),
-        .values = pfa_memory_get(strands * count, sizeof *charted.values),
+        .values = pfa_memory_get(series * count, sizeof *charted.values),
         .most = pfa_memory_get(count, sizeof *charted.most),
         .title = pfa_chart_title(timeline->query, chunks ? "Live chunks over time" : "Live bytes over time"),
         .note = make_note(timeline, chunks)};
@@ -82,9 +103,7 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
         charted.most[i] = most < timeline->peak.at_most ? most : timeline->peak.at_most;
         charted.most[i] = charted.most[i] > timeline->all.bytes[i - 1] ? charted.most[i] : timeline->all.bytes[i - 1];
     }
-    for (size_t i = 0; i < strands; i++) {
-        put_series(&charted, timeline, i, timeline->strand_count != 0 ? &timeline->strands[i] : &timeline->all, chunks);
-    }
+    put_all_series(&charted, timeline, series, chunks);
     charted.area = (pfa_area_t){.title = charted.title,
                                 .note = charted.note,
                                 .x = {.name = "since the start", .unit = PFA_UNIT_SECONDS},
@@ -92,7 +111,7 @@ static charted_t make_chart(const pfa_timeline_t *timeline, bool chunks)
                                 .times = charted.times,
                                 .count = count,
                                 .series = charted.series,
-                                .series_count = strands,
+                                .series_count = series,
                                 .stacked = true,
                                 .named = timeline->strand_count != 0,
                                 .most = chunks ? NULL : charted.most};

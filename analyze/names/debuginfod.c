@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds without a byte; DEBUGINFOD_TIMEOUT chooses others. libdebuginfod has 90, for each try of each file. */
+/* Seconds without a byte, unless the session says otherwise. libdebuginfod has 90, for each try of each file. */
 enum { PATIENCE = 10, LOOK_MS = 100 };
 
 /* As in <elfutils/debuginfod.h>, which comes with a package that nothing else here needs. */

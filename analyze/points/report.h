@@ -7,7 +7,7 @@
 #include "analyze/points/access.h"
 #include "analyze/points/at_peak.h"
 #include "analyze/points/copying.h"
-#include "analyze/points/formula.h"
+#include "analyze/points/custom_score.h"
 #include "analyze/points/memoro.h"
 #include "analyze/points/spent.h"
 #include "analyze/points/summit.h"
@@ -116,7 +116,7 @@ typedef struct pfa_report {
 typedef struct pfa_points_options {
     pfa_thresholds_t thresholds;
     bool sizes;                /* of each point, too */
-    const char *const *scores; /* custom ones (analyze/points/formula.h) */
+    const char *const *scores; /* custom ones (analyze/points/custom_score.h) */
     size_t score_count;
 } pfa_points_options_t;
 

@@ -31,7 +31,7 @@ typedef struct pfa_scored {
 struct pfa_query;
 
 typedef struct pfa_session_options {
-    /* Finds the scores of all points of a query, as pfa_points_score does (analyze/points/scored.h): 0, or an error number. It is given here since
+    /* Finds the scores of all points of a query, as pfa_points_score does (analyze/points/score_fields.h): 0, or an error number. It is given here since
      * it is above this folder. NULL: expressions about scores hold for no chunk. */
     int (*score)(struct pfa_query *query, pfa_scored_t *scored);
     pfa_watch_t watch; /* who is told how far it is */

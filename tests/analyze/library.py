@@ -182,6 +182,19 @@ def usual_values(folder):
             equal(run("ask", analysis, "json", f"{word}={value}", "--", trace)[0], run("ask", analysis, "json", "--", trace)[0], f"{word} of {analysis}")
 
 
+def many_series(folder):
+    """A chart has as many series as it has colours, and what is left as one; data have all that are asked for."""
+    trace = make(folder / "a.pa", "many", "20000", "4", "points=60")
+    words = ("ask", "timeline", "svg", "by=size", "top=50", "--", trace)
+    ours, theirs = run(*words)[0], whole("timeline", "--by", "size", "--top", "50", "--svg", "-", trace)
+    equal(ours, theirs, "a chart of 50 groups")
+    data = json.loads(run("ask", "timeline", "json", "by=size", "top=50", "--", trace)[0])
+    equal(len(data["groups"]), 51, "groups in the data")
+    legend = re.findall(r">([^<]*)</text>", ours)
+    equal(sum(group["name"] in legend for group in data["groups"][:50]), 20, "groups in the chart")
+    check("other" in legend, "what is left of them")
+
+
 # Of each setting a value that changes the answer, and one that is wrong. Thresholds are tried with those of scores.
 SETTINGS = {
     "report": [("score=waste = 1 - touched / bytes", "score=waste = 1 -"), ("idle=0.1%", "idle=101%"), ("coverage=1", "coverage=x"),
@@ -370,5 +383,5 @@ def manual(folder):
     check(done.returncode == 0, f"the example: {done.stderr}")
 
 
-main(gone=gone, vanishing=vanishing, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, settings=settings, environments=environments,
+main(gone=gone, vanishing=vanishing, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, many_series=many_series, settings=settings, environments=environments,
      facts=facts, own_progress=own_progress, threads=threads, comparisons=comparisons, manual=manual)

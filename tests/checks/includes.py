@@ -4,8 +4,8 @@
 base <- meta <- alloc <- hooks, export beside them, export/format known to all and knowing nobody, hooks/cc on its own.
 
 The analyses are a library of folders in one order, from the bottom up: base, trace, names, query, points, the analyses, draw, api;
-cli/ is on top of them. A folder includes from those below it, and never from one above. Of the analyses, which are beside each
-other, `report` and `diff` know others, as ALLOWED says.
+cli/ is on top of them, beside api, which is for other programs. A folder includes from those below it, and never from one above. Of the
+analyses, `advise`, `report` and `diff` know others; the rest are beside each other, as LAYERS says.
 """
 import os
 import re

@@ -5,8 +5,8 @@
  *
  * Numbers, also as 50% or 64KB (in letters alone, K would be 1024 or 1000), names, + - * / and brackets, min(a, b), max(a, b) and log(a). What is not known makes the whole not known; so do a division
  * by 0 and the logarithm of what is not above 0. As with other scores, the lowest is the worst. */
-#ifndef PFA_ANALYZE_POINTS_FORMULA_H
-#define PFA_ANALYZE_POINTS_FORMULA_H
+#ifndef PFA_ANALYZE_POINTS_CUSTOM_SCORE_H
+#define PFA_ANALYZE_POINTS_CUSTOM_SCORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Owns the scores that expressions ask for. See analyze/points/scored.h. */
-#include "analyze/points/scored.h"
+/* Owns the scores that expressions ask for. See analyze/points/score_fields.h. */
+#include "analyze/points/score_fields.h"
 #include "analyze/base/memory.h"
 #include "analyze/points/report.h"
 

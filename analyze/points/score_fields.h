@@ -1,6 +1,6 @@
 /* Scores of allocation points for expressions: `usage < 0.2`, `severity >= 9`. */
-#ifndef PFA_ANALYZE_POINTS_SCORED_H
-#define PFA_ANALYZE_POINTS_SCORED_H
+#ifndef PFA_ANALYZE_POINTS_SCORE_FIELDS_H
+#define PFA_ANALYZE_POINTS_SCORE_FIELDS_H
 
 #include "analyze/query/query.h"
 

@@ -1,6 +1,6 @@
-/* Owns the formulas of custom scores. See analyze/points/formula.h. A formula is kept as the steps of a machine with a stack, which is never
+/* Owns the formulas of custom scores. See analyze/points/custom_score.h. A formula is kept as the steps of a machine with a stack, which is never
  * deeper than the formula is long. */
-#include "analyze/points/formula.h"
+#include "analyze/points/custom_score.h"
 #include "analyze/base/memory.h"
 #include "analyze/base/units.h"
 
