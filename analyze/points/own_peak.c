@@ -11,22 +11,22 @@ static size_t part_of(double end_ns, double time)
     return part <= 0 ? 0 : part >= PFA_CURVE - 1 ? PFA_CURVE - 1 : (size_t)part;
 }
 
-static void add_change(pfa_curve_t *curve, size_t part, double bytes)
+static void add_change(pfa_curve_t *part, double bytes)
 {
-    curve->changes[part] += bytes;
-    curve->events[part] += curve->events[part] != UINT32_MAX;
+    part->change += bytes;
+    part->events += part->events != UINT32_MAX;
 }
 
 void pfa_own_peak_add(pfa_own_peak_t *own, double end_ns, const pfa_chunk_t *chunk, bool live, double bytes,
                       uint32_t batch)
 {
-    own->curve = own->curve != NULL ? own->curve : pfa_memory_get(1, sizeof *own->curve);
-    size_t born = part_of(end_ns, chunk->born);
-    own->curve->births[born] += bytes;
-    own->curve->latest[born] = batch;
-    add_change(own->curve, born, bytes);
+    own->curve = own->curve != NULL ? own->curve : pfa_memory_get(PFA_CURVE, sizeof *own->curve);
+    pfa_curve_t *born = &own->curve[part_of(end_ns, chunk->born)];
+    born->births += bytes;
+    born->latest = batch;
+    add_change(born, bytes);
     if (!live) {
-        add_change(own->curve, part_of(end_ns, chunk->died), -bytes);
+        add_change(&own->curve[part_of(end_ns, chunk->died)], -bytes);
     }
 }
 
@@ -37,7 +37,7 @@ bool pfa_own_peak_is_over(const pfa_own_peak_t *own, double end_ns, double from,
         return false;
     }
     for (size_t i = part_of(end_ns, from); i <= last; i++) {
-        if (own->curve->latest[i] > batch) {
+        if (own->curve[i].latest > batch) {
             return false;
         }
     }
@@ -54,18 +54,18 @@ void pfa_own_peak_bound(pfa_own_peak_t *own, double largest)
     double live = 0;
     own->least = largest;
     for (size_t i = 0; own->curve != NULL && i < PFA_CURVE; i++) {
-        own->most = fmax(own->most, live + own->curve->births[i]);
-        live += own->curve->changes[i];
+        own->most = fmax(own->most, live + own->curve[i].births);
+        live += own->curve[i].change;
         own->least = fmax(own->least, live);
     }
     own->most = fmax(own->most, own->least);
     live = 0;
     for (size_t i = 0; own->curve != NULL && i < PFA_CURVE; i++) {
-        if (live + own->curve->births[i] > own->least) {
+        if (live + own->curve[i].births > own->least) {
             own->wanted[i / 64] |= (uint64_t)1 << i % 64;
-            own->event_count += own->curve->events[i];
+            own->event_count += own->curve[i].events;
         }
-        live += own->curve->changes[i];
+        live += own->curve[i].change;
     }
 }
 
@@ -112,11 +112,11 @@ static double find_exact(const pfa_own_peak_t *own)
     double most = own->least;
     for (size_t i = 0; i < PFA_CURVE; i++) {
         double live = before;
-        for (uint32_t j = 0; is_wanted(own, i) && j < own->curve->events[i]; j++) {
+        for (uint32_t j = 0; is_wanted(own, i) && j < own->curve[i].events; j++) {
             live += event++->bytes;
             most = fmax(most, live);
         }
-        before += own->curve->changes[i];
+        before += own->curve[i].change;
     }
     return most;
 }

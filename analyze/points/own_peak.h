@@ -13,11 +13,12 @@
 
 enum { PFA_CURVE = 128 };
 
+/* A part of the run: together, since a chunk changes all of it. */
 typedef struct pfa_curve {
-    double changes[PFA_CURVE];
-    double births[PFA_CURVE];
-    uint32_t events[PFA_CURVE]; /* how many births and deaths; saturated */
-    uint32_t latest[PFA_CURVE]; /* the last batch of the walk that had a birth in it */
+    double change;   /* bytes born, without those that died */
+    double births;   /* bytes born */
+    uint32_t events; /* how many births and deaths; saturated */
+    uint32_t latest; /* the last batch of the walk that had a birth in it */
 } pfa_curve_t;
 
 /* A birth, or, with fewer than 0 bytes, a death. */
@@ -27,9 +28,9 @@ typedef struct pfa_own_event {
 } pfa_own_event_t;
 
 typedef struct pfa_own_peak {
-    double least; /* it is at least this, */
-    double most;  /* and at most this; the same if it is exact */
-    pfa_curve_t *curve;
+    double least;                    /* it is at least this, */
+    double most;                     /* and at most this; the same if it is exact */
+    pfa_curve_t *curve;              /* PFA_CURVE of them */
     uint64_t wanted[PFA_CURVE / 64]; /* parts in which it can be higher than `least` */
     uint64_t event_count;            /* in these */
     pfa_own_event_t *events;         /* NULL: there is no room for them */

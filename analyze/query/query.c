@@ -6,6 +6,7 @@
 #include "analyze/base/notes.h"
 #include "analyze/base/text.h"
 #include "analyze/query/keys.h"
+#include "analyze/query/remembered.h"
 #include "analyze/query/walk.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ static const uint64_t apart_most_ns = (uint64_t)1 << 58;
 static void free_source(pfa_source_t *source)
 {
     pfa_memory_free(source->stack_of);
+    pfa_remembered_free(&source->remembered);
     pfa_notes_free(&source->missing);
     pfa_notes_free(&source->remarks);
     pfa_session_give_back(source->picture);
@@ -173,6 +175,7 @@ static void forget_walk(pfa_query_t *query)
     for (size_t i = 0; i < query->source_count; i++) {
         pfa_source_t *source = &query->sources[i];
         source->number = (uint32_t)i;
+        pfa_remembered_free(&source->remembered);
         pfa_notes_free(&source->missing);
         pfa_notes_free(&source->remarks);
         pfa_notes_join(&source->remarks, &pfa_session_trace(query->session, source->id)->same);

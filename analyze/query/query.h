@@ -15,6 +15,12 @@
 
 #include <stdio.h>
 
+/* analyze/query/remembered.h */
+typedef struct pfa_remembered {
+    struct pfa_remembered_block *list; /* by number of the block */
+    size_t room;
+} pfa_remembered_t;
+
 /* One trace of a query. What it points to and does not change is the session's. */
 typedef struct pfa_source {
     const char *path; /* for people to read */
@@ -45,6 +51,7 @@ typedef struct pfa_source {
     size_t tag_count;
     pfa_taken_t
         *picture; /* of a process that goes on, as all walks see it; NULL: there is none, or there are no more walks */
+    pfa_remembered_t remembered;
     pfa_tally_t tally;   /* of all its chunks, whatever is asked for; after the first walk */
     pfa_notes_t missing; /* likewise */
     pfa_notes_t remarks;

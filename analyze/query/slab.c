@@ -10,12 +10,14 @@ void pfa_slab_clear(pfa_slab_t *slab)
 {
     slab->kind_count = slab->late_count = slab->row_count = 0;
     slab->tally = (pfa_tally_t){.frees = 0};
+    slab->asked = NULL;
+    slab->asked_count = 0;
     slab->bad = slab->sorted = false;
 }
 
 void pfa_slab_free(pfa_slab_t *slab)
 {
-    pfa_memory_free(slab->kinds);
+    pfa_memory_free(slab->kinds_block);
     pfa_memory_free(slab->late);
     pfa_memory_free(slab->rows);
     pfa_memory_free(slab->accesses);
@@ -56,21 +58,46 @@ static bool look_up(const pfa_slab_source_t *from, pfa_kind_t *kind, const pfa_b
     return true;
 }
 
-static bool is_told(const pfa_slab_source_t *from, pfa_kind_t *kind)
+static bool is_told(const pfa_slab_t *slab, const pfa_slab_source_t *from, pfa_kind_t *kind)
 {
+    uint32_t number = slab->kind_count;
+    bool known = number < slab->asked_count;
+    if (known && (slab->asked[number / 64] >> number % 64 & 1) == 0) {
+        kind->group = PFA_SKIP;
+        return true;
+    }
     if (from->met != NULL && !(has_met(from, kind->stack, kind->live ? PFA_MET_LIVE : PFA_MET_DEAD) &&
                                (kind->live || has_met(from, kind->free_stack, PFA_MET_FREES)))) {
         return false;
     }
-    kind->group = from->all_late ? PFA_SKIP : pfa_query_stack_group(from->query, kind->stack);
+    kind->group = from->all_late && !known ? PFA_SKIP : pfa_query_stack_group(from->query, kind->stack);
     return kind->group != PFA_SKIP;
+}
+
+/* Room for another kind. Walks come to kinds in any order, and each would be in two lines of the cache wherever memory lies. */
+static void grow_kinds(pfa_slab_t *slab)
+{
+    enum { FIRST = 512 };
+    size_t room = slab->kind_room != 0 ? 2 * slab->kind_room : FIRST;
+    void *block = pfa_memory_get(room + 1, sizeof *slab->kinds);
+    uintptr_t line = ((uintptr_t)block + sizeof *slab->kinds - 1) / sizeof *slab->kinds;
+    pfa_slab_kind_t *kinds = (pfa_slab_kind_t *)(line * sizeof *kinds);
+    if (slab->kind_count != 0) {
+        memcpy(kinds, slab->kinds, slab->kind_count * sizeof *kinds);
+    }
+    pfa_memory_free(slab->kinds_block);
+    slab->kinds_block = block;
+    slab->kinds = kinds;
+    slab->kind_room = room;
 }
 
 uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, const pfa_batch_kind_t *given,
                            double weight, bool live)
 {
     uint32_t number = slab->kind_count;
-    slab->kinds = pfa_memory_grow(slab->kinds, &slab->kind_room, (size_t)number + 1, sizeof *slab->kinds);
+    if (number == slab->kind_room) {
+        grow_kinds(slab);
+    }
     pfa_slab_kind_t *kind = &slab->kinds[number];
     *kind = (pfa_slab_kind_t){.kind = {.source = from->source,
                                        .size = given->size_flags >> PFA_RECORD_SIZE_SHIFT,
@@ -90,7 +117,7 @@ uint32_t pfa_slab_add_kind(pfa_slab_t *slab, const pfa_slab_source_t *from, cons
         return number;
     }
     kind->raw = !look_up(from, &kind->kind, given);
-    if (kind->raw || !is_told(from, &kind->kind)) {
+    if (kind->raw || !is_told(slab, from, &kind->kind)) {
         slab->late = pfa_memory_grow(slab->late, &slab->late_room, (size_t)slab->late_count + 1, sizeof *slab->late);
         slab->late[slab->late_count++] = number;
     }

@@ -19,12 +19,15 @@ typedef struct pfa_slab_kind {
     uint32_t open : 31; /* 1 and which of the kinds whose rows are to be asked one by one; 0: it is not */
     uint32_t raw : 1;   /* its stacks are nodes of the trace still */
 } pfa_slab_kind_t;
-_Static_assert(sizeof(pfa_slab_kind_t) == 64, "walks read each of them several times: every byte counts");
+_Static_assert(sizeof(pfa_slab_kind_t) == 64, "a kind is as large as a line of the cache");
 
 typedef struct pfa_slab {
-    pfa_slab_kind_t *kinds;
+    pfa_slab_kind_t *kinds; /* in `kinds_block`, each in a line of the cache */
+    void *kinds_block;
     uint32_t kind_count;
     size_t kind_room;
+    const uint64_t *asked; /* by kind, a bit if it is asked for, as an earlier walk found; NULL: not known */
+    uint32_t asked_count;
     uint32_t *late; /* kinds that have to be looked up in order */
     uint32_t late_count;
     size_t late_room;

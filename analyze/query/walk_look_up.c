@@ -2,6 +2,7 @@
 #include "analyze/query/walking.h"
 #include "analyze/base/memory.h"
 #include "analyze/query/keys.h"
+#include "analyze/query/remembered.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,6 +187,11 @@ void pfa_walk_look_up(pfa_walking_t *walking, pfa_slab_t *slab)
         if (kind->kind.group != PFA_SKIP && kind->rows != 0) {
             meet(walking, &kind->kind);
         }
+    }
+    const pfa_block_t *block = walking->blocks[slab - walking->slabs];
+    if (walking->remembers && block != NULL && walking->open_count == 0 && slab->asked == NULL) {
+        size_t number = (size_t)(block - walking->trace->blocks.list);
+        pfa_remembered_put(&walking->source->remembered, number, block, slab);
     }
     if (pfa_walk_is_first(query)) {
         pfa_tally_join(&walking->source->tally, &slab->tally);

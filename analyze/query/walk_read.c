@@ -3,6 +3,7 @@
 #include "analyze/base/memory.h"
 #include "analyze/base/progress.h"
 #include "analyze/query/keys.h"
+#include "analyze/query/remembered.h"
 
 #include <string.h>
 
@@ -46,6 +47,10 @@ static void read_block(pfa_walking_t *walking, size_t number, unsigned worker)
         reader->rows = pfa_rows_begin(walking->trace, &walking->visitors[worker], false);
     }
     reader->slab = slab;
+    if (walking->remembers) {
+        size_t block = (size_t)(walking->blocks[number] - walking->trace->blocks.list);
+        pfa_remembered_give(&walking->source->remembered, block, walking->blocks[number], slab);
+    }
     slab->bad = !pfa_rows_block(reader->rows, walking->blocks[number]);
     pfa_walk_sort_if_known(walking, slab);
 }
@@ -102,6 +107,7 @@ void pfa_walk_blocks(pfa_walking_t *walking, const char *what)
     if (walking->count != 0) {
         walk_slabs(walking, &progress);
     }
+    memset(walking->blocks, 0, sizeof walking->blocks);
     pfa_progress_end(&progress);
 }
 
@@ -241,6 +247,8 @@ void pfa_walk_begin_reading(pfa_walking_t *walking)
                                                     pfa_trace_has_accesses(walking->trace),
                                         .whole = look->whole,
                                         .all_late = query->where != NULL || !pfa_groups_are_of_stacks(query)};
+    /* Walks that look for sets have other expressions. */
+    walking->remembers = query->where != NULL && !query->uncounted && pfa_groups_are_of_stacks(query);
     for (unsigned i = 0; i < pfa_workers_count(walking->workers); i++) {
         walking->readers[i] = (pfa_walk_reader_t){.walking = walking};
         walking->visitors[i] = (pfa_visitor_t){.to = &walking->readers[i],

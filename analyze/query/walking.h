@@ -27,11 +27,12 @@ typedef struct pfa_walking {
     pfa_visitor_t visitors[PFA_WORKERS_MOST]; /* by thread */
     pfa_walk_reader_t readers[PFA_WORKERS_MOST];
     pfa_slab_t slabs[PFA_SLABS];
-    const pfa_block_t *blocks[PFA_SLABS]; /* of slabs */
+    const pfa_block_t *blocks[PFA_SLABS]; /* of slabs; NULL: they have other rows */
     pfa_parts_t *parts;                   /* of the live table that is read, */
     size_t first_part;                    /* that the first slab has; */
     int errors[PFA_SLABS];
-    size_t count; /* of slabs that are in use */
+    size_t count;   /* of slabs that are in use */
+    bool remembers; /* what is asked of kinds of blocks is asked once for all walks */
     uint64_t bad_blocks;
     uint8_t *met; /* by stack: roles in which this walk has told it */
     size_t met_room;
