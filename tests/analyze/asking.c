@@ -8,6 +8,7 @@
  *   asking lists                    all words: list, analysis, name, form and meaning, with tabs between
  *   asking facts TRACE...           what is known of each trace, as JSON, a line each
  *   asking vanish WHAT TRACE...     advice, as JSON, of traces of which the second is removed when progress of WHAT is told
+ *   asking replace NEW EXPRESSION WHAT TRACE...   likewise with an expression; NEW takes the place of the second
  *   asking own TRACE                a question with its own progress, beside others
  *   asking ask ANALYSIS FORM [WORD=VALUE | SETTING]... -- TRACE...
  *   asking compare FORM [WORD=VALUE | SETTING]... -- BASE... -- NEW...
@@ -178,21 +179,23 @@ static int watch_own(void *to, const char *what, double part)
     return part >= 1 || ++own_calls != *at;
 }
 
-static const char *vanishing; /* a file, */
-static const char *vanishes;  /* and what goes on when it is removed */
+static const char *vanishing;   /* a file, */
+static const char *vanishes;    /* what goes on when it is removed, */
+static const char *replacement; /* and the file that takes its place; NULL: none */
 
 static int remove_file(void *to, const char *what, double part)
 {
     (void)to;
     (void)part;
-    if (vanishing != NULL && strcmp(what, vanishes) == 0 && unlink(vanishing) == 0) {
+    if (vanishing != NULL && strcmp(what, vanishes) == 0 &&
+        (replacement != NULL ? rename(replacement, vanishing) : unlink(vanishing)) == 0) {
         vanishing = NULL;
     }
     return 1;
 }
 
-/* Asks for advice, while the second of the traces is removed. */
-static int ask_while_removed(char **words, size_t count)
+/* Asks for advice, while the second of the traces is removed or replaced. */
+static int ask_while_removed(char **words, size_t count, const char *where)
 {
     static const profalloc_session_options_t options = {.progress = remove_file};
     profalloc_session_t *session = NULL;
@@ -201,7 +204,7 @@ static int ask_while_removed(char **words, size_t count)
     expect(profalloc_session_open(&session, &options, (const char *const *)words + 1, count - 1) == 0, 0, "no session",
            0);
     vanishing = words[2];
-    char *json = ask(session, PROFALLOC_ADVISE, NULL, NULL, &error);
+    char *json = ask(session, PROFALLOC_ADVISE, where, NULL, &error);
     expect(json != NULL && vanishing == NULL, 0, "cannot be asked while a trace is removed", error);
     fputs(json, stdout);
     free(json);
@@ -258,9 +261,17 @@ int main(int argc, char **argv)
     if (setlocale(LC_ALL, "") == NULL) {
         return 2;
     }
-    int status = argc == 3 && strcmp(argv[1], "own") == 0     ? ask_own(argv + 2)
-                 : argc > 4 && strcmp(argv[1], "vanish") == 0 ? ask_while_removed(argv + 2, (size_t)argc - 2)
-                                                              : asking_run(argc, argv);
+    int status;
+    if (argc == 3 && strcmp(argv[1], "own") == 0) {
+        status = ask_own(argv + 2);
+    } else if (argc > 4 && strcmp(argv[1], "vanish") == 0) {
+        status = ask_while_removed(argv + 2, (size_t)argc - 2, NULL);
+    } else if (argc > 6 && strcmp(argv[1], "replace") == 0) {
+        replacement = argv[2];
+        status = ask_while_removed(argv + 4, (size_t)argc - 4, argv[3]);
+    } else {
+        status = asking_run(argc, argv);
+    }
     if (status >= 0) {
         return status;
     }

@@ -101,6 +101,18 @@ def vanishing(folder):
             equal(ours[key], theirs[key], f"{what}: {key}")
 
 
+def replaced(folder):
+    """What the first walk found of a file's blocks is not taken for what another file of the same recording has."""
+    where = "size > 60 and not function = inlined*"
+    for what in ("reading", "looking at the peak"):
+        traces = [make(folder / f"{i}.pa", "ended", "3000", str(10 + i), f"later={1000 * i}", f"pid={100 + i}", "accesses", "plain") for i in range(20)]
+        packed = folder / "packed"
+        tool("pack", traces[1], "-o", packed)
+        theirs = json.loads(tool("advise", "--json", "--where", where, *traces)[0])
+        equal(json.loads(ask("replace", packed, where, what, *traces)), theirs, f"advice while a file is replaced, {what}")
+        check(theirs["findings"], "there is advice")
+
+
 def run(*words, status=0, **environment):
     """(standard output, what was said); the status may be 100 and an error number."""
     done = subprocess.run([ASKING, *map(str, words)], capture_output=True, text=True, errors="replace", env={**ENVIRONMENT, **environment})
@@ -383,5 +395,5 @@ def manual(folder):
     check(done.returncode == 0, f"the example: {done.stderr}")
 
 
-main(gone=gone, vanishing=vanishing, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, many_series=many_series, settings=settings, environments=environments,
+main(gone=gone, vanishing=vanishing, replaced=replaced, given_up=given_up, comma=comma, groups=groups, ranges=ranges, lists=lists, usual_values=usual_values, many_series=many_series, settings=settings, environments=environments,
      facts=facts, own_progress=own_progress, threads=threads, comparisons=comparisons, manual=manual)
