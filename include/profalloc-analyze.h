@@ -6,9 +6,9 @@
  *   answer     what an analysis found; it is written as text or as JSON
  *
  * Functions that can fail return 0 or an error number: ENOMEM; ECANCELED: the callback for progress said so; ENODATA: there is no trace, or a
- * file is none; EIO: no trace can be read any more; EINVAL: an option or an expression is wrong; ENOTSUP: what is asked for was not recorded;
- * ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too: to `say`, or in `why`. Nothing is printed.
- * On error the result is NULL. Functions that close or free take NULL.
+ * file is none; EIO: what the answer needs can no longer be read; EINVAL: an option or an expression is wrong; ENOTSUP: what is asked for was
+ * not recorded; ERANGE: the recording ends before the moment that is asked for. What is wrong is told in words, too: to `say`, or in `why`.
+ * Nothing is printed. On error the result is NULL. Functions that close or free take NULL.
  *
  * Lifetimes: what is given to a call is copied, but for callbacks and their `to`: those of a session are called until it is closed, those of a
  * question until its answer is freed. A question may be freed as soon as profalloc_ask or profalloc_compare has returned. Answers are freed
@@ -20,8 +20,8 @@
  * Threads: any number of threads may ask one session at the same time, and use one question. An answer is of one thread at a time. Names are
  * looked for when answers are made and when they are written.
  *
- * Live processes: a trace whose process goes on is read anew for each question, which sees one moment of it throughout. Ask again for newer
- * figures; the session stays open.
+ * Live processes: a trace whose process goes on is opened anew for each question, unless another question about it is under way. Its figures
+ * are of the time while it is read, and need not add up exactly. Ask again for newer ones; the session stays open.
  *
  * Process: no option, terminal or variable of the environment is looked at, and locales do not matter: a thread has the C locale while it is
  * in the library, also while it calls back.
@@ -91,7 +91,7 @@ typedef struct profalloc_trace {
     int has_accesses;   /* what was done with its chunks is known */
 } profalloc_trace_t;
 
-/* Of the trace of this number; if its process goes on, as it is now. `size` is that of the struct: a program that knows fewer members gets
+/* Of the trace of this number; if its process goes on, as a question finds it. `size` is that of the struct: a program that knows fewer members gets
  * fewer. EINVAL: there is none. */
 int profalloc_session_trace(const profalloc_session_t *session, size_t number, profalloc_trace_t *trace, size_t size);
 
@@ -168,7 +168,7 @@ typedef struct profalloc_ask_options {
 int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *question, profalloc_analysis_t analysis,
                   const profalloc_ask_options_t *options, profalloc_answer_t **answer);
 void profalloc_answer_free(profalloc_answer_t *answer);
-/* Whether nothing is missing: 1 or 0. Texts and JSON (`missing`) say what is. */
+/* Whether nothing is missing: 1 or 0. JSON (`missing`) says what is, and so do texts, but for folded stacks. */
 int profalloc_answer_complete(const profalloc_answer_t *answer);
 
 /* Runs of a program that are compared with others. */

@@ -227,6 +227,9 @@ static int ask(profalloc_session_t *session, const profalloc_question_t *questio
                const profalloc_ask_options_t *options, profalloc_answer_t **answer)
 {
     int error = pfa_api_answer(answer, session, analysis, options);
+    if (error == 0 && (size_t)analysis > PROFALLOC_FLAME) {
+        error = pfa_api_refuse(session, "there is no analysis with the number %d to ask", (int)analysis);
+    }
     return error == 0 ? pfa_api_ask(session, question != NULL ? question->question : NULL, options, *answer) : error;
 }
 
@@ -236,9 +239,6 @@ int profalloc_ask(profalloc_session_t *session, const profalloc_question_t *ques
     static const profalloc_ask_options_t usual;
     profalloc_answer_t *answer = NULL;
     *made = NULL;
-    if ((size_t)analysis > PROFALLOC_FLAME) {
-        return pfa_api_refuse(session, "there is no analysis with the number %d to ask", (int)analysis);
-    }
     pfa_api_call_t call;
     int error = pfa_api_begin(&call, NULL)
                     ? ask(session, question, analysis, options != NULL ? options : &usual, &answer)

@@ -71,14 +71,15 @@ static int check(const comparing_t *comparing, const pfa_comparison_t *compariso
     const char *why = NULL;
     const char *incomplete = find_incomplete(comparison, &why);
     if (incomplete != NULL) {
-        (void)pfa_api_refuse(comparing->first,
-                             "limits mean nothing, since the %s is not complete: %s. The setting 'allow-incomplete' "
-                             "compares all the same",
-                             incomplete, why);
+        (void)pfa_api_refuse(
+            comparing->first,
+            "limits mean nothing, since the %s is not complete; the setting 'allow-incomplete' compares "
+            "all the same. What is missing: %s",
+            incomplete, why);
         return ENOTSUP;
     }
     if (is_of_nothing(comparison)) {
-        (void)pfa_api_refuse(comparing->first, "limits mean nothing, since no chunk is asked for. The setting "
+        (void)pfa_api_refuse(comparing->first, "limits mean nothing, since no chunk is asked for; the setting "
                                                "'allow-incomplete' compares all the same");
         return ENOTSUP;
     }
@@ -115,7 +116,12 @@ static void compare(void *to)
 
 static int compare_in(comparing_t *comparing, const profalloc_ask_options_t *options)
 {
+    const profalloc_side_t *base = comparing->sides[PFA_BASE];
+    const profalloc_side_t *now = comparing->sides[PFA_NEW];
     int error = pfa_api_answer(&comparing->answer, comparing->first, PROFALLOC_COMPARISON, options);
+    if (error == 0 && (base->session_count + base->file_count == 0 || now->session_count + now->file_count == 0)) {
+        error = pfa_api_refuse(comparing->first, "there is nothing to compare on one side");
+    }
     if (error == 0 && options->sort != NULL &&
         pfa_api_find_word(PROFALLOC_SORTS, PROFALLOC_COMPARISON, options->sort) < 0) {
         error = pfa_api_refuse(comparing->first, "sort: '%.60s' is none that this analysis knows", options->sort);
@@ -135,8 +141,8 @@ int profalloc_compare(const profalloc_side_t *base, const profalloc_side_t *now,
                              .first = first,
                              .question = question != NULL ? question->question : NULL};
     *answer = NULL;
-    if (first == NULL || base->session_count + base->file_count == 0 || now->session_count + now->file_count == 0) {
-        return first != NULL ? pfa_api_refuse(first, "there is nothing to compare on one side") : EINVAL;
+    if (first == NULL) {
+        return EINVAL;
     }
     pfa_api_call_t call;
     int error = pfa_api_begin(&call, NULL) ? compare_in(&comparing, options != NULL ? options : &usual) : ENOMEM;

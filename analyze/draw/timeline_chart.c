@@ -72,7 +72,7 @@ static void put_series(charted_t *charted, const pfa_timeline_t *timeline, size_
             values[i] += (chunks ? strand->chunks : strand->bytes)[i - 1];
         }
     }
-    bool rest = first->rest || behind - first > 1;
+    bool rest = first->rest || number >= PFA_SERIES_MOST;
     charted->series[number] = (pfa_series_t){.name = rest ? "other" : first->name, .values = values, .rest = rest};
 }
 

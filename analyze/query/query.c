@@ -146,6 +146,7 @@ void pfa_query_rest(pfa_query_t *query)
     for (size_t i = 0; i < query->source_count; i++) {
         pfa_session_give_back(query->sources[i].picture);
         query->sources[i].picture = NULL;
+        pfa_remembered_free(&query->sources[i].remembered);
     }
     query->question = NULL;
 }

@@ -15,9 +15,9 @@ void pfa_remembered_put(pfa_remembered_t *remembered, size_t number, const pfa_b
     remembered->list = pfa_memory_grow(remembered->list, &remembered->room, number + 1, sizeof *remembered->list);
     struct pfa_remembered_block *to = &remembered->list[number];
     pfa_memory_free(to->asked);
-    to->block = *block;
-    to->count = slab->kind_count;
+    *to = (struct pfa_remembered_block){.block = *block};
     to->asked = pfa_memory_get(slab->kind_count / 64 + 1, sizeof *to->asked);
+    to->count = slab->kind_count;
     for (uint32_t i = 0; i < slab->kind_count; i++) {
         to->asked[i / 64] |= (uint64_t)(slab->kinds[i].kind.group != PFA_SKIP) << i % 64;
     }

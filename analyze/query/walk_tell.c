@@ -35,7 +35,9 @@ enum { AHEAD = 8 };
 
 static inline void fetch_kind(const pfa_slab_t *slab, uint32_t number)
 {
-    __builtin_prefetch(&slab->kinds[number != PFA_SKIP ? number : 0]);
+    if (number != PFA_SKIP) {
+        __builtin_prefetch(&slab->kinds[number]);
+    }
 }
 
 /* In order, to `chunk` or to `beside`. */

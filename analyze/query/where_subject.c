@@ -170,14 +170,17 @@ static bool sum_up(pfa_query_t *query, const pfa_where_set_t *set, sums_t *sums)
     pfa_look_t look = {.to = sums, .kind = add_kind, .fold = add_fold};
     pfa_where_t *where = query->where;
     const pfa_question_t *question = query->question;
+    bool by_groups = query->by_groups;
     bool uncounted = query->uncounted;
     sums->metric = set->top != 0 ? set->metric : NULL;
     query->where = set->where;
     query->question = NULL; /* groups that it names are of the answer */
+    query->by_groups = false;
     query->uncounted = true;
     int error = pfa_query_walk(query, &look, "finding points");
     query->where = where;
     query->question = question;
+    query->by_groups = by_groups;
     query->uncounted = uncounted;
     if (error == 0 && set->top != 0) {
         keep_top(sums, set->top);
@@ -290,6 +293,7 @@ static bool find_scores(pfa_query_t *query)
     const pfa_key_t *key = query->key;
     const pfa_question_t *question = query->question;
     pfa_groups_t *groups = query->groups;
+    bool by_groups = query->by_groups;
     bool uncounted = query->uncounted;
     query->scores_known = true;
     if (score == NULL) {
@@ -298,6 +302,7 @@ static bool find_scores(pfa_query_t *query)
     query->where = NULL;
     query->key = NULL;
     query->question = NULL;
+    query->by_groups = false;
     query->groups = pfa_groups_new();
     query->uncounted = true;
     int error = score(query, &query->scored);
@@ -305,6 +310,7 @@ static bool find_scores(pfa_query_t *query)
     query->where = where;
     query->key = key;
     query->question = question;
+    query->by_groups = by_groups;
     query->groups = groups;
     query->uncounted = uncounted;
     query->scores_known = error == 0;

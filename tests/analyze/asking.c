@@ -162,14 +162,20 @@ static void refuse_own(profalloc_session_t *session, profalloc_analysis_t analys
     profalloc_ask_options_t own = {.settings = &wrong, .setting_count = 1, .say = hear_own};
     profalloc_ask_options_t plain = {.settings = &wrong, .setting_count = 1};
     profalloc_side_t side = {.sessions = &session, .session_count = 1};
+    profalloc_side_t nothing = {.sessions = NULL};
     said = own_said = 0;
     int error = profalloc_ask(session, NULL, analysis, &own, &answer);
     expect(error == EINVAL && answer == NULL && said == 0 && own_said == 1, analysis, "who is told what is wrong",
            error);
     error = profalloc_compare(&side, &side, NULL, &own, &answer);
     expect(error == EINVAL && said == 0 && own_said == 2, analysis, "who is told of a comparison", error);
+    own.setting_count = 0;
+    error = profalloc_compare(&nothing, &side, NULL, &own, &answer);
+    expect(error == EINVAL && said == 0 && own_said == 3, analysis, "who is told of a side without anything", error);
+    error = profalloc_ask(session, NULL, (profalloc_analysis_t)99, &own, &answer);
+    expect(error == EINVAL && said == 0 && own_said == 4, analysis, "who is told of a wrong number", error);
     error = profalloc_ask(session, NULL, analysis, &plain, &answer);
-    expect(error == EINVAL && said == 1 && own_said == 2, analysis, "the session is not told", error);
+    expect(error == EINVAL && said == 1 && own_said == 4, analysis, "the session is not told", error);
 }
 
 static int watch_own(void *to, const char *what, double part)

@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from support import MAKER, check, equal, main, run_tool, tool
+from support import MAKER, check, equal, main, make_given, run_tool, tool
 
 ASKING = os.path.join(os.environ["PROFALLOC_BUILD_DIR"], "tests/analyze/asking")
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1:exitcode=99"}
@@ -205,6 +205,12 @@ def many_series(folder):
     legend = re.findall(r">([^<]*)</text>", ours)
     equal(sum(group["name"] in legend for group in data["groups"][:50]), 20, "groups in the chart")
     check("other" in legend, "what is left of them")
+    sizes = folder / "sizes.pa" # 21 groups, and none is left
+    make_given(sizes, 10**6, [(1, 1000 + i, 0, 100 * (1 + i % 21), 3, 0) for i in range(210)])
+    data = json.loads(run("ask", "timeline", "json", "by=size", "top=21", "--", sizes)[0])
+    equal([group["other"] for group in data["groups"]], [False] * 21, "groups without a rest")
+    legend = re.findall(r">([^<]*)</text>", whole("timeline", "--by", "size", "--top", "21", "--svg", "-", sizes))
+    equal((sum(group["name"] in legend for group in data["groups"]), "other" in legend), (20, True), "groups in a chart of 21")
 
 
 # Of each setting a value that changes the answer, and one that is wrong. Thresholds are tried with those of scores.
