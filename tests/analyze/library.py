@@ -206,7 +206,7 @@ def many_series(folder):
     equal(sum(group["name"] in legend for group in data["groups"][:50]), 20, "groups in the chart")
     check("other" in legend, "what is left of them")
     sizes = folder / "sizes.pa" # 21 groups, and none is left
-    make_given(sizes, 10**6, [(1, 1000 + i, 0, 100 * (1 + i % 21), 3, 0) for i in range(210)])
+    make_given(sizes, 10**6, [(1, 1000 + i, 0, 10 * (1 + i % 21), 3, 0) for i in range(210)])
     data = json.loads(run("ask", "timeline", "json", "by=size", "top=21", "--", sizes)[0])
     equal([group["other"] for group in data["groups"]], [False] * 21, "groups without a rest")
     legend = re.findall(r">([^<]*)</text>", whole("timeline", "--by", "size", "--top", "21", "--svg", "-", sizes))
