@@ -61,8 +61,7 @@ typedef struct profalloc_session_options {
     void (*say)(void *to, const char *sentence);
     const char *debuginfod; /* servers of debug information, as in DEBUGINFOD_URLS, which is copied; NULL: none */
     double debuginfod_wait; /* seconds to wait, in all, for servers that send nothing; 0: 10 */
-    unsigned
-        threads; /* that work on each question, 64 at most; 0: one for each processor. Answers do not depend on it */
+    unsigned threads;       /* for each question, 64 at most; 0: one for each processor. Answers do not depend on it */
 } profalloc_session_options_t;
 
 /* Opens traces; options may be NULL. Files that are no traces are left out; if none is left, it is a session all the same, whose questions are
@@ -91,8 +90,8 @@ typedef struct profalloc_trace {
     int has_accesses;   /* what was done with its chunks is known */
 } profalloc_trace_t;
 
-/* Of the trace of this number; if its process goes on, as a question finds it. `size` is that of the struct: a program that knows fewer members gets
- * fewer. EINVAL: there is none. */
+/* Of the trace of this number; if its process goes on, as a question finds it. `size` is that of the struct: a program that knows fewer members
+ * gets fewer. EINVAL: there is none. */
 int profalloc_session_trace(const profalloc_session_t *session, size_t number, profalloc_trace_t *trace, size_t size);
 
 /* All zeros ask for all chunks, with each analysis' own grouping. */

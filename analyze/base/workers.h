@@ -9,8 +9,8 @@ enum { PFA_WORKERS_MOST = 64 };
 
 typedef struct pfa_workers pfa_workers_t;
 
-/* So many, and the caller is one of them; 0: as many as the machine lets this process have at a time. Threads begin with the first tasks, and end with the block or its arena. If no more
- * threads can be had, there are fewer. */
+/* So many, and the caller is one of them; 0: as many as the machine lets this process have at a time. Threads begin with the first tasks, and
+ * end with the block or its arena. If no more threads can be had, there are fewer. */
 pfa_workers_t *pfa_workers_new(unsigned count);
 void pfa_workers_free(pfa_workers_t *workers);
 unsigned pfa_workers_count(const pfa_workers_t *workers);

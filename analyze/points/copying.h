@@ -26,7 +26,7 @@ typedef struct pfa_copying {
 struct pfa_report;
 /* Whether chunks of this kind may be one of two. */
 bool pfa_copying_may(const struct pfa_report *report, const pfa_kind_t *kind);
-/* A chunk that was alive at the peak; it is kept if it may be. */
+/* A chunk of such a kind, of any time; it is kept if it was born or died about when the peak was. */
 void pfa_copying_add(struct pfa_report *report, const pfa_kind_t *kind, const pfa_chunk_t *chunk);
 /* Once all were added: the old ones' bytes, to their points. */
 void pfa_copying_end(struct pfa_report *report);

@@ -126,7 +126,8 @@ pfa_burst_terms_t pfa_memoro_burst_terms(const pfa_memoro_t *memoro, const pfa_m
                                .cap_ns = pfa_memoro_life_cap(memoro, point)};
 }
 
-/* Closes groups that no later chunk can join, of points that have many more than when that was last tried. What the first walk knows of later chunks holds for the second one if both have the same batches: they do unless a file changed. */
+/* Closes groups that no later chunk can join, of points that have many more than when that was last tried. What the first walk knows of later
+ * chunks holds for the second one if both have the same batches: they do unless a file changed. */
 static void close_groups(pfa_memoro_t *memoro)
 {
     enum { FEW = 16 };

@@ -227,13 +227,21 @@ static bool walk_batch(walk_t *walk, const uint8_t *bytes, size_t size, bool liv
     return live ? walk_picture(walk, &reader) : walk_deaths(walk, &reader);
 }
 
-static bool walk_block(pfa_rows_t *walk, const pfa_block_t *block)
+/* No recording has larger blocks of rows, and each thread would need so much memory. */
+static bool is_too_large(const pfa_block_t *block)
+{
+    enum { NAME_MOST = 1 << 16 };
+    return block->kind != PFA_BLOCK_REGIONS &&
+           block->raw_size > sizeof(pfa_trace_live_t) + NAME_MOST + (uint64_t)PFA_BATCH_SIZE_MAX;
+}
+
+bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
 {
     pfa_bytes_t *payload = &walk->payload;
     pfa_trace_live_t live;
     const uint8_t *bytes;
     size_t size;
-    if (pfa_block_load(walk->loader, block, payload) != 0) {
+    if (is_too_large(block) || pfa_block_load(walk->loader, block, payload) != 0) {
         return false;
     }
     if (block->kind == PFA_BLOCK_REGIONS) {
@@ -247,16 +255,6 @@ static bool walk_block(pfa_rows_t *walk, const pfa_block_t *block)
     }
     walk->picture = live.number;
     return !(walk->all || pfa_trace_is_final(walk->trace, &live)) || walk_batch(walk, bytes, size, true);
-}
-
-bool pfa_rows_block(pfa_rows_t *walk, const pfa_block_t *block)
-{
-    bool good = walk_block(walk, block);
-    if (walk->payload.room >
-        2 * (size_t)PFA_BATCH_SIZE_MAX) { /* no recording has such blocks: each thread would keep so much */
-        pfa_bytes_free(&walk->payload);
-    }
-    return good;
 }
 
 static void walk_rings_of(const pfa_trace_t *trace, size_t extent, pfa_span_visit_t *visit, void *to)

@@ -2,7 +2,8 @@
  *
  *   asking_again TRACE...    for each line of standard input the report as JSON, and a line behind it
  *
- * The line "ending" has as JSON only how the first trace ends. The line "leave" has an answer written that is left in the middle, whenever that may be, and then written again. */
+ * The line "ending" has as JSON only how the first trace ends. The line "leave" has an answer written that is left in the middle, whenever that
+ * may be, and then written again. */
 #include "include/profalloc-analyze.h"
 
 #include <errno.h>

@@ -67,6 +67,7 @@ typedef struct wishes {
     profalloc_question_options_t asking;
     profalloc_ask_options_t options;
     profalloc_look_t look;
+    const char *complete; /* "1" or "0": what is to be told of the answer; NULL: it is not asked */
     const char *settings[MOST];
     const char *wheres[MOST];
 } wishes_t;
@@ -108,6 +109,8 @@ static void take(wishes_t *wishes, const char *word)
         wishes->look.columns = (unsigned)atol(value);
     } else if ((value = value_of(word, "ascii")) != NULL) {
         wishes->look.ascii = atoi(value);
+    } else if ((value = value_of(word, "complete")) != NULL) {
+        wishes->complete = value;
     } else if ((value = value_of(word, "colour")) != NULL) {
         wishes->look.colour = atoi(value);
     } else {
@@ -127,9 +130,13 @@ static char **take_words(wishes_t *wishes, char **words)
     return *words != NULL ? words + 1 : words;
 }
 
-static int put(profalloc_answer_t *answer, const profalloc_look_t *look, const char *form)
+static int put(profalloc_answer_t *answer, const wishes_t *wishes, const char *form)
 {
     static const profalloc_look_t usual;
+    const profalloc_look_t *look = &wishes->look;
+    if (wishes->complete != NULL && profalloc_answer_complete(answer) != atoi(wishes->complete)) {
+        return ENOTRECOVERABLE;
+    }
     if (strcmp(form, "text") == 0) {
         return memcmp(look, &usual, sizeof usual) == 0 ? profalloc_answer_text(answer, stdout)
                                                        : profalloc_answer_text_as(answer, look, stdout);
@@ -164,7 +171,7 @@ static int ask_any(char **words)
     error =
         error != 0 ? error : profalloc_ask(session, question, (profalloc_analysis_t)analysis, &wishes.options, &answer);
     profalloc_question_free(question);
-    error = error != 0 ? error : put(answer, &wishes.look, words[1]);
+    error = error != 0 ? error : put(answer, &wishes, words[1]);
     profalloc_answer_free(answer);
     profalloc_session_close(session);
     return status_of(error);
@@ -214,7 +221,7 @@ static int compare(char **words)
     close_side(&sides[0]);
     close_side(&sides[1]);
     profalloc_question_free(question);
-    error = error != 0 ? error : put(answer, &wishes.look, words[0]);
+    error = error != 0 ? error : put(answer, &wishes, words[0]);
     bool exceeded = error == 0 && profalloc_answer_exceeded(answer);
     profalloc_answer_free(answer);
     return exceeded ? 3 : status_of(error);

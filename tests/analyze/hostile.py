@@ -162,6 +162,23 @@ def many_rings(folder):
     check(SANITIZED or "4 blocks that cannot be decoded" in out + said, out + said)
 
 
+def large_rows(folder):
+    """Blocks of rows that unpack to far more than a recording writes: each of many threads would need so much memory."""
+    blocks = [block(EVENTS, batch(2) + bytes(60 << 20), True)] * 40
+    path = write(folder / "t.pa", start(), *blocks, block(EVENTS, batch(2)), end(43))
+    told = []
+    for threads in ("1", "16"):
+        def limit():
+            if not SANITIZED:
+                resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        out, _ = tool("report", "--json", "--threads", threads, path, preexec_fn=limit, env={**os.environ, "MALLOC_ARENA_MAX": "1"})
+        told.append(out)
+    data = json.loads(told[0])
+    support.equal(told[1], told[0], "what 16 threads tell")
+    support.equal(data["totals"]["allocations"], ROWS, "chunks that are told")
+    check(any("40 blocks" in text for text in data["missing"]), f"what is missing: {data['missing']}")
+
+
 def modules(first_node, count, path=b""):
     one = struct.pack("<QQQHHI", 0, 4096, 8192, 0, len(path), 0) + path
     return struct.pack("<II", first_node, count) + one * count
@@ -600,7 +617,7 @@ def this_process(folder):
 
 
 if __name__ == "__main__":
-    support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, much_meta=much_meta,
+    support.main(equal_deaths=equal_deaths, magic_numbers=magic_numbers, many_rings=many_rings, large_rows=large_rows, much_meta=much_meta,
                  many_lists=many_lists, overlapping_extents=overlapping_extents, rings_of_holes=rings_of_holes,
                  rows_without_a_kind=rows_without_a_kind, crooked_table=crooked_table,
                  hostile_rings=hostile_rings, torn_columns=torn_columns, torn_columns_2=torn_columns_2, torn_lengths=torn_lengths, huge_chunks=huge_chunks, absurd_maps=absurd_maps, live_accesses=live_accesses, clean_paths=clean_paths, many_names=many_names, mazes=mazes, another_process=another_process, this_process=this_process)

@@ -102,14 +102,13 @@ def vanishing(folder):
 
 
 def replaced(folder):
-    """What the first walk found of a file's blocks is not taken for what another file of the same recording has."""
+    """What the first walk found of a file's blocks is not taken for what another file of the same recording has, whose kinds are others."""
     where = "size > 60 and not function = inlined*"
     for what in ("reading", "looking at the peak"):
         traces = [make(folder / f"{i}.pa", "ended", "3000", str(10 + i), f"later={1000 * i}", f"pid={100 + i}", "accesses", "plain") for i in range(20)]
-        packed = folder / "packed"
-        tool("pack", traces[1], "-o", packed)
+        other = make(folder / "other", "ended", "3000", "11", "later=1000", "pid=101", "accesses", "plain", "sizes")
         theirs = json.loads(tool("advise", "--json", "--where", where, *traces)[0])
-        equal(json.loads(ask("replace", packed, where, what, *traces)), theirs, f"advice while a file is replaced, {what}")
+        equal(json.loads(ask("replace", other, where, what, *traces)), theirs, f"advice while a file is replaced, {what}")
         check(theirs["findings"], "there is advice")
 
 
@@ -382,7 +381,14 @@ def comparisons(folder):
     check("absent" in run("compare", "json", "--", f"file:{absent}", "--", more, status=100 + errno.ENODATA)[1], "a file that is absent")
     broken = make(folder / "c.pa", "killed", "500", "3", "torn")
     (folder / "c.pa.live").unlink()
-    check("complete" in run("compare", "json", "=max-bytes=0", "--", base, "--", broken, status=100 + errno.ENOTSUP)[1], "a trace that is not complete")
+    check("the new side is not complete" in run("compare", "json", "=max-bytes=0", "--", base, "--", broken, status=100 + errno.ENOTSUP)[1], "a trace that is not complete")
+    check("the base is not complete" in run("compare", "json", "=max-bytes=0", "--", broken, "--", base, status=100 + errno.ENOTSUP)[1], "a base that is not complete")
+    run("compare", "json", "complete=1", "--", base, "--", more)
+    for sides in ((base, "--", broken), (broken, "--", base)):
+        run("compare", "json", "complete=0", "--", *sides)
+    for analysis in ANALYSES:
+        run("ask", analysis, "json", "complete=1", "--", base)
+        run("ask", analysis, "json", "complete=0", "--", broken)
     check("no chunk" in wrong("compare", "json", "=max-bytes=0", "where=size > 1T", "--", base, "--", more, error=errno.ENOTSUP), "limits on nothing")
     equal(run("compare", "json", "=max-bytes=0", "=allow-incomplete", "where=size > 1T", "--", base, "--", more)[0],
           tool("gate", "--max-bytes=0", "--allow-incomplete", "--where", "size > 1T", "--json", base, more)[0], "limits on nothing, all the same")
