@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -105,8 +106,12 @@ def replaced(folder):
     """What the first walk found of a file's blocks is not taken for what another file of the same recording has, whose kinds are others."""
     where = "size > 60 and not function = inlined*"
     for what in ("reading", "looking at the peak"):
-        traces = [make(folder / f"{i}.pa", "ended", "3000", str(10 + i), f"later={1000 * i}", f"pid={100 + i}", "accesses", "plain") for i in range(20)]
-        other = make(folder / "other", "ended", "3000", "11", "later=1000", "pid=101", "accesses", "plain", "sizes")
+        traces = [make(folder / f"{i}.pa", "ended", "3000", str(10 + i), f"later={1000 * i}", f"pid={100 + i}", "accesses") for i in range(20)]
+        make(traces[1], "ended", "100000", "11", "later=1000", "pid=101", "accesses")  # more blocks than are read at a time
+        other = make(folder / "other", "ended", "100000", "11", "later=1000", "pid=101", "accesses", "sizes")
+        first = traces[1].read_bytes()  # recordings are known by their first block
+        size = 32 + struct.unpack_from("<I", first, 12)[0]
+        other.write_bytes(first[:size] + other.read_bytes()[size:])
         theirs = json.loads(tool("advise", "--json", "--where", where, *traces)[0])
         equal(json.loads(ask("replace", other, where, what, *traces)), theirs, f"advice while a file is replaced, {what}")
         check(theirs["findings"], "there is advice")

@@ -2,6 +2,7 @@
 """--where and --by on whole commands, against sums over the truth; and the confidence intervals of samples, against programs whose totals
 are known."""
 import json
+import random
 import subprocess
 
 import support
@@ -163,4 +164,52 @@ def confidence(folder):
     print(", ".join(f"{key}: {count} of {runs}" for key, count in hits.items()))
 
 
-support.main(where=where, sets=sets, unknown=unknown, by=by, confidence=confidence)
+def random_chunks(count, length):
+    """Of make_given, in the order of their deaths."""
+    source = random.Random(5)
+    chunks = []
+    for _ in range(count):
+        born = source.randrange(1000, length - 1000)
+        died = born + source.randrange(1, 1 << source.randrange(1, 18))
+        died = died if died < length and source.random() < 0.9 else 0
+        life = (died or length) - born
+        first = source.randrange(life)
+        chunks.append((source.randrange(1, 4), born, died, source.choice([16, 40, 100, 300, 700, 5000]), source.randrange(3, 15),
+                       source.randrange(3, 15) if died else 0, source.randrange(4), source.randrange(4), first, source.randrange(first, life)))
+    return sorted(chunks, key=lambda chunk: chunk[2] or length)
+
+
+def same(ours, theirs, what):
+    """Sums of what is not whole may be made in another order."""
+    if isinstance(theirs, dict):
+        equal(ours.keys(), theirs.keys(), what)
+        for key in theirs:
+            same(ours[key], theirs[key], f"{what}, {key}")
+    elif isinstance(theirs, list):
+        equal(len(ours), len(theirs), what)
+        for number, (one, other) in enumerate(zip(ours, theirs)):
+            same(one, other, f"{what}, {number}")
+    elif isinstance(theirs, float) and isinstance(ours, float):
+        equal(ours, theirs, what, 1e-9)
+    else:
+        equal(ours, theirs, what)
+
+
+def alone(folder):
+    """All that is told of the chunks that are asked for, by however many walks, is what is told of a trace that has no others. The trace is so
+    large that walks read most of it after what they ask is known from before."""
+    length = 10**6
+    chunks = random_chunks(100000, length)
+    path, part = folder / "all.pa", folder / "part.pa"
+    support.make_given(path, length, chunks, "accesses")
+    check(sum(json.loads(line).get("kind") in ("EVENTS", "LIVE") for line in tool("dump", "--json", path)[0].splitlines()) > 2 * 16, "it has enough blocks")
+    for expression, holds in (("size > 100", lambda c: c[3] > 100), ("size < 500 and not thread = worker-2", lambda c: c[3] < 500 and c[0] != 2),
+                              ("live or size = 40", lambda c: not c[2] or c[3] == 40), ("size > 100 and lifetime > 2us", lambda c: c[3] > 100 and (c[2] or length) - c[1] > 2000)):
+        support.make_given(part, length, [chunk for chunk in chunks if holds(chunk)], "accesses")
+        for command in ("report", "advise", "timeline"):
+            ours, theirs = (json.loads(tool(command, "--json", *words)[0]) for words in (("--where", expression, path), (part,)))
+            for key in theirs.keys() - {"files", "threads"}:
+                same(ours[key], theirs[key], f"{expression}: {command}, {key}")
+
+
+support.main(alone=alone, where=where, sets=sets, unknown=unknown, by=by, confidence=confidence)
