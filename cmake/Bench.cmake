@@ -14,7 +14,7 @@ target_compile_options(mimalloc_bare PRIVATE -w ${PFA_ALLOCATOR_FLAGS})
 target_link_libraries(mimalloc_bare PRIVATE pthread)
 
 # A program is bench/NAME.c, or a folder bench/NAME/ with a main.c. One that includes a header of the runtime measures its
-# parts and is linked with them; any other meets an allocator only through LD_PRELOAD.
+# parts and is linked with them, likewise one that includes a header of the analyses; any other meets an allocator only through LD_PRELOAD.
 function(pfa_add_bench name)
     add_executable(bench_${name} ${ARGN})
     set_target_properties(bench_${name} PROPERTIES
@@ -25,6 +25,11 @@ function(pfa_add_bench name)
         file(STRINGS ${source} internals REGEX "#include \"(base|meta|alloc|export)/")
         if(internals)
             target_link_libraries(bench_${name} PRIVATE pfa_core)
+        endif()
+        file(STRINGS ${source} analyses REGEX "#include \"analyze/")
+        if(analyses)
+            target_link_libraries(bench_${name} PRIVATE profalloc_analyze)
+            target_compile_definitions(bench_${name} PRIVATE _GNU_SOURCE)
         endif()
     endforeach()
 endfunction()
